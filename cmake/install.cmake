@@ -1,0 +1,41 @@
+# What `cmake --install` lays down: headers, libraries, the program, the CMake package, strata.pc, completions.
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/strata)
+
+install(TARGETS strata_base strata_expr strata_all EXPORT strata-targets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS strata RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY strata DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
+
+install(EXPORT strata-targets NAMESPACE strata:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/strata-config.cmake.in strata-config.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(strata-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/strata-config.cmake
+        ${PROJECT_BINARY_DIR}/strata-config-version.cmake DESTINATION ${package_dir})
+
+# The prefix in strata.pc is relative to the file, so that an installed tree can be moved.
+file(RELATIVE_PATH pc_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
+configure_file(cmake/strata.pc.in strata.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/strata.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# The program writes its own completions; a cross-built one cannot be asked.
+set(completion_bash ${CMAKE_INSTALL_DATADIR}/bash-completion/completions/strata)
+set(completion_zsh ${CMAKE_INSTALL_DATADIR}/zsh/site-functions/_strata)
+set(completion_fish ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d/strata.fish)
+if(CMAKE_CROSSCOMPILING)
+  message(STATUS "cross build: shell completions are not installed")
+else()
+  foreach(shell bash zsh fish)
+    set(written ${PROJECT_BINARY_DIR}/completions/${completion_${shell}})
+    get_filename_component(folder ${completion_${shell}} DIRECTORY)
+    install(CODE "
+      file(MAKE_DIRECTORY \"${PROJECT_BINARY_DIR}/completions/${folder}\")
+      execute_process(COMMAND \"$<TARGET_FILE:strata>\" completion ${shell}
+                      OUTPUT_FILE \"${written}\" COMMAND_ERROR_IS_FATAL ANY)")
+    install(FILES ${written} DESTINATION ${folder})
+  endforeach()
+endif()

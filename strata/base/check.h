@@ -1,0 +1,81 @@
+// Errors. `Error` is the user's mistake, `InternalError` is ours; nothing in Strata aborts.
+//
+// STRATA_CHECK(cond, kind, message...) throws Error; STRATA_ASSERT(cond, message...) throws InternalError.
+// The message is built on failure only, from parts that are streamed together.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace strata {
+
+/// What went wrong, in the words of `strata batch`.
+enum class ErrorKind : std::uint8_t {
+  parse,      ///< bad text or unknown name
+  domain,     ///< zero divisor, min > max
+  shape,      ///< ranks, sizes, masks, permutations
+  undefined,  ///< the operation has no answer on these operands
+  overflow,   ///< a value does not fit in 64 bits
+  budget,     ///< the work limit was reached
+  request,    ///< a malformed request: JSON, unknown key
+};
+
+/// The word for `kind` in messages and in JSON ("parse", "domain", ...).
+std::string_view to_string(ErrorKind kind);
+
+/// The user's mistake. `what()` names the operation and the values; `column()` is the 1-based byte position
+/// in the text at fault, 0 when there is no text.
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& message, std::size_t column = 0)
+      : std::runtime_error(message), kind_(kind), column_(column) {}
+  ErrorKind kind() const { return kind_; }
+  std::size_t column() const { return column_; }
+
+ private:
+  ErrorKind kind_;
+  std::size_t column_;
+};
+
+/// Our mistake: a state that the code rules out.
+class InternalError : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+namespace detail {
+
+inline void append_part(std::string& out, std::string_view part) { out += part; }
+template <class T>
+  requires std::is_arithmetic_v<T>
+void append_part(std::string& out, T part) {
+  out += std::to_string(part);
+}
+
+template <class... Parts>
+std::string message(const Parts&... parts) {
+  std::string out;
+  (append_part(out, parts), ...);
+  return out;
+}
+
+}  // namespace detail
+
+}  // namespace strata
+
+#define STRATA_CHECK(condition, kind, ...)                                             \
+  do {                                                                                 \
+    if (!(condition))                                                                  \
+      throw ::strata::Error(::strata::ErrorKind::kind,                                 \
+                            ::strata::detail::message(__VA_ARGS__));                   \
+  } while (false)
+
+#define STRATA_ASSERT(condition, ...)                                                  \
+  do {                                                                                 \
+    if (!(condition))                                                                  \
+      throw ::strata::InternalError(::strata::detail::message("internal error: ",      \
+                                                              __VA_ARGS__));           \
+  } while (false)

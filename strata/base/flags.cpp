@@ -1,0 +1,105 @@
+// Reading flags from the environment, and the table of all of them.
+#include "strata/base/flags.h"
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+#include "strata/base/check.h"
+
+namespace strata {
+namespace {
+
+bool parse_flag(std::string_view text, std::int64_t& out) {
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, out);
+  return error == std::errc() && stop == end;
+}
+
+bool parse_flag(std::string_view text, bool& out) {
+  for (const std::string_view word : {"1", "true", "yes", "on"}) {
+    if (text == word) return out = true;
+  }
+  for (const std::string_view word : {"0", "false", "no", "off"}) {
+    if (text == word) {
+      out = false;
+      return true;
+    }
+  }
+  return false;
+}
+
+[[maybe_unused]] bool parse_flag(std::string_view text, std::string& out) {
+  out = text;
+  return true;
+}
+
+std::string text_of(std::int64_t value) { return std::to_string(value); }
+std::string text_of(bool value) { return value ? "1" : "0"; }
+std::string text_of(const std::string& value) { return value; }
+
+std::string_view expected(std::int64_t) { return "an integer of 64 bits"; }
+std::string_view expected(bool) { return "0 or 1"; }
+std::string_view expected(const std::string&) { return "a text"; }
+
+}  // namespace
+
+std::string FlagBase::environment_name() const { return "STRATA_" + std::string(name_); }
+
+template <class T>
+void Flag<T>::read_environment() const {
+  if (known_) return;
+  const std::string variable = environment_name();
+  const char* text = std::getenv(variable.c_str());
+  T value = default_;
+  if (text != nullptr && *text != '\0' && !parse_flag(text, value)) {
+    throw Error(ErrorKind::domain, "[flags] the environment has " + variable + "='" + text + "', which is not " +
+                                       std::string(expected(default_)));
+  }
+  value_ = std::move(value);
+  known_ = true;
+}
+
+template <class T>
+T Flag<T>::get() const {
+  const std::lock_guard lock(mutex_);
+  read_environment();
+  return value_;
+}
+
+template <class T>
+T Flag<T>::exchange(T value) {
+  const std::lock_guard lock(mutex_);
+  read_environment();
+  return std::exchange(value_, std::move(value));
+}
+
+template <class T>
+std::string Flag<T>::default_text() const {
+  return text_of(default_);
+}
+
+template <class T>
+std::string Flag<T>::value_text() const {
+  return text_of(get());
+}
+
+template class Flag<std::int64_t>;
+template class Flag<bool>;
+template class Flag<std::string>;
+
+namespace flags {
+
+#define STRATA_FLAG(name, type, default_value, help) Flag<type> name(#name, #type, default_value, help);
+#include "strata/base/flags.def"
+
+std::span<const FlagBase* const> all() {
+  static const std::array table = {
+#define STRATA_FLAG(name, type, default_value, help) static_cast<const FlagBase*>(&name),
+#include "strata/base/flags.def"
+  };
+  return table;
+}
+
+}  // namespace flags
+}  // namespace strata

@@ -1,0 +1,99 @@
+// The flags of a process: one row each in flags.def, read from the environment once, on first use.
+//
+//   if (flags::DEBUG.get() >= 5) ...
+//   ScopedFlag quiet(flags::DEBUG, 0);   // until the end of the scope
+//
+// No debug flag changes a result. All of this may be used from any thread; an override is seen by the whole process,
+// so overrides of one flag that overlap in time without nesting leave the value that was restored last.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace strata {
+
+/// What is common to all flags, and what `strata flags` lists.
+class FlagBase {
+ public:
+  FlagBase(const FlagBase&) = delete;
+  FlagBase& operator=(const FlagBase&) = delete;
+
+  std::string_view name() const { return name_; }           ///< "DEBUG"
+  std::string_view type_name() const { return type_name_; }  ///< "Int", "Bool" or "Text"
+  std::string_view help() const { return help_; }
+  std::string environment_name() const;  ///< "STRATA_DEBUG"
+
+  virtual std::string default_text() const = 0;
+  /// The value in force. @throws Error as get() does.
+  virtual std::string value_text() const = 0;
+
+ protected:
+  FlagBase(std::string_view name, std::string_view type_name, std::string_view help)
+      : name_(name), type_name_(type_name), help_(help) {}
+  ~FlagBase() = default;
+
+ private:
+  std::string_view name_;
+  std::string_view type_name_;
+  std::string_view help_;
+};
+
+/// A flag of type T: std::int64_t, bool or std::string.
+template <class T>
+class Flag final : public FlagBase {
+ public:
+  Flag(std::string_view name, std::string_view type_name, T default_value, std::string_view help)
+      : FlagBase(name, type_name, help), default_(std::move(default_value)) {}
+
+  /// The value in force: the innermost override, else the environment's, else the default.
+  /// @throws Error (domain) naming the variable when the environment holds text that is no T.
+  T get() const;
+  /// Puts `value` in force and returns what was before. Prefer ScopedFlag.
+  T exchange(T value);
+
+  std::string default_text() const override;
+  std::string value_text() const override;
+
+ private:
+  void read_environment() const;  // @pre mutex_ is held
+
+  T default_;
+  mutable std::mutex mutex_;
+  mutable bool known_ = false;  // true iff value_ holds the value in force
+  mutable T value_{};
+};
+
+/// Overrides a flag until the end of the scope.
+template <class T>
+class ScopedFlag {
+ public:
+  ScopedFlag(Flag<T>& flag, T value) : flag_(flag), before_(flag.exchange(std::move(value))) {}
+  ~ScopedFlag() { flag_.exchange(std::move(before_)); }
+  ScopedFlag(const ScopedFlag&) = delete;
+  ScopedFlag& operator=(const ScopedFlag&) = delete;
+
+ private:
+  Flag<T>& flag_;
+  T before_;
+};
+template <class T, class U>
+ScopedFlag(Flag<T>&, U) -> ScopedFlag<T>;
+
+namespace flags {
+
+using Int = std::int64_t;
+using Bool = bool;
+using Text = std::string;
+
+#define STRATA_FLAG(name, type, default_value, help) extern Flag<type> name;
+#include "strata/base/flags.def"
+
+/// All flags, in the order of flags.def.
+std::span<const FlagBase* const> all();
+
+}  // namespace flags
+}  // namespace strata

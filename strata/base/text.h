@@ -1,0 +1,16 @@
+// Names in their natural order ("idx2" before "idx10").
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace strata {
+
+/// Three-way natural comparison: digit runs compare as numbers, everything else by byte. Names that differ in
+/// leading zeros only compare by byte at the end, so 0 means equal.
+int natural_compare(std::string_view a, std::string_view b);
+
+/// A prefix of the natural order in 56 bits: natural_key(a) < natural_key(b) implies natural_compare(a, b) < 0.
+std::uint64_t natural_key(std::string_view name);
+
+}  // namespace strata

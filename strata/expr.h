@@ -1,0 +1,9 @@
+// The index algebra: exact integer expressions over bounded variables.
+#pragma once
+
+#include "strata/expr/affine.h"
+#include "strata/expr/affine_static.h"
+#include "strata/expr/expr.h"
+#include "strata/expr/parse.h"
+#include "strata/expr/render.h"
+#include "strata/expr/rules.h"

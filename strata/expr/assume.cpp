@@ -1,0 +1,164 @@
+// Simplification where an assumption holds: a validity condition makes the index under it simpler.
+//
+// Three means, all through the ordinary constructors: variables pinned or narrowed by the assumption are replaced by
+// narrower ones (and put back afterwards), conditions that the assumption states become 1, and the ranges of sums are cut
+// by its inequalities (Context).
+#include "strata/expr/assume.h"
+
+#include <algorithm>
+#include <map>
+
+#include "strata/expr/build.h"
+#include "strata/expr/exact.h"
+#include "strata/expr/substitute.h"
+
+namespace strata {
+namespace {
+
+constexpr int kRounds = 4;  // of interval propagation
+
+std::vector<Expr> conjuncts(const Expr& p) {
+  if (p.op() != Op::And) return {p};
+  std::vector<Expr> out;
+  for (const Node* s : p.node()->sources()) out.push_back(Expr::share(s));
+  return out;
+}
+
+// x + k0 < 0 for each inequality that `p` states.
+std::vector<Linear> inequalities(const Expr& p) {
+  const Node* n = p.node();
+  std::vector<Linear> out;
+  if (!n->is(Op::Lt) && !n->is(Op::Eq)) return out;
+  const std::int64_t c = n->src(1)->value();
+  for (const std::int64_t sign : {1, -1}) {
+    if (sign < 0 && n->is(Op::Lt)) break;
+    Linear l;
+    const std::int64_t slack = n->is(Op::Eq) ? 1 : 0;  // x == c: x - c - 1 < 0 and -x + c - 1 < 0
+    const LinearRef bound{c, {}}, one{slack, {}};
+    if (combine(LinearView(n->src(0)), sign, bound, -sign, l) && add_scaled(l, one, -1)) out.push_back(std::move(l));
+  }
+  return out;
+}
+
+struct ByOrder {
+  bool operator()(const Node* a, const Node* b) const { return compare_nodes(a, b) < 0; }
+};
+using Ranges = std::map<const Node*, Range, ByOrder>;
+
+// The ranges of variables that the inequalities leave, by interval propagation; atoms other than variables are narrowed
+// too, as the opaque values they are.
+class Narrowing {
+ public:
+  explicit Narrowing(std::span<const Linear> negative) {
+    for (int round = 0; round < kRounds; ++round) {
+      for (const Linear& l : negative) propagate(l);
+    }
+  }
+  bool empty() const { return empty_; }
+  const Ranges& ranges() const { return ranges_; }
+
+ private:
+  Range of(const Node* atom) const {
+    const auto at = ranges_.find(atom);
+    return at == ranges_.end() ? Range{lower(atom), upper(atom)} : at->second;
+  }
+  // Each atom against the least that the others can be: a*x < -(rest), from k0 + sum < 0.
+  void propagate(const Linear& l) {
+    for (const Term& t : l.terms) {
+      std::int64_t rest = l.k0;
+      for (const Term& u : l.terms) {
+        const Range r = of(u.atom);
+        const std::int64_t least = sat_mul(u.coefficient, u.coefficient > 0 ? r.lo : r.hi);
+        if (&u != &t) rest = rest == kNegInf || least == kNegInf ? kNegInf : sat_add(rest, least);
+      }
+      if (is_inf(rest)) continue;
+      Range r = of(t.atom);
+      const std::int64_t most = sat_sub(-1, rest);  // a*x <= most
+      if (is_inf(most)) continue;
+      if (t.coefficient > 0) r.hi = std::min(r.hi, floor_div(most, t.coefficient));
+      if (t.coefficient < 0 && t.coefficient != kNegInf) r.lo = std::max(r.lo, -floor_div(most, -t.coefficient));
+      empty_ |= r.lo > r.hi;
+      ranges_[t.atom] = r;
+    }
+  }
+
+  Ranges ranges_;
+  bool empty_ = false;
+};
+
+// `e` once more under the conjuncts, through narrowed stand-ins.
+Expr simplify_once(const Expr& e, std::span<const Expr> given) {
+  std::vector<Linear> negative;
+  Replacements forward;
+  Substitution back;
+  for (const Expr& p : given) {
+    for (Linear& l : inequalities(p)) negative.push_back(std::move(l));
+    forward.emplace(p.node(), 1);
+  }
+  const Narrowing narrowing(negative);
+  if (narrowing.empty()) return e;
+  std::vector<Expr> held;
+  int stand_in = 0;
+  for (const auto& [atom, range] : narrowing.ranges()) {
+    if (range.lo == lower(atom) && range.hi == upper(atom)) continue;
+    if (range.lo == range.hi) {
+      forward.insert_or_assign(atom, Expr(range.lo));
+      continue;
+    }
+    const bool variable = atom->is(Op::Var);
+    if (variable && atom->variable().bound) continue;
+    // '#' is in no name a user can give, so a stand-in meets nothing but itself.
+    const std::string name = variable ? atom->variable().name : std::to_string(stand_in++);
+    const Expr narrowed = intern_variable({name + "#", range.lo, range.hi});
+    forward.insert_or_assign(atom, narrowed);
+    back.emplace_back(narrowed, Expr::share(atom));
+  }
+  // The inequalities, restated over the stand-ins, cut the ranges of sums.
+  std::vector<Expr> restated;
+  for (const Expr& p : given) {
+    Replacements without = forward;
+    without.erase(p.node());
+    restated.push_back(replace(p, std::move(without)));
+  }
+  const Context context(all_of(restated));
+  const Expr under = replace(e, std::move(forward), Build(&context), true);
+  return substitute(under, back);
+}
+
+}  // namespace
+
+Context::Context(const Expr& assumption) {
+  for (const Expr& p : conjuncts(assumption)) {
+    held_.push_back(p);
+    for (Linear& l : inequalities(p)) negative_.push_back(std::move(l));
+  }
+}
+
+Range Context::narrow(LinearRef l, Range known) const {
+  for (const Linear& f : negative_) {
+    for (const std::int64_t t : {1, -1}) {
+      Linear rest;
+      if (!combine(l, 1, ref(f), -t, rest)) continue;  // l = t*f + rest, f <= -1
+      const Range r = interval(ref(rest));
+      if (t > 0 && !is_inf(r.hi)) known.hi = std::min(known.hi, sat_sub(r.hi, 1));
+      if (t < 0 && !is_inf(r.lo)) known.lo = std::max(known.lo, sat_add(r.lo, 1));
+    }
+  }
+  return known;
+}
+
+Range Build::range(LinearRef l) const {
+  const Range known = interval(l);
+  return context_ == nullptr ? known : context_->narrow(l, known);
+}
+
+Expr simplify_under(const Expr& e, const Expr& assumption, Effort effort) {
+  const Expr p = Build().truth(assumption);
+  if (p.is_constant()) return simplify(e, effort);
+  const std::vector<Expr> given = conjuncts(p);
+  Expr out = e;
+  for (int round = 0; round < 2; ++round) out = simplify_once(out, given);
+  return effort == Effort::exact ? simplify_exact_under(out, p) : out;
+}
+
+}  // namespace strata

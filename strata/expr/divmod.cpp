@@ -1,0 +1,231 @@
+// Floor division and modulus by a constant: one pass over the sum, each branch naming its row of rules.def.
+#include <array>
+
+#include "strata/expr/build.h"
+
+namespace strata {
+namespace {
+
+Expr shared(const Node* n) { return Expr::share(n); }
+
+std::int64_t constant_divisor(const Node* n) { return n->src(1)->is(Op::Const) ? n->src(1)->value() : 0; }
+
+Expr plain(Op op, const Expr& x, std::int64_t c) {
+  const Expr d(c);
+  return intern(op, std::array{x.node(), d.node()});
+}
+
+// The one atom of `l` when it has coefficient 1, else null.
+const Node* lone_atom(LinearRef l) {
+  return l.terms.size() == 1 && l.terms[0].coefficient == 1 ? l.terms[0].atom : nullptr;
+}
+
+// l - g * q. @pre it fits, as it does for a quotient of l by g
+bool remainder_of(LinearRef l, std::int64_t g, const Linear& q, Linear& rest) {
+  return g != kNegInf && combine(l, 1, ref(q), -g, rest);
+}
+
+// True iff no atom stands both in `q` and in `rest`.
+bool apart(const Linear& q, const Linear& rest) {
+  for (const Term& t : q.terms) {
+    if (coefficient_of(ref(rest), t.atom) != 0) return false;
+  }
+  return true;
+}
+
+// The smallest constant k' in [0, l.k0] with floor((l - k0 + k') / c) == floor(l / c), from the congruence of `l`.
+std::int64_t least_constant(LinearRef l, const Node* n, std::int64_t c) {
+  const std::int64_t g = gcd(n->modulus, c);
+  if (l.k0 <= 0 || g <= 1) return l.k0;
+  const std::int64_t s = floor_mod(floor_mod(n->residue, g) - floor_mod(l.k0, g), g);  // residue of l - k0
+  std::int64_t block = 0;
+  if (!try_add(s, l.k0, block)) return l.k0;
+  block -= floor_mod(block, g) + s;
+  return block < 0 ? 0 : block;
+}
+
+}  // namespace
+
+bool Build::quotient_of(LinearRef l, std::int64_t c, Linear& q) const { return affine_quotient(l, c, q); }
+
+Expr Build::div(const Expr& x, std::int64_t c) const {
+  STRATA_CHECK(c != 0, domain, "[div] ", x.render(), " divided by 0");
+  if (c < 0) {
+    STRATA_CHECK(c != kNegInf, overflow, "[div] the divisor ", c, " cannot be negated in 64 bits");
+    STRATA_FIRED(N1, {"x", x}, {"c", -c});
+    return div(scale(x, -1), -c);
+  }
+  if (c == 1) return x;
+  const Node* n = x.node();
+  if (n->is(Op::Const)) return floor_div(n->value(), c);
+  if (context_ == nullptr) {
+    const Expr d(c);
+    const std::array<const Node*, 2> key{n, d.node()};
+    if (const Node* known = find_interned(Op::Div, key)) return Expr::adopt(known);
+  }
+  const Range r = range(x);
+  if (!is_inf(r.lo) && !is_inf(r.hi) && floor_div(r.lo, c) == floor_div(r.hi, c)) {
+    STRATA_FIRED(D10, {"y", x}, {"c", c}, {"b", floor_div(r.lo, c)});
+    return floor_div(r.lo, c);
+  }
+  const RuleDepth depth;
+  return depth.exceeded() ? plain(Op::Div, x, c) : div_sum(x, c);
+}
+
+Expr Build::div_sum(const Expr& x, std::int64_t c) const {
+  const LinearView view(x.node());
+  const LinearRef l = view;
+  const Node* atom = lone_atom(l);
+  std::int64_t whole = 0, shift = 0;
+  if (atom != nullptr && atom->is(Op::Div) && constant_divisor(atom) != 0 && try_mul(constant_divisor(atom), c, whole) &&
+      try_mul(l.k0, constant_divisor(atom), shift)) {
+    const Expr y = shared(atom->src(0));
+    STRATA_FIRED(D3, {"x", y}, {"c", constant_divisor(atom)}, {"a", l.k0}, {"k", c});
+    return div(add(y, 1, Expr(shift), 1), whole);
+  }
+  if (atom != nullptr && atom->is(Op::Mod) && l.k0 == 0 && constant_divisor(atom) != 0 &&
+      constant_divisor(atom) % c == 0) {
+    const Expr y = shared(atom->src(0));
+    const std::int64_t k = constant_divisor(atom) / c;
+    STRATA_FIRED(D12, {"x", y}, {"c", c}, {"k", k});
+    return mod(div(y, c), k);
+  }
+  if (atom != nullptr && (atom->is(Op::Min) || atom->is(Op::Max)) && atom->arity == 2 &&
+      (atom->src(0)->is(Op::Const) || atom->src(1)->is(Op::Const))) {
+    const Expr a = add(shared(atom->src(0)), 1, Expr(l.k0), 1), b = add(shared(atom->src(1)), 1, Expr(l.k0), 1);
+    if (atom->is(Op::Min)) {
+      STRATA_FIRED(D23, {"x", a}, {"y", b}, {"c", c});
+    } else {
+      STRATA_FIRED(D24, {"x", a}, {"y", b}, {"c", c});
+    }
+    return extremum(atom->op, std::array{div(a, c), div(b, c)});
+  }
+  if (const std::int64_t g = gcd(content(l), c); g > 1) {
+    const Expr part = sum(divided(without_constant(l), g));
+    STRATA_FIRED(D9, {"x", part}, {"g", g}, {"a", l.k0}, {"c", c / g});
+    return div(add(part, 1, Expr(floor_div(l.k0, g)), 1), c / g);
+  }
+  Linear out, rest;
+  out.k0 = floor_div(l.k0, c);
+  rest.k0 = floor_mod(l.k0, c);
+  for (const Term& t : l.terms) {
+    if (t.coefficient % c == 0) {
+      out.terms.push_back({t.coefficient / c, t.atom});
+    } else {
+      rest.terms.push_back(t);
+    }
+  }
+  if (out.k0 != 0 || !out.terms.empty()) {
+    const Expr pulled = sum(std::move(out)), left = sum(std::move(rest));
+    STRATA_FIRED(D4, {"c", c}, {"x", pulled}, {"y", left});
+    return add(pulled, 1, div(left, c), 1);
+  }
+  Linear q, r;
+  if (quotient_of(l, c, q) && remainder_of(l, c, q, r)) {
+    const Expr quotient = sum(std::move(q));
+    STRATA_FIRED(D11, {"a", c}, {"b", 1}, {"c", c}, {"d", 0}, {"x", quotient}, {"y", sum(std::move(r))});
+    return quotient;
+  }
+  for (const Term& t : l.terms) {
+    const std::int64_t g = gcd(t.coefficient, c);
+    if (g == 1 || g == c || !quotient_of(l, g, q)) continue;
+    const Expr quotient = sum(std::move(q));
+    STRATA_FIRED(D7, {"x", 0}, {"y", x}, {"g", g}, {"c", c / g});
+    return div(quotient, c / g);
+  }
+  if (const std::int64_t k = least_constant(l, x.node(), c); k < l.k0) {
+    const Expr part = sum(copy(without_constant(l)));
+    STRATA_FIRED(D39, {"x", part}, {"a", l.k0}, {"b", k}, {"c", c});
+    return div(add(part, 1, Expr(k), 1), c);
+  }
+  return plain(Op::Div, x, c);
+}
+
+Expr Build::mod(const Expr& x, std::int64_t c) const {
+  STRATA_CHECK(c != 0, domain, "[mod] ", x.render(), " modulo 0");
+  if (c < 0) {
+    STRATA_CHECK(c != kNegInf, overflow, "[mod] the divisor ", c, " cannot be negated in 64 bits");
+    STRATA_FIRED(N2, {"x", x}, {"c", -c});
+    return scale(mod(scale(x, -1), -c), -1);
+  }
+  if (c == 1) return 0;
+  const Node* n = x.node();
+  if (n->is(Op::Const)) return floor_mod(n->value(), c);
+  if (context_ == nullptr) {
+    const Expr d(c);
+    const std::array<const Node*, 2> key{n, d.node()};
+    if (const Node* known = find_interned(Op::Mod, key)) return Expr::adopt(known);
+  }
+  const Range r = range(x);
+  if (!is_inf(r.lo) && !is_inf(r.hi) && floor_div(r.lo, c) == floor_div(r.hi, c)) {
+    const std::int64_t b = floor_div(r.lo, c);
+    STRATA_FIRED(M2, {"y", x}, {"c", c}, {"b", b});
+    return add(x, 1, Expr(b), -c);
+  }
+  if (n->modulus > 0 && n->modulus % c == 0) {
+    STRATA_FIRED(M10, {"x", x}, {"c", c}, {"k", n->modulus / c}, {"b", n->residue});
+    return floor_mod(n->residue, c);
+  }
+  const RuleDepth depth;
+  return depth.exceeded() ? plain(Op::Mod, x, c) : mod_sum(x, c);
+}
+
+Expr Build::mod_sum(const Expr& x, std::int64_t c) const {
+  const LinearView view(x.node());
+  const LinearRef l = view;
+  Linear reduced;  // coefficients in [0, c), and inner moduli that c divides are dropped
+  reduced.k0 = floor_mod(l.k0, c);
+  bool changed = reduced.k0 != l.k0;
+  SmallVec<Term, 4> opened;
+  for (const Term& t : l.terms) {
+    const std::int64_t a = floor_mod(t.coefficient, c);
+    changed |= a != t.coefficient;
+    if (a == 0) continue;
+    std::int64_t reach = 0;
+    const std::int64_t m = t.atom->is(Op::Mod) ? constant_divisor(t.atom) : 0;
+    if (m != 0 && try_mul(a, m, reach) && reach % c == 0) {
+      opened.push_back({a, t.atom});
+    } else {
+      reduced.terms.push_back({a, t.atom});
+    }
+  }
+  Linear next = reduced;
+  bool fits = true;
+  for (const Term& t : opened) fits = fits && add_scaled(next, LinearView(t.atom->src(0)), t.coefficient);
+  if (!opened.empty() && fits) {
+    for (const Term& t : opened) {
+      STRATA_FIRED(M6, {"a", t.coefficient}, {"x", shared(t.atom->src(0))}, {"c", c},
+                   {"k", std::int64_t{0} + t.coefficient * constant_divisor(t.atom) / c}, {"y", 0});
+    }
+    return mod(sum(std::move(next)), c);
+  }
+  if (changed) {
+    for (const Term& t : opened) {
+      if (!add_scaled(reduced, LinearRef{0, {&t, 1}}, 1)) return plain(Op::Mod, x, c);
+    }
+    const Expr less = sum(std::move(reduced));
+    STRATA_FIRED(M11, {"x", less}, {"y", add(x, 1, less, -1)}, {"c", c});
+    return mod(less, c);
+  }
+  if (const std::int64_t g = gcd(content(l), c); g > 1) {
+    const Expr part = sum(divided(without_constant(l), g));
+    STRATA_FIRED(M9, {"x", part}, {"g", g}, {"y", l.k0}, {"c", c / g});
+    return add(mod(add(part, 1, Expr(floor_div(l.k0, g)), 1), c / g), g, Expr(floor_mod(l.k0, g)), 1);
+  }
+  Linear q, r;
+  if (quotient_of(l, c, q) && remainder_of(l, c, q, r)) {
+    const Expr rest = sum(std::move(r));
+    STRATA_FIRED(M12, {"a", c}, {"b", 1}, {"c", c}, {"d", 0}, {"x", sum(std::move(q))}, {"y", rest});
+    return rest;
+  }
+  for (const Term& t : l.terms) {
+    const std::int64_t g = gcd(t.coefficient, c);
+    if (g == 1 || g == c || !quotient_of(l, g, q) || !remainder_of(l, g, q, r) || !apart(q, r)) continue;
+    const Expr high = sum(std::move(q)), low = sum(std::move(r));
+    STRATA_FIRED(M8, {"x", high}, {"y", low}, {"g", g}, {"c", c / g});
+    return add(mod(high, c / g), g, low, 1);
+  }
+  return plain(Op::Mod, x, c);
+}
+
+}  // namespace strata

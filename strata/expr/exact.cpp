@@ -1,0 +1,43 @@
+// simplify and facts: the rules alone, or the exact step until it finds nothing more.
+
+#include "strata/expr/exact.h"
+
+#include "strata/expr/exact_pass.h"
+
+namespace strata {
+namespace {
+
+constexpr std::size_t kMaxVariables = 64;
+constexpr int kMaxPasses = 64;
+
+// Passes until one does not make the expression cheaper. Every pass has the same budget, so that the last one, which
+// changed nothing, would change nothing again: the result is a fixed point.
+Expr simplify_where(const Expr& e, const Expr& valid) {
+  if (e.is_constant()) return e;
+  Expr best = e;
+  for (int i = 0; i < kMaxPasses; ++i) {
+    const Tape tape(std::vector<Expr>{best, valid});
+    if (tape.variables().size() > kMaxVariables) return best;
+    Costs costs(tape);
+    Budget budget(exact_budget());
+    const Expr next = ExactPass(best, valid, budget).run();
+    if (!(costs.cost(next) < costs.cost(best))) return best;
+    best = next;
+  }
+  return best;
+}
+
+}  // namespace
+
+Expr simplify_exact(const Expr& e) { return simplify_where(e, 1); }
+
+Expr simplify_exact_under(const Expr& e, const Expr& assumption) { return simplify_where(e, assumption); }
+
+Expr simplify(const Expr& e, Effort effort) { return effort == Effort::exact ? simplify_exact(e) : e; }
+
+Facts Expr::facts(Effort effort) const {
+  if (effort == Effort::exact) return exact_facts(*this);
+  return {node_->lo, node_->hi, node_->modulus, node_->residue, node_->has(kTight)};
+}
+
+}  // namespace strata

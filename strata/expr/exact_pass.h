@@ -1,0 +1,106 @@
+// One bottom-up pass of the exact step over an expression. Internal to expr/.
+//
+// All nodes are evaluated together on a sample of points. What the sample suggests (a constant, an affine function, a
+// variable that does not matter, another node, a closed form) becomes a candidate; the candidates that are cheaper are
+// then proven, on the whole box, in order of cost. A sample therefore never decides anything.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "strata/expr/evaluate.h"
+#include "strata/expr/search.h"
+
+namespace strata {
+
+/// What makes one spelling better than another, first things first.
+struct Cost {
+  std::uint64_t free;  ///< number of variables
+  bool curved;         ///< true iff not affine as written
+  std::uint64_t size;  ///< operators and leaves of the text, saturating
+  friend auto operator<=>(const Cost&, const Cost&) = default;
+};
+
+/// Costs and variable sets of nodes, each computed once. Variables are numbered; at most 64.
+class Costs {
+ public:
+  explicit Costs(const Tape& tape);
+  Cost cost(const Expr& e) { return of(info(e)); }
+  /// The set of the variables below `e`, by number.
+  std::uint64_t mask(const Expr& e) { return info(e).mask; }
+
+ private:
+  struct Info {
+    std::uint64_t mask, size;
+    bool linear;
+  };
+  static Cost of(const Info& i);
+  const Info& info(const Expr& e);
+  std::unordered_map<const Node*, Info> known_;
+  std::unordered_map<const Node*, std::size_t> numbers_;
+  std::vector<Expr> keep_;
+};
+
+using Column = std::vector<std::int64_t>;
+
+/// The points on which candidates are looked for.
+struct Sample {
+  std::vector<Column> columns;  ///< one a variable
+  std::size_t count = 0;
+  std::size_t base = 0;   ///< index of the first of `flips` base points, followed by `flips` points a variable
+  std::size_t flips = 0;  ///< that differ from the base points in that variable alone; 0 under an assumption
+};
+/// Point 0 is the low corner and point 1 + v the low corner with variable v one higher (or the same, when it cannot).
+Sample make_sample(const Box& box, std::size_t slots);
+/// Points where root 1 of `tape` is not 0; `exhaustive` is set when all of the box was looked at.
+Sample make_valid_sample(const Tape& tape, Budget& budget, bool& exhaustive);
+
+class ExactPass {
+ public:
+  /// @pre at most 64 variables
+  ExactPass(const Expr& root, const Expr& valid, Budget& budget);
+  /// The root after one pass: equal to it wherever `valid` holds, and no costlier.
+  Expr run();
+
+ private:
+  struct Signature {
+    std::uint64_t hash;
+    std::int64_t base, unit;  // value == base + unit * (what the hash is of)
+  };
+  using Candidates = std::vector<Expr>;
+
+  static std::optional<Signature> signature(const Column& v);
+  void index_signatures();
+  Expr rebuilt(std::uint32_t slot);
+  Expr improve(Expr e, const Column& v);
+  std::optional<Expr> improve_once(const Expr& e, const Column& v, bool whole);
+  bool equal(const Expr& a, const Expr& b);
+
+  void add_drops(const Expr& e, const Column& v, Candidates& out);
+  void add_affine(const Expr& e, const Column& v, Candidates& out);
+  void add_fitted(const Expr& e, const Column& v, Candidates& out);
+  void add_known(const Column& v, Candidates& out);
+  void add_structural(const Expr& e, const Column& v, Candidates& out);
+  void add_partial_sums(const Tape& tape, const std::vector<Column>& values, Candidates& out);
+  void add_deletions(const Tape& tape, const std::vector<Column>& values, const Column& v, Candidates& out);
+  void add_term_deletions(const Tape& tape, const std::vector<Column>& values, const Column& v, Candidates& out);
+  void add_separable(const Tape& tape, const Column& v, Candidates& out);
+
+  std::vector<Column> columns_for(const Tape& tape) const;
+  Variable variable(std::size_t number) const { return tape_.variable_handle(number); }
+  bool plain() const { return valid_.is_constant(); }
+
+  Expr valid_;
+  Budget& budget_;
+  Tape tape_;
+  Costs costs_;
+  Sample sample_;
+  bool nowhere_valid_ = false;
+  std::vector<Column> values_;  // by slot; empty when a value left 64 bits
+  std::vector<Expr> done_;      // by slot, as far as the pass has come
+  std::unordered_map<std::uint64_t, std::vector<std::pair<std::uint32_t, Signature>>> signatures_;
+};
+
+}  // namespace strata

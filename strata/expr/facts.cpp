@@ -1,0 +1,264 @@
+// Bounds and congruence of a node from those of its sources. Sound always; kTight and kDense where it is proven.
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "strata/expr/node.h"
+
+namespace strata {
+namespace {
+
+using Wide = __int128;
+
+void set_flag(Node& n, NodeFlag flag, bool on = true) {
+  if (on) n.flags = static_cast<std::uint8_t>(n.flags | flag);
+}
+
+// Rounds a bound that may lie outside 64 bits: outwards to infinity, inwards to the last finite value.
+std::int64_t clamp_lower(Wide v) { return v <= kNegInf ? kNegInf : v >= kPosInf ? kPosInf - 1 : std::int64_t(v); }
+std::int64_t clamp_upper(Wide v) { return v >= kPosInf ? kPosInf : v <= kNegInf ? kNegInf + 1 : std::int64_t(v); }
+
+struct Congruence {
+  std::int64_t modulus, residue;
+};
+
+Congruence normal(std::int64_t modulus, std::int64_t residue) {
+  return {modulus, modulus == 0 ? residue : floor_mod(residue, modulus)};
+}
+
+// The least congruence that holds for the values of both.
+Congruence join(Congruence a, Congruence b) {
+  std::int64_t gap = 0;
+  if (!try_sub(a.residue, b.residue, gap)) return {1, 0};
+  return normal(gcd(gcd(a.modulus, b.modulus), gap), a.residue);
+}
+Congruence congruence_of(const Node* n) { return {n->modulus, n->residue}; }
+
+// {r + c*s} for r in a, s in b; gives up (modulus 1) where a product leaves 64 bits.
+Congruence add_scaled(Congruence a, std::int64_t c, Congruence b) {
+  std::int64_t step = 0, shift = 0, residue = 0;
+  if (!try_mul(c, b.modulus, step) || !try_mul(c, b.residue, shift) || !try_add(a.residue, shift, residue))
+    return normal(gcd(a.modulus, gcd(c, 0)), floor_mod(a.residue, std::max<std::int64_t>(gcd(c, 0), 1)));
+  return normal(gcd(a.modulus, step), residue);
+}
+
+Congruence multiply(Congruence a, Congruence b) {
+  std::int64_t mm = 0, mr = 0, rm = 0, rr = 0;
+  if (!try_mul(a.modulus, b.modulus, mm) || !try_mul(a.modulus, b.residue, mr) || !try_mul(a.residue, b.modulus, rm) ||
+      !try_mul(a.residue, b.residue, rr))
+    return {1, 0};
+  return normal(gcd(gcd(mm, mr), rm), rr);
+}
+
+void set_congruence(Node& n, Congruence c) {
+  n.modulus = c.modulus;
+  n.residue = c.residue;
+}
+
+// Moves the bounds inwards to the nearest members of the congruence class.
+void tighten(Node& n) {
+  if (n.modulus <= 1) return;
+  if (!is_inf(n.lo)) n.lo = clamp_lower(Wide{n.lo} + floor_mod(n.residue - floor_mod(n.lo, n.modulus), n.modulus));
+  if (!is_inf(n.hi)) n.hi = clamp_upper(Wide{n.hi} - floor_mod(floor_mod(n.hi, n.modulus) - n.residue, n.modulus));
+}
+
+// True iff the terms (dense, on disjoint variables) together take every integer of their range: each coefficient, by
+// rising magnitude, is at most one more than what the smaller ones span.
+bool fills_range(std::span<const Term> terms) {
+  std::array<Term, 8> sorted;
+  if (terms.size() > sorted.size()) return false;
+  std::copy(terms.begin(), terms.end(), sorted.begin());
+  const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(terms.size());
+  std::sort(sorted.begin(), last,
+            [](const Term& a, const Term& b) { return magnitude(a.coefficient) < magnitude(b.coefficient); });
+  Wide reach = 0;
+  for (auto t = sorted.begin(); t != last; ++t) {
+    const Wide step = static_cast<Wide>(magnitude(t->coefficient));
+    if (step > reach + 1) return false;
+    reach += step * (Wide{t->atom->hi} - t->atom->lo);
+    if (reach > kPosInf) return false;
+  }
+  return true;
+}
+
+void sum_facts(Node& n) {
+  Wide lo = n.k0(), hi = n.k0();
+  bool lo_known = true, hi_known = true, tight = true, dense = true, linear = true;
+  Congruence c{0, n.k0()};
+  std::uint64_t seen = 0;
+  for (const Term& t : n.terms()) {
+    const Node* a = t.atom;
+    const std::int64_t down = t.coefficient > 0 ? lower(a) : upper(a), up = t.coefficient > 0 ? upper(a) : lower(a);
+    lo_known &= !is_inf(down);
+    hi_known &= !is_inf(up);
+    lo = std::max(lo + Wide{t.coefficient} * down, -(Wide{1} << 120));
+    hi = std::min(hi + Wide{t.coefficient} * up, Wide{1} << 120);
+    tight &= a->has(kTight) && (seen & a->variables) == 0;
+    dense &= a->has(kDense);
+    linear &= a->is(Op::Var);
+    seen |= a->variables;
+    c = add_scaled(c, t.coefficient, congruence_of(a));
+    set_flag(n, kDivMod, a->is(Op::Div) || a->is(Op::Mod));
+    set_flag(n, kBound, a->has(kBound));
+  }
+  n.lo = lo_known ? clamp_lower(lo) : kNegInf;
+  n.hi = hi_known ? clamp_upper(hi) : kPosInf;
+  set_congruence(n, c);
+  tighten(n);
+  set_flag(n, kLinear, linear);
+  tight &= lo_known && hi_known && n.lo == lo && n.hi == hi;
+  set_flag(n, kTight, tight);
+  set_flag(n, kDense, tight && dense && fills_range(n.terms()));
+}
+
+void div_facts(Node& n) {
+  const Node *x = n.src(0), *d = n.src(1);
+  const std::int64_t lo = lower(x), hi = upper(x), small = lower(d), large = upper(d);
+  // Growing the divisor moves the quotient towards 0 (or -1): the extremes lie at the corners.
+  n.lo = lo >= 0 ? (is_inf(large) ? 0 : sat_floor_div(lo, large)) : sat_floor_div(lo, small);
+  n.hi = hi >= 0 ? sat_floor_div(hi, small) : (is_inf(large) ? -1 : sat_floor_div(hi, large));
+  set_congruence(n, {1, 0});
+  if (d->is(Op::Const)) {
+    set_flag(n, kTight, x->has(kTight));
+    set_flag(n, kDense, x->has(kDense));
+  }
+}
+
+void mod_facts(Node& n) {
+  const Node *x = n.src(0), *d = n.src(1);
+  const std::int64_t c = upper(d);
+  n.lo = 0;
+  n.hi = is_inf(c) ? kPosInf : c - 1;
+  if (lower(x) >= 0) n.hi = std::min(n.hi, upper(x));
+  set_congruence(n, {1, 0});
+  if (!d->is(Op::Const)) return;
+  const std::int64_t m = gcd(x->modulus, c);
+  set_congruence(n, normal(m, x->residue));
+  tighten(n);
+  if (!x->has(kDense)) return;
+  // A dense source that crosses a multiple of c takes c-1 and 0; one that is c long takes all residues.
+  const bool crosses = floor_div(x->lo, c) != floor_div(x->hi, c);
+  set_flag(n, kTight, crosses);
+  set_flag(n, kDense, crosses && Wide{x->hi} - x->lo + 1 >= c);
+}
+
+void mul_facts(Node& n) {
+  Wide lo = 1, hi = 1;
+  bool known = true, tight = true;
+  std::uint64_t seen = 0;
+  Congruence c{0, 1};
+  const auto sources = n.sources();
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const Node* a = sources[i];
+    known &= !is_inf(a->lo) && !is_inf(a->hi);
+    if (!known) break;
+    Wide l = a->lo, h = a->hi;
+    if (i + 1 < sources.size() && sources[i + 1] == a) {  // a square
+      const Wide p = l * l, q = h * h;
+      l = a->lo <= 0 && a->hi >= 0 ? 0 : std::min(p, q);
+      h = std::max(p, q);
+      c = multiply(c, congruence_of(a));
+      tight = false;
+      ++i;
+    }
+    const std::array<Wide, 4> corners{lo * l, lo * h, hi * l, hi * h};
+    lo = *std::min_element(corners.begin(), corners.end());
+    hi = *std::max_element(corners.begin(), corners.end());
+    known = lo > kNegInf && hi < kPosInf;
+    tight &= a->has(kTight) && (seen & a->variables) == 0;
+    seen |= a->variables;
+    c = multiply(c, congruence_of(a));
+    if (!known) break;
+  }
+  if (known) {
+    n.lo = std::int64_t(lo);
+    n.hi = std::int64_t(hi);
+    set_congruence(n, c);
+    tighten(n);
+    set_flag(n, kTight, tight);
+    return;
+  }
+  // Beyond 64 bits only the sign is kept.
+  const bool nonnegative = std::all_of(sources.begin(), sources.end(), [](const Node* s) { return s->lo >= 0; });
+  n.lo = nonnegative ? 0 : kNegInf;
+  n.hi = kPosInf;
+  set_congruence(n, {1, 0});
+}
+
+void choice_facts(Node& n, std::span<const Node* const> arms) {
+  n.lo = lower(arms[0]);
+  n.hi = upper(arms[0]);
+  Congruence c = congruence_of(arms[0]);
+  for (const Node* a : arms.subspan(1)) {
+    n.lo = n.op == Op::Max ? std::max(n.lo, lower(a)) : std::min(n.lo, lower(a));
+    n.hi = n.op == Op::Min ? std::min(n.hi, upper(a)) : std::max(n.hi, upper(a));
+    c = join(c, congruence_of(a));
+  }
+  set_congruence(n, c);
+}
+
+bool independent_and(NodeFlag flag, std::span<const Node* const> sources) {
+  std::uint64_t seen = 0;
+  for (const Node* s : sources) {
+    if (!s->has(flag) || (seen & s->variables) != 0) return false;
+    seen |= s->variables;
+  }
+  return true;
+}
+
+void condition_facts(Node& n) {
+  n.lo = 0;
+  n.hi = 1;
+  set_congruence(n, {1, 0});
+  const Node* x = n.src(0);
+  bool both = false;
+  switch (n.op) {
+    case Op::Lt: both = x->has(kTight) && x->lo < n.src(1)->lo && n.src(1)->lo <= x->hi; break;
+    case Op::Eq:
+    case Op::Ne: both = x->has(kDense) && x->lo < x->hi && x->lo <= n.src(1)->lo && n.src(1)->lo <= x->hi; break;
+    default: both = independent_and(kTight, n.sources());
+  }
+  set_flag(n, kTight, both);
+  set_flag(n, kDense, both);
+}
+
+}  // namespace
+
+void compute_facts(Node& n) {
+  switch (n.op) {
+    case Op::Const: return;
+    case Op::Var: {
+      const VariableInfo& v = n.variable();
+      n.lo = v.min;
+      n.hi = v.max;
+      set_congruence(n, v.min == v.max ? Congruence{0, v.min} : Congruence{1, 0});
+      set_flag(n, kLinear);
+      set_flag(n, kBound, v.bound);
+      set_flag(n, kTight, !is_inf(n.lo) && !is_inf(n.hi));
+      set_flag(n, kDense, n.has(kTight));
+      return;
+    }
+    case Op::Sum: return sum_facts(n);
+    case Op::Mul: mul_facts(n); break;
+    case Op::Div: div_facts(n); break;
+    case Op::Mod: mod_facts(n); break;
+    case Op::Min:
+    case Op::Max:
+      choice_facts(n, n.sources());
+      set_flag(n, kTight, independent_and(kTight, n.sources()));
+      break;
+    case Op::Select:
+      choice_facts(n, n.sources().subspan(1));
+      set_flag(n, kTight, independent_and(kTight, n.sources()));
+      break;
+    case Op::Lt:
+    case Op::Eq:
+    case Op::Ne:
+    case Op::And:
+    case Op::Or: condition_facts(n); break;
+  }
+  for (const Node* s : n.sources()) set_flag(n, kBound, s->has(kBound));
+  set_flag(n, kDivMod, n.is(Op::Div) || n.is(Op::Mod));
+}
+
+}  // namespace strata

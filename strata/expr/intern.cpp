@@ -1,0 +1,361 @@
+// The intern table: at most one live node per content, found by structural hash.
+//
+// 64 shards, each an open-addressing table behind a spin lock. A lookup revives a node only from a nonzero count, so a
+// node whose last handle is gone is never handed out again: its thread removes and frees it, and a newcomer with
+// the same content gets a node of its own. Death runs on a worklist threaded through the dead nodes themselves.
+#include <cstring>
+#include <memory>
+#include <new>
+#include <thread>
+
+#include "strata/base/text.h"
+#include "strata/expr/node.h"
+
+namespace strata {
+namespace {
+
+constexpr std::uint64_t kOrderMask = (std::uint64_t{1} << 56) - 1;
+constexpr std::int64_t kSmallMin = -256, kSmallMax = 1024;
+
+std::uint64_t mix(std::uint64_t h, std::uint64_t v) {
+  h = (h ^ v) * 0x9E3779B97F4A7C15u;
+  return h ^ (h >> 29);
+}
+
+std::uint64_t hash_text(std::string_view text) {
+  std::uint64_t h = 0xCBF29CE484222325u;
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return h;
+}
+
+class SpinLock {
+ public:
+  explicit SpinLock(std::atomic<bool>& flag) : flag_(flag) {
+    while (flag_.exchange(true, std::memory_order_acquire)) {
+      for (int spin = 0; flag_.load(std::memory_order_relaxed); ++spin) {
+        if (spin > 64) std::this_thread::yield();
+      }
+    }
+  }
+  ~SpinLock() { flag_.store(false, std::memory_order_release); }
+  SpinLock(const SpinLock&) = delete;
+  SpinLock& operator=(const SpinLock&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
+bool try_retain(const Node* n) {
+  std::uint32_t refs = n->refs.load(std::memory_order_relaxed);
+  while (refs != 0) {
+    if (n->refs.compare_exchange_weak(refs, refs + 1, std::memory_order_acq_rel)) return true;
+  }
+  return false;
+}
+
+struct Slot {
+  std::uint64_t hash;
+  Node* node;
+};
+
+class Shard {
+ public:
+  // The live node with this content, counted, or a new one from `make`.
+  template <class Matches, class Make>
+  Node* find_or_make(std::uint64_t hash, const Matches& matches, const Make& make) {
+    const SpinLock lock(locked_);
+    if (Node* found = find(hash, matches)) return found;
+    if ((size_ + 1) * 4 > capacity_ * 3) grow();
+    Node* n = make();
+    insert({hash, n});
+    ++size_;
+    return n;
+  }
+
+  template <class Matches>
+  Node* find_counted(std::uint64_t hash, const Matches& matches) {
+    const SpinLock lock(locked_);
+    return find(hash, matches);
+  }
+
+  void remove(const Node* n) {
+    const SpinLock lock(locked_);
+    const std::size_t mask = capacity_ - 1;
+    std::size_t i = n->hash & mask;
+    while (slots_[i].node != n) i = (i + 1) & mask;
+    // Backward-shift deletion: later members of the cluster move into the hole when their home allows it.
+    for (std::size_t j = (i + 1) & mask; slots_[j].node != nullptr; j = (j + 1) & mask) {
+      const std::size_t home = slots_[j].hash & mask;
+      if (((j - home) & mask) >= ((j - i) & mask)) {
+        slots_[i] = slots_[j];
+        i = j;
+      }
+    }
+    slots_[i].node = nullptr;
+    --size_;
+    if (capacity_ > kInitial && size_ * 8 < capacity_) resize(capacity_ / 2);
+  }
+
+  std::size_t size() {
+    const SpinLock lock(locked_);
+    return size_;
+  }
+
+ private:
+  static constexpr std::size_t kInitial = 64;
+
+  template <class Matches>
+  Node* find(std::uint64_t hash, const Matches& matches) {
+    if (capacity_ == 0) return nullptr;
+    const std::size_t mask = capacity_ - 1;
+    for (std::size_t i = hash & mask; slots_[i].node != nullptr; i = (i + 1) & mask) {
+      if (slots_[i].hash == hash && matches(slots_[i].node) && try_retain(slots_[i].node)) return slots_[i].node;
+    }
+    return nullptr;
+  }
+  void insert(Slot slot) {
+    const std::size_t mask = capacity_ - 1;
+    std::size_t i = slot.hash & mask;
+    while (slots_[i].node != nullptr) i = (i + 1) & mask;
+    slots_[i] = slot;
+  }
+  void grow() { resize(capacity_ == 0 ? kInitial : capacity_ * 2); }
+  void resize(std::size_t capacity) {
+    auto slots = std::make_unique<Slot[]>(capacity);
+    slots.swap(slots_);
+    const std::size_t old = capacity_;
+    capacity_ = capacity;
+    for (std::size_t i = 0; i < old; ++i) {
+      if (slots[i].node != nullptr) insert(slots[i]);
+    }
+  }
+
+  alignas(64) std::atomic<bool> locked_{false};
+  std::size_t size_ = 0, capacity_ = 0;
+  std::unique_ptr<Slot[]> slots_;
+};
+
+constexpr std::size_t kShards = 64;
+
+// Never destroyed: handles in static storage may outlive any static table.
+Shard* shards() {
+  static Shard* const table = new Shard[kShards];
+  return table;
+}
+Shard& shard_of(std::uint64_t hash) { return shards()[hash >> 58]; }
+
+Node* allocate(Op op, std::size_t arity, std::size_t payload, std::uint64_t hash) {
+  void* memory = ::operator new(sizeof(Node) + payload);
+  Node* n = new (memory) Node{};
+  n->refs.store(1, std::memory_order_relaxed);
+  n->op = op;
+  n->arity = static_cast<std::uint16_t>(arity);
+  n->hash = hash;
+  n->order = static_cast<std::uint64_t>(op) << 56;
+  return n;
+}
+
+void fill_constant(Node& n, std::int64_t value) {
+  n.lo = n.hi = n.residue = value;
+  n.modulus = 0;
+  n.flags = static_cast<std::uint8_t>(n.flags | kTight | kDense | kLinear);
+}
+
+std::uint64_t hash_constant(std::int64_t value) { return mix(1, static_cast<std::uint64_t>(value)); }
+
+// Constants of small magnitude are made once and never counted.
+const Node* small_constants() {
+  static const Node* const all = [] {
+    const std::size_t count = static_cast<std::size_t>(kSmallMax - kSmallMin + 1);
+    Node* nodes = static_cast<Node*>(::operator new(count * sizeof(Node)));
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int64_t value = kSmallMin + static_cast<std::int64_t>(i);
+      Node* n = new (nodes + i) Node{};
+      n->op = Op::Const;
+      n->flags = kImmortal;
+      n->hash = hash_constant(value);
+      n->order = static_cast<std::uint64_t>(Op::Const) << 56;
+      fill_constant(*n, value);
+    }
+    return nodes;
+  }();
+  return all;
+}
+
+void destroy(Node* n) {
+  if (n->is(Op::Var)) delete &n->variable();
+  n->~Node();
+  ::operator delete(n);
+}
+
+// Drops one count; when it was the last, unlinks the node and puts it on the list of the dead (linked through `order`).
+void drop(const Node* shared, Node*& dead) noexcept {
+  if (shared->has(kImmortal) || shared->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  Node* n = const_cast<Node*>(shared);
+  shard_of(n->hash).remove(n);
+  n->order = reinterpret_cast<std::uintptr_t>(dead);
+  dead = n;
+}
+
+int three_way(std::int64_t a, std::int64_t b) { return a < b ? -1 : a > b ? 1 : 0; }
+
+int compare_variables(const VariableInfo& a, const VariableInfo& b) {
+  if (const int c = natural_compare(a.name, b.name)) return c;
+  if (const int c = three_way(a.min, b.min)) return c;
+  if (const int c = three_way(a.max, b.max)) return c;
+  if (a.bound != b.bound) return a.bound ? 1 : -1;
+  return three_way(a.value, b.value);
+}
+
+}  // namespace
+
+void release(const Node* n) noexcept {
+  Node* dead = nullptr;
+  drop(n, dead);
+  while (dead != nullptr) {
+    Node* victim = dead;
+    dead = reinterpret_cast<Node*>(static_cast<std::uintptr_t>(victim->order));
+    for_each_child(victim, [&](const Node* child) { drop(child, dead); });
+    destroy(victim);
+  }
+}
+
+int compare_nodes(const Node* a, const Node* b) {
+  while (a != b) {
+    if (a->order != b->order) return a->order < b->order ? -1 : 1;
+    if (a->is(Op::Const)) return three_way(a->value(), b->value());
+    if (a->is(Op::Var)) return compare_variables(a->variable(), b->variable());
+    const std::size_t common = std::min(a->arity, b->arity);
+    const Node *x = nullptr, *y = nullptr;
+    if (a->is(Op::Sum)) {
+      for (std::size_t i = 0; i < common && x == nullptr; ++i) {
+        const Term &s = a->terms()[i], &t = b->terms()[i];
+        if (s.atom != t.atom) {
+          x = s.atom;
+          y = t.atom;
+        } else if (s.coefficient != t.coefficient) {
+          return three_way(s.coefficient, t.coefficient);
+        }
+      }
+      if (x == nullptr && a->arity == b->arity) return three_way(a->k0(), b->k0());
+    } else {
+      for (std::size_t i = 0; i < common && x == nullptr; ++i) {
+        if (a->src(i) != b->src(i)) {
+          x = a->src(i);
+          y = b->src(i);
+        }
+      }
+    }
+    if (x == nullptr) return three_way(a->arity, b->arity);
+    a = x;
+    b = y;
+  }
+  return 0;
+}
+
+Expr intern_constant(std::int64_t value) {
+  if (value >= kSmallMin && value <= kSmallMax) return Expr::adopt(small_constants() + (value - kSmallMin));
+  const std::uint64_t hash = hash_constant(value);
+  return Expr::adopt(shard_of(hash).find_or_make(
+      hash, [&](const Node* n) { return n->is_const(value); },
+      [&] {
+        Node* n = allocate(Op::Const, 0, 0, hash);
+        fill_constant(*n, value);
+        return n;
+      }));
+}
+
+Expr intern_variable(const VariableInfo& info) {
+  std::uint64_t hash = mix(mix(mix(2, hash_text(info.name)), static_cast<std::uint64_t>(info.min)),
+                           static_cast<std::uint64_t>(info.max));
+  if (info.bound) hash = mix(hash + 1, static_cast<std::uint64_t>(info.value));
+  return Expr::adopt(shard_of(hash).find_or_make(
+      hash, [&](const Node* n) { return n->is(Op::Var) && compare_variables(n->variable(), info) == 0; },
+      [&] {
+        auto owned = std::make_unique<const VariableInfo>(info);
+        Node* n = allocate(Op::Var, 0, sizeof(owned.get()), hash);
+        n->order |= natural_key(info.name);
+        n->variables = std::uint64_t{1} << (mix(3, hash_text(info.name)) >> 58);
+        *reinterpret_cast<const VariableInfo**>(n + 1) = owned.release();
+        compute_facts(*n);
+        return n;
+      }));
+}
+
+Expr intern_sum(const Linear& sum) {
+  if (sum.terms.empty()) return intern_constant(sum.k0);
+  if (sum.k0 == 0 && sum.terms.size() == 1 && sum.terms[0].coefficient == 1) return Expr::share(sum.terms[0].atom);
+  const std::size_t arity = sum.terms.size(), bytes = arity * sizeof(Term);
+  STRATA_ASSERT(arity <= kMaxArity, "a sum of ", arity, " terms");
+  std::uint64_t hash = mix(4, static_cast<std::uint64_t>(sum.k0));
+  for (const Term& t : sum.terms) hash = mix(hash + static_cast<std::uint64_t>(t.coefficient), t.atom->hash);
+  return Expr::adopt(shard_of(hash).find_or_make(
+      hash,
+      [&](const Node* n) {
+        if (!n->is(Op::Sum) || n->arity != arity || n->k0() != sum.k0) return false;
+        for (std::size_t i = 0; i < arity; ++i) {
+          if (n->terms()[i].atom != sum.terms[i].atom || n->terms()[i].coefficient != sum.terms[i].coefficient)
+            return false;
+        }
+        return true;
+      },
+      [&] {
+        Node* n = allocate(Op::Sum, arity, sizeof(std::int64_t) + bytes, hash);
+        n->order |= sum.terms[0].atom->order & kOrderMask;
+        auto* payload = reinterpret_cast<std::int64_t*>(n + 1);
+        *payload = sum.k0;
+        std::memcpy(payload + 1, sum.terms.data(), bytes);
+        for (const Term& t : sum.terms) {
+          retain(t.atom);
+          n->variables |= t.atom->variables;
+        }
+        compute_facts(*n);
+        return n;
+      }));
+}
+
+namespace {
+
+std::uint64_t hash_sources(Op op, std::span<const Node* const> sources) {
+  std::uint64_t hash = mix(5, static_cast<std::uint64_t>(op));
+  for (const Node* s : sources) hash = mix(hash, s->hash);
+  return hash;
+}
+
+bool has_sources(const Node* n, Op op, std::span<const Node* const> sources) {
+  return n->op == op && n->arity == sources.size() &&
+         std::equal(sources.begin(), sources.end(), n->sources().begin());
+}
+
+}  // namespace
+
+Expr intern(Op op, std::span<const Node* const> sources) {
+  const std::uint64_t hash = hash_sources(op, sources);
+  STRATA_ASSERT(sources.size() <= kMaxArity, to_string(op), " of ", sources.size(), " operands");
+  return Expr::adopt(shard_of(hash).find_or_make(
+      hash, [&](const Node* n) { return has_sources(n, op, sources); },
+      [&] {
+        Node* n = allocate(op, sources.size(), sources.size_bytes(), hash);
+        n->order |= sources[0]->order & kOrderMask;
+        std::memcpy(static_cast<void*>(n + 1), sources.data(), sources.size_bytes());
+        for (const Node* s : sources) {
+          retain(s);
+          n->variables |= s->variables;
+        }
+        compute_facts(*n);
+        return n;
+      }));
+}
+
+const Node* find_interned(Op op, std::span<const Node* const> sources) {
+  const std::uint64_t hash = hash_sources(op, sources);
+  return shard_of(hash).find_counted(hash, [&](const Node* n) { return has_sources(n, op, sources); });
+}
+
+std::size_t live_nodes() {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < kShards; ++i) count += shards()[i].size();
+  return count;
+}
+
+}  // namespace strata

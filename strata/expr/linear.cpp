@@ -1,0 +1,107 @@
+#include "strata/expr/linear.h"
+
+#include <algorithm>
+
+namespace strata {
+namespace {
+
+using Wide = __int128;
+
+bool scaled_sum(std::int64_t a, std::int64_t s, std::int64_t b, std::int64_t t, std::int64_t& out) {
+  return !__builtin_mul_overflow(b, t, &b) && !__builtin_mul_overflow(a, s, &a) && try_add(a, b, out);
+}
+
+}  // namespace
+
+bool combine(LinearRef a, std::int64_t s, LinearRef b, std::int64_t t, Linear& out) {
+  if (!scaled_sum(a.k0, s, b.k0, t, out.k0)) return false;
+  out.terms.clear();
+  out.terms.reserve(a.terms.size() + b.terms.size());
+  const Term *p = a.terms.data(), *const p_end = p + a.terms.size();
+  const Term *q = b.terms.data(), *const q_end = q + b.terms.size();
+  const auto push = [&](std::int64_t coefficient, const Node* atom) {
+    if (coefficient != 0) out.terms.push_back({coefficient, atom});
+    return true;
+  };
+  while (p != p_end || q != q_end) {
+    const int order = p == p_end ? 1 : q == q_end ? -1 : compare_nodes(p->atom, q->atom);
+    std::int64_t c = 0;
+    if (!scaled_sum(order <= 0 ? p->coefficient : 0, s, order >= 0 ? q->coefficient : 0, t, c)) return false;
+    push(c, order <= 0 ? p->atom : q->atom);
+    p += order <= 0;
+    q += order >= 0;
+  }
+  return true;
+}
+
+bool add_scaled(Linear& a, LinearRef b, std::int64_t t) {
+  Linear out;
+  if (!combine(ref(a), 1, b, t, out)) return false;
+  a = std::move(out);
+  return true;
+}
+
+std::int64_t coefficient_of(LinearRef l, const Node* atom) {
+  for (const Term& t : l.terms) {
+    if (t.atom == atom) return t.coefficient;
+  }
+  return 0;
+}
+
+void remove_term(Linear& l, const Node* atom) {
+  for (std::size_t i = 0; i < l.terms.size(); ++i) {
+    if (l.terms[i].atom == atom) return l.terms.erase_at(i);
+  }
+}
+
+Range interval(LinearRef l) {
+  Wide lo = l.k0, hi = l.k0;
+  bool lo_known = true, hi_known = true;
+  constexpr Wide kFar = Wide{1} << 120;
+  for (const Term& t : l.terms) {
+    const std::int64_t down = t.coefficient > 0 ? lower(t.atom) : upper(t.atom);
+    const std::int64_t up = t.coefficient > 0 ? upper(t.atom) : lower(t.atom);
+    lo_known &= !is_inf(down);
+    hi_known &= !is_inf(up);
+    lo = std::max(lo + Wide{t.coefficient} * down, -kFar);
+    hi = std::min(hi + Wide{t.coefficient} * up, kFar);
+  }
+  return {!lo_known || lo <= kNegInf ? kNegInf : lo >= kPosInf ? kPosInf - 1 : std::int64_t(lo),
+          !hi_known || hi >= kPosInf ? kPosInf : hi <= kNegInf ? kNegInf + 1 : std::int64_t(hi)};
+}
+
+bool affine_quotient(LinearRef l, std::int64_t c, Linear& quotient) {
+  // At the corner of all lower bounds the value is `base` = q0*c + p0; one step along atom j moves the quotient by x_j.
+  Wide base = l.k0;
+  for (const Term& t : l.terms) {
+    const std::int64_t lo = lower(t.atom);
+    if (is_inf(lo) || is_inf(upper(t.atom))) {
+      if (t.coefficient % c != 0) return false;  // an unbounded atom must be divided exactly
+      continue;
+    }
+    base += Wide{t.coefficient} * lo;
+    if (base > (Wide{1} << 100) || base < -(Wide{1} << 100)) return false;
+  }
+  const Wide q0 = base / c - (base % c < 0), p0 = base - q0 * c;
+  Wide least = p0, most = p0, constant = q0;
+  quotient.terms.clear();
+  for (const Term& t : l.terms) {
+    const std::int64_t lo = lower(t.atom), hi = upper(t.atom);
+    if (is_inf(lo) || is_inf(hi)) {
+      quotient.terms.push_back({t.coefficient / c, t.atom});
+      continue;
+    }
+    const Wide step = p0 + t.coefficient, x = step / c - (step % c < 0), r = t.coefficient - x * c;
+    const Wide travel = r * (Wide{hi} - lo);
+    (travel < 0 ? least : most) += travel;
+    if (least < 0 || most >= c) return false;
+    if (x == 0) continue;
+    constant -= x * lo;
+    quotient.terms.push_back({std::int64_t(x), t.atom});
+  }
+  if (constant <= kNegInf || constant >= kPosInf) return false;
+  quotient.k0 = std::int64_t(constant);
+  return true;
+}
+
+}  // namespace strata

@@ -1,0 +1,155 @@
+// min and max: n-ary, flattened, sorted, without arms that another arm dominates.
+#include <algorithm>
+#include <array>
+
+#include "strata/expr/build.h"
+
+namespace strata {
+namespace {
+
+constexpr std::size_t kPairwise = 8;  // arms compared with each other up to this many
+
+Op dual(Op op) { return op == Op::Min ? Op::Max : Op::Min; }
+
+void push_flat(Op op, const Expr& arm, std::vector<Expr>& out) {
+  if (arm.op() != op) return out.push_back(arm);
+  for (const Node* s : arm.node()->sources()) out.push_back(Expr::share(s));
+}
+
+// Does `a` make `b` superfluous?  For min: a <= b everywhere.
+bool dominates(const Build& build, Op op, const Expr& a, const Expr& b) {
+  if (b.op() == dual(op)) {  // absorption: min(x, max(x, y)) = x
+    const auto s = b.node()->sources();
+    if (std::find(s.begin(), s.end(), a.node()) != s.end()) return true;
+  }
+  if (op == Op::Min ? upper(a.node()) <= lower(b.node()) : lower(a.node()) >= upper(b.node())) return true;
+  Linear gap;
+  if (!combine(LinearView(b.node()), 1, LinearView(a.node()), -1, gap)) return false;
+  const Range r = build.range(ref(gap));
+  return op == Op::Min ? r.lo >= 0 : r.hi <= 0;
+}
+
+// The part that all arms share: equal terms, and the constant when no arm is a constant.
+Linear shared_part(std::span<const Expr> arms) {
+  Linear common = copy(LinearView(arms[0].node()));
+  bool constant = !common.terms.empty();
+  for (const Expr& arm : arms.subspan(1)) {
+    const LinearView l(arm.node());
+    constant = constant && !l->terms.empty() && l->k0 == common.k0;
+    std::size_t kept = 0;
+    for (const Term& t : common.terms) {
+      if (coefficient_of(l, t.atom) == t.coefficient) common.terms[kept++] = t;
+    }
+    common.terms.truncate(kept);
+  }
+  if (!constant) common.k0 = 0;
+  return common;
+}
+
+// The factor that all arms share, negative when every arm is negative throughout; 1 when there is none.
+std::int64_t shared_factor(std::span<const Expr> arms) {
+  std::int64_t g = 0;
+  bool negative = true;
+  for (const Expr& arm : arms) {
+    const LinearView l(arm.node());
+    g = gcd(g, gcd(l->k0, content(l)));
+    negative = negative && l->k0 <= 0 &&
+               std::all_of(l->terms.begin(), l->terms.end(), [](const Term& t) { return t.coefficient < 0; });
+  }
+  return g == 0 ? 1 : negative ? -g : g;
+}
+
+Expr exactly_divided(const Build& build, const Expr& e, std::int64_t g) {
+  Linear l = copy(LinearView(e.node()));
+  l.k0 /= g;
+  for (Term& t : l.terms) t.coefficient /= g;
+  return build.sum(std::move(l));
+}
+
+}  // namespace
+
+Expr Build::extremum(Op op, std::span<const Expr> given) const {
+  STRATA_CHECK(!given.empty(), request, "[", to_string(op), "] needs at least one operand");
+  std::vector<Expr> arms;
+  for (const Expr& e : given) push_flat(op, e, arms);
+  std::sort(arms.begin(), arms.end(), [](const Expr& a, const Expr& b) { return compare(a, b) < 0; });
+  arms.erase(std::unique(arms.begin(), arms.end(), [](const Expr& a, const Expr& b) { return same(a, b); }), arms.end());
+  if (arms.size() <= kPairwise || arms[0].is_constant()) {
+    std::vector<Expr> kept;
+    for (const Expr& e : arms) {
+      // Against all that stay: a constant meets every arm, the others meet each other only when they are few.
+      const auto beaten = [&](const Expr& by) {
+        if (!same(by, e) && dominates(*this, op, by, e)) {
+          if (op == Op::Min) {
+            STRATA_FIRED(S1, {"x", by}, {"y", e});
+          } else {
+            STRATA_FIRED(S8, {"x", by}, {"y", e});
+          }
+          return true;
+        }
+        return false;
+      };
+      const bool few = arms.size() <= kPairwise;
+      const bool lost = few ? std::any_of(kept.begin(), kept.end(), beaten)
+                            : !kept.empty() && beaten(kept.front());
+      if (lost) continue;
+      const auto falls = [&](const Expr& k) { return dominates(*this, op, e, k); };
+      if (few) kept.erase(std::remove_if(kept.begin(), kept.end(), falls), kept.end());
+      kept.push_back(e);
+    }
+    arms = std::move(kept);
+  }
+  if (arms.size() == 1) return arms[0];
+  if (std::all_of(arms.begin(), arms.end(), [](const Expr& e) { return e.node()->is_boolean(); })) {
+    const Op logic = op == Op::Min ? Op::And : Op::Or;
+    if (arms.size() == 2) {
+      if (op == Op::Min) {
+        STRATA_FIRED(S20, {"p", arms[0]}, {"q", arms[1]});
+      } else {
+        STRATA_FIRED(S21, {"p", arms[0]}, {"q", arms[1]});
+      }
+    }
+    return junction(logic, arms);
+  }
+  if (Linear common = shared_part(arms); common.k0 != 0 || !common.terms.empty()) {
+    const Expr z = sum(std::move(common));
+    for (Expr& e : arms) e = add(e, 1, z, -1);
+    if (arms.size() == 2) {
+      if (op == Op::Min) {
+        STRATA_FIRED(S12, {"x", arms[0]}, {"y", arms[1]}, {"z", z});
+      } else {
+        STRATA_FIRED(S13, {"x", arms[0]}, {"y", arms[1]}, {"z", z});
+      }
+    }
+    return add(z, 1, extremum(op, arms), 1);
+  }
+  if (const std::int64_t g = shared_factor(arms); g != 1) {
+    for (Expr& e : arms) e = exactly_divided(*this, e, g);
+    if (arms.size() == 2) {
+      if (g > 0 && op == Op::Min) {
+        STRATA_FIRED(S5, {"x", arms[0]}, {"y", arms[1]}, {"c", g});
+      } else if (g > 0) {
+        STRATA_FIRED(S10, {"x", arms[0]}, {"y", arms[1]}, {"c", g});
+      } else if (op == Op::Min) {
+        STRATA_FIRED(S6, {"x", arms[0]}, {"y", arms[1]}, {"c", -g});
+      } else {
+        STRATA_FIRED(S11, {"x", arms[0]}, {"y", arms[1]}, {"c", -g});
+      }
+    }
+    return scale(extremum(g > 0 ? op : dual(op), arms), g);
+  }
+  if (arms.size() > kMaxArity) {  // nest: the first arms become one operand
+    std::vector<const Node*> head;
+    for (std::size_t i = 0; i < kMaxArity; ++i) head.push_back(arms[i].node());
+    const Expr inner = intern(op, head);
+    STRATA_CHECK(arms.size() < 2 * kMaxArity, budget, "[", to_string(op), "] more than ", 2 * kMaxArity, " operands");
+    std::vector<const Node*> tail{inner.node()};
+    for (std::size_t i = kMaxArity; i < arms.size(); ++i) tail.push_back(arms[i].node());
+    return intern(op, tail);
+  }
+  std::vector<const Node*> nodes;
+  for (const Expr& e : arms) nodes.push_back(e.node());
+  return intern(op, nodes);
+}
+
+}  // namespace strata

@@ -1,0 +1,128 @@
+// The interned node behind an Expr, and the table it lives in. Internal to expr/.
+//
+// Layout: a 64-byte header, then the payload that `op` says:
+//   Const   nothing (the value is `lo`)
+//   Var     one `const VariableInfo*`
+//   Sum     `int64_t k0`, then `arity` Terms, sorted by compare(atom), coefficients nonzero, atoms distinct;
+//           either two terms or more, or k0 != 0, or a coefficient other than 1 (else it would be the atom itself)
+//   others  `arity` sources
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "strata/base/check.h"
+#include "strata/base/int_math.h"
+#include "strata/base/small_vec.h"
+#include "strata/expr/expr.h"
+
+namespace strata {
+
+struct Node;
+
+struct Term {
+  std::int64_t coefficient;
+  const Node* atom;
+};
+
+struct VariableInfo {
+  std::string name;
+  std::int64_t min;
+  std::int64_t max;
+  bool bound = false;
+  std::int64_t value = 0;  // meaningful when bound
+};
+
+/// Flags, each documented as "true iff".
+enum NodeFlag : std::uint8_t {
+  kTight = 1,      // both lo and hi are proven to be attained
+  kDense = 2,      // every integer in [lo, hi] is proven to be attained (implies kTight)
+  kDivMod = 4,     // a Div or Mod is among the atoms of this sum, or this is one
+  kLinear = 8,     // this is a constant, a variable, or a sum of variables
+  kImmortal = 16,  // a small constant: never counted, never freed
+  kBound = 32,     // a bound variable is somewhere below
+};
+
+struct Node {
+  mutable std::atomic<std::uint32_t> refs;
+  Op op;
+  std::uint8_t flags;
+  std::uint16_t arity;
+  std::uint64_t hash;
+  std::uint64_t order;      // a prefix of the canonical order: op rank in the top byte, then the leftmost name
+  std::uint64_t variables;  // a Bloom set of the variables below: disjoint sets prove independence
+  std::int64_t lo, hi;      // bounds; kNegInf, kPosInf when unknown
+  std::int64_t modulus, residue;  // value == residue (mod modulus), modulus 0 for a constant
+
+  bool is(Op o) const { return op == o; }
+  bool has(NodeFlag f) const { return (flags & f) != 0; }
+  bool is_const(std::int64_t v) const { return op == Op::Const && lo == v; }
+  bool is_boolean() const { return lo >= 0 && hi <= 1; }
+
+  std::int64_t value() const { return lo; }  // Const
+  const VariableInfo& variable() const {     // Var
+    return **reinterpret_cast<const VariableInfo* const*>(this + 1);
+  }
+  std::int64_t k0() const { return *reinterpret_cast<const std::int64_t*>(this + 1); }  // Sum
+  std::span<const Term> terms() const {                                                   // Sum
+    return {reinterpret_cast<const Term*>(reinterpret_cast<const std::int64_t*>(this + 1) + 1), arity};
+  }
+  std::span<const Node* const> sources() const {  // everything but Const, Var, Sum
+    return {reinterpret_cast<const Node* const*>(this + 1), arity};
+  }
+  const Node* src(std::size_t i) const { return sources()[i]; }
+};
+
+// The layout is asserted on 64-bit targets only; on others it is merely correct.
+static_assert(sizeof(void*) != 8 || sizeof(Node) == 64);
+
+/// Calls f(const Node*) for each direct child, in canonical order.
+template <class F>
+void for_each_child(const Node* n, F&& f) {
+  if (n->op == Op::Const || n->op == Op::Var) return;
+  if (n->op == Op::Sum) {
+    for (const Term& t : n->terms()) f(t.atom);
+  } else {
+    for (const Node* s : n->sources()) f(s);
+  }
+}
+
+/// Canonical three-way order of nodes; 0 iff identical. Walks one path down, never the whole graph.
+int compare_nodes(const Node* a, const Node* b);
+
+inline void retain(const Node* n) noexcept {
+  if (!n->has(kImmortal)) n->refs.fetch_add(1, std::memory_order_relaxed);
+}
+/// Drops one count; frees with a worklist when it was the last.
+void release(const Node* n) noexcept;
+
+/// Sound bounds for arithmetic on the extended line: a lower bound is never +infinity, an upper one never -infinity.
+inline std::int64_t lower(const Node* n) { return n->lo == kPosInf ? kPosInf - 1 : n->lo; }
+inline std::int64_t upper(const Node* n) { return n->hi == kNegInf ? kNegInf + 1 : n->hi; }
+
+/// A sum under construction: borrowed atoms, sorted, distinct, coefficients nonzero.
+/// Whoever holds a Linear keeps its atoms alive.
+struct Linear {
+  std::int64_t k0 = 0;
+  SmallVec<Term, 8> terms;
+};
+
+
+// The intern table: returns the one node with this content, a counted handle. These do not simplify.
+Expr intern_constant(std::int64_t value);
+Expr intern_variable(const VariableInfo& info);
+Expr intern_sum(const Linear& sum);  // collapses to a constant or to the atom itself where it is one
+Expr intern(Op op, std::span<const Node* const> sources);
+/// The live node that `intern` would return, counted, or null.
+const Node* find_interned(Op op, std::span<const Node* const> sources);
+
+/// Wider sums and n-ary ops are nested: a node of this many operands counts as one operand of the next.
+inline constexpr std::size_t kMaxArity = 1024;
+
+/// Facts of a node that `intern` is about to create (facts.cpp).
+void compute_facts(Node& n);
+
+}  // namespace strata

@@ -1,0 +1,148 @@
+// The direct evaluation of a text: postfix steps over 64-bit values, each of which knows whether it failed.
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "strata/base/int_math.h"
+#include "strata/expr/parse.h"
+#include "strata/expr/source_text.h"
+
+namespace strata {
+
+class Program::Builder {
+ public:
+  Builder(const SourceText& source, const NameTable& names, std::vector<Step>& steps)
+      : source_(source), names_(names), steps_(steps) {}
+  void number(std::int64_t value, std::size_t column) { add(Kind::number, {}, column, value); }
+  void name(std::string_view name, std::size_t column) {
+    const std::size_t index = names_.find(name, source_.column(column));
+    add(Kind::name, {}, column, static_cast<std::int64_t>(index));
+  }
+  void apply(Action action, std::size_t arity, std::size_t column) {
+    add(Kind::apply, action, column, static_cast<std::int64_t>(arity));
+  }
+  [[noreturn]] void fail(Fault fault, std::string_view what, std::string_view token, std::size_t column) {
+    source_.fail(fault, what, token, column);
+  }
+
+ private:
+  void add(Kind kind, Action action, std::size_t column, std::int64_t number) {
+    steps_.push_back({kind, action, source_.column(column), number});
+  }
+  const SourceText& source_;
+  const NameTable& names_;
+  std::vector<Step>& steps_;
+};
+
+Program compile(std::string_view text, std::span<const std::string> names) {
+  Program out;
+  out.names_.assign(names.begin(), names.end());
+  const NameTable table(std::vector<std::string_view>(names.begin(), names.end()));
+  const SourceText source(text);
+  Program::Builder builder(source, table, out.steps_);
+  parse_infix(source.infix(), builder);
+  return out;
+}
+
+namespace {
+
+using Outcome = Program::Outcome;
+
+Outcome value_of(std::int64_t value) { return {value, false, ErrorKind::parse, 0}; }
+Outcome failure(ErrorKind kind, std::size_t column) { return {0, true, kind, column}; }
+
+Outcome divide(Action action, std::int64_t a, std::int64_t b, std::size_t column) {
+  if (b == 0) return failure(ErrorKind::domain, column);
+  if (action == Action::mod) return value_of(floor_mod(a, b));
+  std::int64_t quotient = 0;
+  if (!try_floor_div(a, b, quotient)) return failure(ErrorKind::overflow, column);
+  const bool up = action == Action::ceil_div && floor_mod(a, b) != 0;
+  return value_of(quotient + (up ? 1 : 0));
+}
+
+/// Operators on two values that did not fail.
+Outcome binary(Action action, std::int64_t a, std::int64_t b, std::size_t column) {
+  std::int64_t out = 0;
+  const auto fit = [&](bool ok) { return ok ? value_of(out) : failure(ErrorKind::overflow, column); };
+  switch (action) {
+    case Action::add: return fit(try_add(a, b, out));
+    case Action::sub: return fit(try_sub(a, b, out));
+    case Action::mul: return fit(try_mul(a, b, out));
+    case Action::div:
+    case Action::mod:
+    case Action::ceil_div: return divide(action, a, b, column);
+    case Action::min: return value_of(std::min(a, b));
+    case Action::max: return value_of(std::max(a, b));
+    case Action::lt: return value_of(a < b);
+    case Action::le: return value_of(a <= b);
+    case Action::gt: return value_of(a > b);
+    case Action::ge: return value_of(a >= b);
+    case Action::eq: return value_of(a == b);
+    case Action::ne: return value_of(a != b);
+    case Action::neg:
+    case Action::logical_and:
+    case Action::logical_or:
+    case Action::logical_not:
+    case Action::select:
+    case Action::if_else: break;
+  }
+  throw InternalError("internal error: not an operator on two values");
+}
+
+/// `and`, `or`: the left side decides alone when it can.
+Outcome logical(Action action, const Outcome& a, const Outcome& b) {
+  if (a.failed) return a;
+  const bool decisive = action == Action::logical_or;
+  if ((a.value != 0) == decisive) return value_of(decisive);
+  return b.failed ? b : value_of(b.value != 0);
+}
+
+Outcome choose(const Outcome& condition, const Outcome& a, const Outcome& b) {
+  if (condition.failed) return condition;
+  return condition.value != 0 ? a : b;
+}
+
+}  // namespace
+
+Outcome Program::apply(Action action, std::span<const Outcome> in, std::size_t column) {
+  if (action == Action::select) return choose(in[0], in[1], in[2]);
+  if (action == Action::if_else) return choose(in[1], in[0], in[2]);
+  if (action == Action::logical_and || action == Action::logical_or) return logical(action, in[0], in[1]);
+  Outcome out = in[0];
+  if (out.failed) return out;
+  if (action == Action::logical_not) return value_of(out.value == 0);
+  if (action == Action::neg) return binary(Action::sub, 0, out.value, column);
+  for (const Outcome& next : in.subspan(1)) {
+    if (next.failed) return next;
+    out = binary(action, out.value, next.value, column);
+  }
+  return out;
+}
+
+Outcome Program::try_evaluate(std::span<const std::int64_t> values) const {
+  STRATA_CHECK(values.size() == names_.size(), domain, "[evaluate] ", values.size(), " values for ", names_.size(),
+               " names");
+  std::vector<Outcome> stack;
+  for (const Step& step : steps_) {
+    if (step.kind == Kind::number) {
+      stack.push_back(value_of(step.number));
+    } else if (step.kind == Kind::name) {
+      stack.push_back(value_of(values[static_cast<std::size_t>(step.number)]));
+    } else {
+      const auto arity = static_cast<std::size_t>(step.number);
+      const Outcome out = apply(step.action, std::span(stack).last(arity), step.column);
+      stack.resize(stack.size() - arity);
+      stack.push_back(out);
+    }
+  }
+  return stack.back();
+}
+
+std::int64_t Program::evaluate(std::span<const std::int64_t> values) const {
+  const Outcome out = try_evaluate(values);
+  if (!out.failed) return out.value;
+  throw Error(out.kind, out.kind == ErrorKind::domain ? "[evaluate] division by zero" : "[evaluate] the value leaves 64 bits",
+              out.column);
+}
+
+}  // namespace strata

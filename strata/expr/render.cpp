@@ -1,0 +1,167 @@
+// The specification's notation, Python's, and the count of nodes.
+#include "strata/expr/render.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "strata/expr/printer.h"
+
+namespace strata {
+
+std::vector<Term> printed_terms(const Node* sum) {
+  std::vector<Term> out(sum->terms().begin(), sum->terms().end());
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Term& a, const Term& b) { return magnitude(a.coefficient) > magnitude(b.coefficient); });
+  return out;
+}
+
+std::string Printer::print(const Node* root) {
+  std::string out;
+  node(root);
+  while (!pieces_.empty()) {
+    const Piece piece = pieces_.back();
+    pieces_.pop_back();
+    const std::size_t mark = pieces_.size();
+    switch (piece.kind) {
+      case Kind::text: out += piece.text; break;
+      case Kind::number: out += std::to_string(piece.number); break;
+      case Kind::node: expand(piece.node, piece.place); break;
+      case Kind::tail: expand_tail(piece.node, static_cast<std::size_t>(piece.number)); break;
+    }
+    std::reverse(pieces_.begin() + static_cast<std::ptrdiff_t>(mark), pieces_.end());
+    STRATA_CHECK(out.size() <= kMaxText, budget, "[render] the text is longer than ", kMaxText, " bytes");
+  }
+  return out;
+}
+
+void Printer::list(std::span<const Node* const> sources, std::string_view open, std::string_view between,
+                   std::string_view close, Place place) {
+  text(open);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (i != 0) text(between);
+    node(sources[i], place);
+  }
+  text(close);
+}
+
+void Printer::expand(const Node* n, Place) {
+  switch (n->op) {
+    case Op::Const: return constant(n->value());
+    case Op::Var: return variable(n);
+    case Op::Sum: return sum(n);
+    case Op::Mul:
+      for (std::size_t i = 1; i < n->arity; ++i) text("(");
+      for (std::size_t i = 0; i < n->arity; ++i) {
+        if (i != 0) text("*");
+        operand(n->src(i), n);
+        if (i != 0) text(")");
+      }
+      return;
+    case Op::Div: return quotient(n);
+    case Op::Mod: return remainder(n);
+    case Op::Min:
+    case Op::Max: return extremum(n);
+    case Op::Select: return choice(n);
+    case Op::Lt: return list(n->sources(), "(", "<", ")");
+    case Op::Eq: return list(n->sources(), "(", "==", ")");
+    case Op::Ne: return list(n->sources(), "(", "!=", ")");
+    case Op::And:
+    case Op::Or: return junction(n);
+  }
+  throw InternalError("internal error: render met an unknown op");
+}
+
+void Printer::expand_tail(const Node*, std::size_t) { throw InternalError("internal error: this notation has no tails"); }
+
+void Printer::operand(const Node* n, const Node*) { node(n); }
+
+void Printer::sum(const Node* n) {
+  const std::vector<Term> terms = printed_terms(n);
+  const std::size_t parts = terms.size() + (n->k0() != 0 ? 1 : 0);
+  for (std::size_t i = 1; i < parts; ++i) text("(");
+  bool first = true;
+  if (n->k0() != 0) {
+    constant(n->k0());
+    first = false;
+  }
+  for (const Term& t : terms) {
+    if (!first) text("+");
+    if (t.coefficient != 1) text("(");
+    operand(t.atom, n);
+    if (t.coefficient != 1) {
+      text("*");
+      constant(t.coefficient);
+      text(")");
+    }
+    if (!first) text(")");
+    first = false;
+  }
+}
+
+namespace {
+
+class PythonPrinter : public Printer {
+  void choice(const Node* n) override {
+    text("(");
+    node(n->src(1));
+    text(" if ");
+    node(n->src(0));
+    text(" else ");
+    node(n->src(2));
+    text(")");
+  }
+};
+
+std::size_t saturating_add(std::size_t a, std::size_t b) { return a + b < a ? static_cast<std::size_t>(-1) : a + b; }
+
+/// Operators and leaves that `n` itself adds to those of its children, each child once.
+std::size_t own_count(const Node* n) {
+  switch (n->op) {
+    case Op::Const:
+    case Op::Var: return 1;
+    case Op::Sum: {
+      std::size_t count = n->terms().size() + (n->k0() != 0 ? 1 : 0) - 1;  // the pluses
+      for (const Term& t : n->terms()) count += t.coefficient != 1 ? 2 : 0;
+      return count + (n->k0() != 0 ? 1 : 0);
+    }
+    case Op::Mul:
+    case Op::And:
+    case Op::Or: return n->sources().size() - 1;
+    default: return 1;
+  }
+}
+
+}  // namespace
+
+std::string render(const Expr& e, Notation notation) {
+  switch (notation) {
+    case Notation::spec: return Printer().print(e.node());
+    case Notation::c: return print_c(e.node());
+    case Notation::python: return PythonPrinter().print(e.node());
+    case Notation::latex: return print_latex(e.node());
+  }
+  throw InternalError("internal error: render was asked for an unknown notation");
+}
+
+std::string Expr::render() const { return strata::render(*this, Notation::spec); }
+
+std::size_t count_nodes(const Expr& e) {
+  std::unordered_map<const Node*, std::size_t> counts;  // 0 while the children are not done
+  std::vector<const Node*> work{e.node()};
+  while (!work.empty()) {
+    const Node* n = work.back();
+    const auto [it, fresh] = counts.try_emplace(n, 0);
+    if (fresh) {
+      for_each_child(n, [&](const Node* child) { work.push_back(child); });
+      continue;
+    }
+    work.pop_back();
+    if (it->second != 0) continue;
+    std::size_t count = own_count(n);
+    for_each_child(n, [&](const Node* child) { count = saturating_add(count, counts.at(child)); });
+    it->second = count;
+  }
+  return counts.at(e.node());
+}
+
+}  // namespace strata

@@ -1,0 +1,7 @@
+// All of Strata.
+#pragma once
+
+#include "strata/base/check.h"
+#include "strata/base/executor.h"
+#include "strata/base/version.h"
+#include "strata/expr.h"

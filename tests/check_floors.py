@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""What keeps the floors standing, checked on the text of the sources.
+
+A file of a floor includes its own floor or lower ones only; there is no include cycle; the floors of ALGEBRA use the
+standard library only; files stay short; nothing is parked in comments. Prints `N passed, N failed` over the files.
+"""
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FLOORS = ["base", "dtype", "expr", "view", "ir", "graph", "schedule", "codegen", "render", "runtime", "engine", "tensor",
+          "nn"]
+ALGEBRA = {"base", "expr", "view"}  # these also compile to WebAssembly
+STANDARD = set("""algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes
+climits cmath compare complex concepts condition_variable coroutine csetjmp csignal cstdarg cstddef cstdint cstdio cstdlib
+cstring ctime cwchar deque exception execution filesystem format forward_list fstream functional future initializer_list
+iomanip ios iosfwd iostream istream iterator latch limits list locale map memory memory_resource mutex new numbers numeric
+optional ostream queue random ranges ratio regex scoped_allocator semaphore set shared_mutex source_location span sstream
+stack stdexcept stop_token streambuf string string_view system_error thread tuple type_traits typeindex typeinfo
+unordered_map unordered_set utility valarray variant vector version""".split())
+LENGTH_CAP = 600  # tables (*.def) exempt
+# Split, so that this file does not hold the words that it forbids.
+FORBIDDEN = [(re.compile(pattern), word) for pattern, word in [
+    (r"\bTO" r"DO\b", "an open task"), (r"\bFIX" r"ME\b", "an open task"), (r"\bXX" r"X\b", "an open task"),
+    (r"\bNO" r"LINT", "a silenced check"), (r"^\s*#\s*if\s+0\b", "code switched off"),
+    (r"\bcatch\s*\(\s*\.\.\.\s*\)", "an error swallowed whole")]]
+INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
+
+
+def floor_of(path: str) -> str | None:
+    """The floor of a path below the root: strata/expr/parse.h and the umbrella strata/expr.h are in expr."""
+    match = re.match(r"strata/(\w+)(?:/|\.h$)", path)
+    return match[1] if match and match[1] in FLOORS else None
+
+
+def check_includes(path: str, text: str, graph: dict) -> list[str]:
+    problems = []
+    floor = floor_of(path)
+    for quoted, angled in INCLUDE.findall(text):
+        if quoted:
+            graph.setdefault(path, []).append(quoted)
+            if not (ROOT / quoted).exists():
+                problems.append(f'"{quoted}" is not a path from the root of the tree')
+            target = floor_of(quoted)
+            if floor and (target is None or FLOORS.index(target) > FLOORS.index(floor)):
+                problems.append(f'upward: {floor} includes "{quoted}"')
+        elif floor in ALGEBRA and angled not in STANDARD:
+            problems.append(f"{floor} uses the standard library only, not <{angled}>")
+    return problems
+
+
+def check_text(path: str, text: str) -> list[str]:
+    lines = text.splitlines()
+    problems = []
+    if len(lines) > LENGTH_CAP and not path.endswith(".def"):
+        problems.append(f"{len(lines)} lines, the cap is {LENGTH_CAP}")
+    for number, line in enumerate(lines, 1):
+        problems += [f"line {number}: {word}" for regex, word in FORBIDDEN if regex.search(line)]
+    explained = path.endswith(".cpp") and (ROOT / path).with_suffix(".h").exists()  # by the header beside it
+    if path.startswith(("strata/", "tools/")) and not explained and not text.startswith("//"):
+        problems.append("does not open with what it is for")
+    return problems
+
+
+def cycles(graph: dict) -> list[str]:
+    """Include cycles, by removing what includes nothing until nothing can be removed."""
+    edges = {node: set(targets) for node, targets in graph.items()}
+    while leaves := {n for targets in edges.values() for n in targets if n not in edges} | {
+            n for n, targets in edges.items() if not targets}:
+        edges = {n: targets - leaves for n, targets in edges.items() if n not in leaves}
+    return sorted(edges)
+
+
+def main() -> int:
+    files = sorted(p for folder in ("strata", "tools", "tests", "bench", "examples")
+                   for p in (ROOT / folder).rglob("*") if p.suffix in {".h", ".cpp", ".def", ".py", ".sh"})
+    graph: dict = {}
+    failed = 0
+    for file in files:
+        path = file.relative_to(ROOT).as_posix()
+        text = file.read_text()
+        problems = check_text(path, text) + (check_includes(path, text, graph) if file.suffix in {".h", ".cpp"} else [])
+        failed += bool(problems)
+        for problem in problems:
+            print(f"{path}: {problem}")
+    looped = cycles(graph)
+    if looped:
+        print("include cycle among: " + ", ".join(looped))
+    failed += bool(looped)
+    print(f"{len(files) + 1 - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# run.sh BUILD_FOLDER: installs that build, moves the tree (it must be relocatable), and builds main.cpp against it with
+# find_package and with pkg-config.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cmake --install "$build" --prefix "$work/first" > "$work/install.log" || { cat "$work/install.log"; exit 1; }
+mv "$work/first" "$work/prefix"
+prefix=$work/prefix
+
+check() {
+  local printed
+  printed=$("$2")
+  echo "$1: $printed"
+  [ "$printed" = '(a%10) 0 9' ]
+}
+
+cmake -S "$here" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" > "$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
+cmake --build "$work/cmake"
+check find_package "$work/cmake/consumer"
+
+folder=$(dirname "$(find "$prefix" -name strata.pc)")
+read -ra flags <<< "$(PKG_CONFIG_PATH=$folder pkg-config --cflags --libs strata)"
+g++ -std=c++20 -Wall -Wextra -Wconversion -Wshadow -Werror -pedantic "$here/main.cpp" "${flags[@]}" -o "$work/consumer"
+check pkg-config "$work/consumer"
+
+"$prefix/bin/strata" --version
+for file in bash-completion/completions/strata zsh/site-functions/_strata fish/vendor_completions.d/strata.fish; do
+  [ -s "$prefix/share/$file" ] || { echo "not installed: share/$file"; exit 1; }
+done
+bash -n "$prefix/share/bash-completion/completions/strata"

@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+"""Prints `PASSED FAILED` for a build folder: GoogleTest's cases, and the entries of ctest that are not GoogleTest's."""
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+
+def main() -> None:
+    build = Path(sys.argv[1])
+    passed = failed = 0
+    programs = set()
+    for file in sorted((build / "gtest").glob("*.xml")):
+        programs.add(file.stem)
+        for case in ElementTree.parse(file).iter("testcase"):
+            if case.get("status") == "run":
+                failed += case.find("failure") is not None
+                passed += case.find("failure") is None
+    report = build / "ctest.xml"  # not there when nothing could be run, which is a failed stage
+    for entry in ElementTree.parse(report).iter("testcase") if report.exists() else ():
+        if entry.get("status") != "run":
+            failed += 1  # failed, timed out, or not to be run: a GoogleTest program that crashed is counted here
+        elif entry.get("name") not in programs:
+            passed += 1
+    print(passed, failed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,291 @@
+// Texts to expressions: values, errors with their columns, the caret, LaTeX, and direct evaluation as the oracle.
+#include "strata/expr/parse.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "strata/base/int_math.h"
+#include "strata/expr/render.h"
+#include "tests/expr/random_expr.h"
+#include "tests/expr/tree_text.h"
+
+namespace strata {
+namespace {
+
+std::vector<Variable> letters() {
+  return {Variable("a", 0, 10), Variable("b", 0, 10), Variable("n", 1, 100), Variable("x", -50, 50), Variable("y", -50, 50),
+          Variable("idx0", 0, 99)};
+}
+
+std::string repeat(std::string_view part, std::size_t n) {
+  std::string out;
+  for (std::size_t i = 0; i < n; ++i) out += part;
+  return out;
+}
+
+TEST(Parse, GivesTheCanonicalExpression) {
+  const auto vars = letters();
+  const Expr &a = vars[0], &b = vars[1], &x = vars[3], &y = vars[4];
+  EXPECT_TRUE(same(parse("(a + b*10) % 10", vars), a % 10));
+  EXPECT_TRUE(same(parse("(a*40+b)//20", vars), (a * 40 + b) / 20));
+  EXPECT_TRUE(same(parse("x - y - 3", vars), x - y - 3));
+  EXPECT_TRUE(same(parse("x - (y - (3 - x))", vars), 3 - y));
+  EXPECT_TRUE(same(parse("-(x + y)", vars), -x - y));
+  EXPECT_TRUE(same(parse("-x + -(y - 2)*2", vars), 4 - x - y * 2));
+  EXPECT_TRUE(same(parse("x < 3 and y < 4 and not a", vars), x < 3 && y < 4 && !a));
+  EXPECT_TRUE(same(parse("a and b", vars), a && b));
+  EXPECT_TRUE(same(parse("x if a else y", vars), select(a, x, y)));
+  EXPECT_TRUE(same(parse("a ? x : y", vars), select(a, x, y)));
+  EXPECT_TRUE(same(parse("where(a, x, y)", vars), select(a, x, y)));
+  EXPECT_TRUE(same(parse("min(x, y, a)", vars), min(min(x, y), a)));
+  EXPECT_TRUE(same(parse("ceildiv(x, n)", vars), ceildiv(x, vars[2])));
+  EXPECT_TRUE(same(parse("min(x)", vars), x));
+  EXPECT_TRUE(same(parse("7", vars), Expr(7)));
+}
+
+TEST(Parse, ConstantsMayPassThroughTheEdgeOf64Bits) {
+  const auto vars = letters();
+  EXPECT_EQ(parse("-9223372036854775808", vars).constant(), kNegInf);
+  EXPECT_EQ(parse("-1 - -9223372036854775808", vars).constant(), kPosInf);
+  EXPECT_EQ(parse("-9223372036854775808 + 1", vars).constant(), -kPosInf);
+}
+
+struct BadCase {
+  std::string_view text;
+  ErrorKind kind;
+  std::size_t column;
+  std::string_view says;
+};
+
+TEST(Parse, EveryErrorHasItsColumn) {
+  const auto vars = letters();
+  const BadCase cases[] = {
+      {"a + foo", ErrorKind::parse, 5, "unknown name 'foo'"},
+      {"a + idx1", ErrorKind::parse, 5, "did you mean 'idx0'?"},
+      {"A", ErrorKind::parse, 1, "unknown name 'A'"},
+      {"a // (b - 5)", ErrorKind::domain, 3, ""},
+      {"a + b % x", ErrorKind::domain, 7, ""},
+      {"a / 0", ErrorKind::domain, 3, ""},
+      {"1 + ceildiv(a, x)", ErrorKind::domain, 5, ""},
+      {"9223372036854775807 + 1", ErrorKind::overflow, 21, ""},
+      {"x + 9223372036854775807 + 5 + y", ErrorKind::overflow, 25, ""},
+      {"a * 9223372036854775807 * 3", ErrorKind::overflow, 25, ""},
+      {"(9223372036854775807 + 1) * a", ErrorKind::overflow, 22, ""},
+      {"9223372036854775808", ErrorKind::overflow, 1, "does not fit"},
+      {"", ErrorKind::parse, 1, "empty"},
+      {"a +", ErrorKind::parse, 4, "end of the text"},
+  };
+  for (const BadCase& c : cases) {
+    try {
+      const Expr e = parse(c.text, vars);
+      ADD_FAILURE() << c.text << " gave " << e.render();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), c.kind) << c.text << ": " << e.what();
+      EXPECT_EQ(e.column(), c.column) << c.text << ": " << e.what();
+      EXPECT_NE(std::string_view(e.what()).find(c.says), std::string_view::npos) << c.text << ": " << e.what();
+    }
+  }
+}
+
+ErrorKind kind_of_parse(std::string_view text, const std::vector<Variable>& vars) {
+  try {
+    parse(text, vars);
+  } catch (const Error& e) {
+    return e.kind();
+  }
+  ADD_FAILURE() << "no error for " << text;
+  return ErrorKind::request;
+}
+
+TEST(Parse, NamesAreDistinctAndNotWordsOfTheGrammar) {
+  EXPECT_EQ(kind_of_parse("a", {Variable("a", 0, 1), Variable("a", 0, 2)}), ErrorKind::domain);
+  const std::vector<std::string> twice{"a", "a"};
+  EXPECT_THROW(compile("a", twice), Error);
+  EXPECT_EQ(kind_of_parse("frobnicate", letters()), ErrorKind::parse);
+  const std::string huge(1 << 20, 'q');
+  try {
+    parse(huge, letters());
+    ADD_FAILURE() << "no error";
+  } catch (const Error& e) {
+    EXPECT_LT(std::string_view(e.what()).size(), 200u);
+  }
+}
+
+TEST(Parse, LongSums) {
+  const auto vars = letters();
+  const std::size_t n = 100000;
+  EXPECT_TRUE(same(parse(repeat("a+", n) + "1", vars), Expr(1) + vars[0] * static_cast<std::int64_t>(n)));
+}
+
+TEST(Parse, DeepChainsOfEveryKind) {
+  const auto vars = letters();
+  const std::size_t n = 100000;
+  EXPECT_TRUE(same(parse(repeat("(", n) + "a" + repeat("+1)", n), vars), vars[0] + 100000));
+  EXPECT_TRUE(same(parse(repeat("1+(", n) + "a" + repeat(")", n), vars), vars[0] + 100000));
+  EXPECT_TRUE(same(parse(repeat("1-(", n) + "a" + repeat(")", n), vars), vars[0]));
+  EXPECT_TRUE(same(parse(repeat("-", n) + "a", vars), vars[0]));
+  EXPECT_TRUE(same(parse(repeat("a<11 and (", n) + "b<3" + repeat(")", n), vars), vars[1] < 3));
+  EXPECT_EQ(parse(repeat("not ", n) + "(x < 3)", vars).render(), parse("x<3", vars).render());
+}
+
+TEST(Parse, ASumOfManyVariablesTakesNoQuadraticTime) {
+  std::vector<Variable> vars;
+  std::string text = "0";
+  for (int i = 0; i < 20000; ++i) {
+    vars.emplace_back("v" + std::to_string(i), 0, 9);
+    text += (i % 2 == 0 ? "+v" : "-v") + std::to_string(i);
+  }
+  const Expr e = parse(text, vars);
+  EXPECT_EQ(variables(e).size(), vars.size());
+  EXPECT_TRUE(same(parse(e.render(), vars), e));
+}
+
+// --- the caret ---
+
+TEST(Caret, StandsUnderTheColumn) {
+  EXPECT_EQ(show_caret("1 + * 2", 5), "1 + * 2\n    ^");
+  EXPECT_EQ(show_caret("1 +", 4), "1 +\n   ^");
+  EXPECT_EQ(show_caret("", 1), "\n^");
+  EXPECT_EQ(show_caret("a\nbcd\ne", 4), "bcd\n ^");
+  EXPECT_EQ(show_caret("a\nb", 2), "a\n ^");
+  EXPECT_EQ(show_caret("\t\xC3\xA9x", 4), "???x\n   ^");
+  EXPECT_EQ(show_caret("abc", 1000), "abc\n   ^");
+  EXPECT_EQ(show_caret("abc", 0), "abc\n^");
+}
+
+TEST(Caret, ShortensLongLinesAroundTheColumn) {
+  std::string text = repeat("x", 1000);
+  for (std::size_t column : {1u, 30u, 500u, 990u, 1000u, 1001u}) {
+    std::string marked = text;
+    if (column <= text.size()) marked[column - 1] = '@';
+    const std::string shown = show_caret(marked, column);
+    const std::size_t line = shown.find('\n');
+    EXPECT_LE(line, 100u);
+    const std::size_t caret = shown.size() - line - 2;
+    EXPECT_EQ(caret < line ? shown[caret] : '@', '@') << shown;
+  }
+}
+
+// --- LaTeX ---
+
+TEST(Latex, ReadsWhatRenderWrites) {
+  const auto vars = letters();
+  const auto check = [&](std::string_view latex, std::string_view infix) {
+    EXPECT_TRUE(same(parse(latex, vars), parse(infix, vars))) << latex;
+  };
+  check("\\left(x+3\\right)\\cdot y", "(x+3)*y");
+  check("\\left\\lfloor\\frac{x + 1}{3}\\right\\rfloor\\cdot 2", "((x+1)//3)*2");
+  check("\\left\\lfloor \\frac{\\left\\lfloor\\frac{x}{3}\\right\\rfloor}{ n } \\right\\rfloor", "(x//3)//n");
+  check("\\left(x+y\\right)\\bmod 7", "(x+y)%7");
+  check("\\min\\left(x, \\max\\left(y, 3\\right)\\right)", "min(x,max(y,3))");
+  check("x\\le 3\\land y\\ge 4\\lor \\lnot\\left(a\\ne 2\\right)", "(x<=3 and y>=4) or not (a!=2)");
+  check("\\left[x=3\\right]\\cdot 5", "(x==3)*5");
+  check("\\mathit{idx0}+\\mathit{a}", "idx0+a");
+  check("\\begin{cases}x & \\text{if }a<3 \\\\ y & \\text{otherwise}\\end{cases}", "x if a<3 else y");
+  check("\\begin{cases}x&\\text{if }a<3\\\\y&\\text{if }b<2\\\\4&\\text{otherwise}\\end{cases}+1",
+        "(x if a<3 else y if b<2 else 4)+1");
+}
+
+TEST(Latex, ErrorsPointIntoTheOriginal) {
+  const auto vars = letters();
+  const BadCase cases[] = {
+      {"x \\foo y", ErrorKind::parse, 3, "unknown LaTeX command: '\\foo'"},
+      {"x \\cdot zzzz", ErrorKind::parse, 9, "unknown name 'zzzz'"},
+      {"\\mathit{idx9}", ErrorKind::parse, 9, "did you mean 'idx0'?"},
+      {"\\left(x\\right", ErrorKind::parse, 6, "never closed"},
+      {"\\left(x\\right]", ErrorKind::parse, 14, "do not match"},
+      {"\\left\\lfloor x\\right\\rfloor", ErrorKind::parse, 14, "expected \\frac"},
+      {"\\left\\lfloor\\frac{x}3\\right\\rfloor", ErrorKind::parse, 21, "expected {"},
+      {"\\left\\lfloor\\frac{x}{y}\\right\\rfloor", ErrorKind::domain, 20, ""},
+      {"\\frac{x}{3}", ErrorKind::parse, 1, "unknown LaTeX command"},
+      {"\\begin{matrix}", ErrorKind::parse, 1, "environment"},
+      {"\\begin{cases}x & \\text{unless }\\end{cases}", ErrorKind::parse, 23, "'if ' or 'otherwise'"},
+      {"\\mathit{}", ErrorKind::parse, 8, "name is empty"},
+      {"\\mathit{a b}", ErrorKind::parse, 10, "not a name"},
+      {"x & y \\cdot 2", ErrorKind::parse, 3, "'&' outside of cases"},
+      {"\\", ErrorKind::parse, 1, "unknown LaTeX command"},
+  };
+  for (const BadCase& c : cases) {
+    try {
+      const Expr e = parse(c.text, vars);
+      ADD_FAILURE() << c.text << " gave " << e.render();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), c.kind) << c.text << ": " << e.what();
+      EXPECT_EQ(e.column(), c.column) << c.text << ": " << e.what();
+      EXPECT_NE(std::string_view(e.what()).find(c.says), std::string_view::npos) << c.text << ": " << e.what();
+    }
+  }
+}
+
+// --- direct evaluation ---
+
+TEST(Program, EvaluatesTheTextAsItStands) {
+  const std::vector<std::string> names{"x", "y"};
+  const auto at = [&](std::string_view text, std::int64_t x, std::int64_t y) {
+    return compile(text, names).evaluate(std::array{x, y});
+  };
+  EXPECT_EQ(at("x//y", -7, 2), -4);
+  EXPECT_EQ(at("x%y", -7, 2), 1);
+  EXPECT_EQ(at("x%y", 7, -2), -1);
+  EXPECT_EQ(at("x%y", kNegInf, -1), 0);
+  EXPECT_EQ(at("ceildiv(x,y)", kNegInf, 2), kNegInf / 2);
+  EXPECT_EQ(at("ceildiv(x,y)", 7, -2), -3);
+  EXPECT_EQ(at("x and y", 5, 7), 1);
+  EXPECT_EQ(at("x - y", kNegInf, 0), kNegInf);
+}
+
+TEST(Program, DetectsOverflowAndZeroDivisorsWhereTheyCount) {
+  const std::vector<std::string> names{"x", "y"};
+  const auto fails = [&](std::string_view text, std::int64_t x, std::int64_t y) {
+    const Program::Outcome out = compile(text, names).try_evaluate(std::array{x, y});
+    return out.failed ? std::string(to_string(out.kind)) + std::to_string(out.column) : std::to_string(out.value);
+  };
+  EXPECT_EQ(fails("1 + x//y", 1, 0), "domain6");
+  EXPECT_EQ(fails("1 + x%y", 1, 0), "domain6");
+  EXPECT_EQ(fails("x//y", kNegInf, -1), "overflow2");
+  EXPECT_EQ(fails("x*y", kPosInf, 2), "overflow2");
+  EXPECT_EQ(fails("-x", kNegInf, 2), "overflow1");
+  EXPECT_EQ(fails("0*(x+y)", kPosInf, 1), "overflow5");
+  EXPECT_EQ(fails("y if x else x//y", 1, 0), "0");
+  EXPECT_EQ(fails("x ? x*3 : x//y", 0, 0), "domain12");
+  EXPECT_EQ(fails("select(y, x//y, 4)", 1, 0), "4");
+  EXPECT_EQ(fails("y and x//y", 1, 0), "0");
+  EXPECT_EQ(fails("x or x//y", 1, 0), "1");
+  EXPECT_EQ(fails("x//y or 1", 1, 0), "domain2");
+  const Program program = compile("x", names);
+  EXPECT_THROW(program.evaluate(std::array<std::int64_t, 1>{1}), Error);
+}
+
+TEST(Program, AgreesWithTheAlgebraAndTheOtherOracle) {
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    const oracle::Case c = oracle::random_case(seed);
+    const std::vector<Variable> vars = oracle::make_variables(c);
+    const std::vector<std::string> names = c.names();
+    const std::string text = oracle::text_of(c.tree, names);
+    const Program program = compile(text, names);
+    const Expr parsed = parse(text, vars);
+    const oracle::Points points = oracle::points_of(c.variables, 12, seed);
+    oracle::TreeEvaluator evaluate_tree;
+    const oracle::Column& truth = evaluate_tree(c.tree, points.columns, points.count);
+    for (std::size_t p = 0; p < points.count; ++p) {
+      std::vector<std::int64_t> at;
+      Values values;
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        at.push_back(points.columns[i][p]);
+        values.emplace_back(vars[i], at.back());
+      }
+      const Program::Outcome out = program.try_evaluate(at);
+      if (out.failed || truth.ok[p] == 0) continue;
+      ASSERT_EQ(out.value, truth.values[p]) << text;
+      ASSERT_EQ(out.value, evaluate(parsed, values)) << text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace strata

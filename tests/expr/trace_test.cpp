@@ -1,0 +1,175 @@
+// Every rule that fires is an instance of its row: the guard holds and both sides agree at the bindings it names.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "strata/base/trace.h"
+#include "strata/expr/rules.h"
+#include "tests/expr/random_expr.h"
+#include "tests/expr/rule_rows.h"
+
+namespace strata::oracle {
+namespace {
+
+/// The box of all variables below the bindings of an event.
+std::vector<CaseVariable> box_below(const RewriteEvent& event) {
+  std::map<std::string, CaseVariable> box;
+  for (const auto& [letter, value] : event.bindings)
+    for (const Variable& v : variables(value))
+      box.emplace(v.name(), CaseVariable{std::string(v.name()), v.min(), v.max()});
+  std::vector<CaseVariable> out;
+  for (const auto& [name, variable] : box) out.push_back(variable);
+  return out;
+}
+
+/// Replays events against their rows.
+class Replay {
+ public:
+  Replay() {
+    for (const Rule& rule : rules()) parsed_.push_back(parse_rule(rule));
+    fired_.resize(rules().size(), 0);
+  }
+
+  void operator()(const RewriteEvent& event) {
+    const auto index = static_cast<std::size_t>(event.rule);
+    // A rule that fires all the time is replayed often enough.
+    if (++fired_[index] > 3000 && fired_[index] % 16 != 0) return;
+    const std::string wrong = check(rule(event.rule), parsed_[index], event);
+    if (wrong.empty()) return;
+    std::string bindings;
+    for (const auto& [letter, value] : event.bindings)
+      bindings += std::string(letter) + " = " + value.render() + "; ";
+    if (++wrong_[index] <= 3)
+      ADD_FAILURE() << rule(event.rule).name << ": " << rule(event.rule).before << " -> " << rule(event.rule).after
+                    << " if " << rule(event.rule).guard << "\n  " << wrong << "\n  " << bindings;
+  }
+  std::size_t fired(std::size_t rule) const { return fired_[rule]; }
+
+ private:
+  /// The values of the row's letters at `points`; a reason when a binding does not suit its letter.
+  std::string bind(const ParsedRule& row, const RewriteEvent& event, const Points& points,
+                   std::vector<std::string>& names, std::vector<std::vector<std::int64_t>>& columns) {
+    for (const std::string& letter : row.letters) {
+      const Expr* value = nullptr;
+      for (const auto& [name, bound] : event.bindings)
+        if (name == letter) value = &bound;
+      if (value == nullptr) return "no binding for " + letter;
+      const LetterKind kind = kind_of_letter(letter);
+      const bool constant = kind == LetterKind::constant || kind == LetterKind::positive_constant;
+      if (constant && !value->is_constant()) return letter + " is not a constant";
+      const Column column = evaluate_(tree_of(*value, names), points.columns, points.count);
+      for (std::size_t i = 0; i < points.count; ++i) {
+        const std::int64_t v = column.values[i];
+        if (column.ok[i] == 0) continue;
+        if ((kind == LetterKind::positive || kind == LetterKind::positive_constant) && v <= 0)
+          return letter + " is not positive";
+        if (kind == LetterKind::condition && v != 0 && v != 1) return letter + " is not a condition";
+      }
+      columns.push_back(column.values);
+    }
+    for (const auto& [name, bound] : event.bindings)
+      if (std::find(row.letters.begin(), row.letters.end(), name) == row.letters.end())
+        return "the row has no letter " + std::string(name);
+    return {};
+  }
+
+  std::string check(const Rule& rule, const ParsedRule& row, const RewriteEvent& event) {
+    const std::vector<CaseVariable> box = box_below(event);
+    std::vector<std::string> names;
+    for (const CaseVariable& v : box) names.push_back(v.name);
+    const Points points = points_of(box, 200, fired_[static_cast<std::size_t>(event.rule)]);
+    std::vector<std::vector<std::int64_t>> columns;
+    if (std::string wrong = bind(row, event, points, names, columns); !wrong.empty()) return wrong;
+    const Column guard = evaluate_(row.guard, columns, points.count);
+    const Column before = evaluate_(row.before, columns, points.count);
+    const Column after = evaluate_(row.after, columns, points.count);
+    for (std::size_t i = 0; i < points.count; ++i) {
+      std::string at = " at";
+      for (std::size_t v = 0; v < box.size(); ++v) at += " " + names[v] + "=" + std::to_string(points.columns[v][i]);
+      if (guard.ok[i] != 0 && guard.values[i] == 0) return "the guard " + std::string(rule.guard) + " fails" + at;
+      if (before.ok[i] != 0 && after.ok[i] != 0 && before.values[i] != after.values[i])
+        return std::to_string(before.values[i]) + " became " + std::to_string(after.values[i]) + at;
+    }
+    return {};
+  }
+
+  std::vector<ParsedRule> parsed_;
+  std::vector<std::size_t> fired_;
+  std::map<std::size_t, int> wrong_;
+  TreeEvaluator evaluate_;
+};
+
+/// Rows that the sources of the algebra name in STRATA_FIRED.
+std::set<std::string> rows_in_the_sources() {
+  std::set<std::string> out;
+  const std::regex firing(R"(STRATA_FIRED\(\s*([A-Z][0-9]+))");
+  for (const auto& entry : std::filesystem::directory_iterator(STRATA_SOURCE_DIR "/strata/expr")) {
+    if (entry.path().extension() != ".cpp") continue;
+    std::stringstream text;
+    text << std::ifstream(entry.path()).rdbuf();
+    const std::string source = text.str();
+    for (std::sregex_iterator match(source.begin(), source.end(), firing), end; match != end; ++match)
+      out.insert((*match)[1]);
+  }
+  return out;
+}
+
+/// Builds one random expression, and simplifies it under a condition when it is one.
+void exercise(std::uint64_t seed) {
+  const Case c = random_case(seed);
+  try {
+    const std::vector<Variable> variables = make_variables(c);
+    const Expr e = build(c.tree, variables);
+    if (!e.node()->is_boolean() || e.is_constant() || seed % 4 != 0) return;
+    Tree inner = c.tree;
+    inner.nodes.resize(1 + seed / 4 % inner.nodes.size());
+    simplify_under(build(inner, variables), e);
+  } catch (const Error& error) {
+    EXPECT_TRUE(error.kind() == ErrorKind::overflow || error.kind() == ErrorKind::budget) << error.what();
+  }
+}
+
+TEST(Trace, EveryFiringIsAnInstanceOfItsRow) {
+  constexpr std::uint64_t kExpressions = 60000;
+  Replay replay;
+  {
+    bool replaying = false;  // what the replay builds itself is no event
+    const RewriteTrace trace([&](const RewriteEvent& event) {
+      if (replaying) return;
+      replaying = true;
+      replay(event);
+      replaying = false;
+    });
+    for (std::uint64_t seed = 1; seed <= kExpressions; ++seed) exercise(seed);
+  }
+  std::size_t firings = 0, rows = 0;
+  const std::set<std::string> named = rows_in_the_sources();
+  std::string silent;
+  for (std::size_t i = 0; i < rules().size(); ++i) {
+    firings += replay.fired(i);
+    rows += replay.fired(i) != 0;
+    const std::string name(rules()[i].name);
+    if (replay.fired(i) == 0 && named.contains(name)) silent += name + " ";
+  }
+  std::printf("[ rules    ] %zu firings of %zu rows; %zu of %zu rows are named in the sources\n", firings, rows,
+              named.size(), rules().size());
+  EXPECT_EQ(silent, "") << "named in the sources, but no random expression made them fire";
+}
+
+TEST(Trace, NestsAndEnds) {
+  EXPECT_EQ(RewriteTrace::current(), nullptr);
+  const RewriteTrace outer([](const RewriteEvent&) {});
+  {
+    const RewriteTrace inner([](const RewriteEvent&) {});
+    EXPECT_EQ(RewriteTrace::current(), &inner);
+  }
+  EXPECT_EQ(RewriteTrace::current(), &outer);
+}
+
+}  // namespace
+}  // namespace strata::oracle

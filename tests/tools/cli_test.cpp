@@ -1,0 +1,204 @@
+// The command line: parsing by the table, help, completion, exit status, `expr`, `rules`, `flags`.
+#include "tools/cli.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "strata/expr/rules.h"
+#include "tools/json.h"
+
+namespace strata::tools {
+namespace {
+
+struct Output {
+  int status;
+  std::string out;
+  std::string err;
+};
+
+Output run(const std::vector<std::string>& words) {
+  std::ostringstream out;
+  std::ostringstream err;
+  Console console{out, err};
+  const int status = run_program(words, console);
+  return {status, out.str(), err.str()};
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(Cli, HelpTeaches) {
+  const Output top = run({"--help"});
+  EXPECT_EQ(top.status, 0);
+  for (const Command& c : commands()) EXPECT_TRUE(has(top.out, "\n  " + std::string(c.name) + " ")) << c.name;
+  EXPECT_LE(std::count(top.out.begin(), top.out.end(), '\n'), 30) << "more than a screen";
+  EXPECT_EQ(run({"help"}).out, top.out);
+  EXPECT_EQ(run({"-h"}).out, top.out);
+  for (const Command& c : commands()) {
+    const Output page = run({std::string(c.name), "--help"});
+    EXPECT_EQ(page.status, 0);
+    for (const Option& o : c.options) EXPECT_TRUE(has(page.out, std::string(o.name))) << c.name << ' ' << o.name;
+    EXPECT_EQ(run({"help", std::string(c.name)}).out, page.out);
+  }
+}
+
+TEST(Cli, HelpFitsTheScreen) {
+  for (const Command& c : commands()) {
+    std::istringstream page(help_text(c, false));
+    for (std::string line; std::getline(page, line);) EXPECT_LE(line.size(), 110U) << line;
+  }
+}
+
+TEST(Cli, UsageErrorsAre2) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{}, "Usage"},
+      {{"exp"}, "did you mean 'expr'?"},
+      {{"xyzzy"}, "unknown command 'xyzzy'"},
+      {{"--frob"}, "unknown option '--frob'"},
+      {{"expr"}, "'expr' needs TEXT"},
+      {{"expr", "a", "+", "b"}, "unexpected argument '+'"},
+      {{"expr", "1", "--vra", "a=0..1"}, "did you mean '--var'?"},
+      {{"expr", "1", "--var"}, "--var needs a value: --var NAME=MIN..MAX"},
+      {{"expr", "1", "--json=1"}, "--json takes no value"},
+      {{"expr", "1", "--json", "--json"}, "--json is given twice"},
+      {{"expr", "1", "--notation", "spek"}, "did you mean 'spec'?"},
+      {{"expr", "1", "--var", "a"}, "expected NAME=MIN..MAX"},
+      {{"expr", "1", "--var", "a=0..x"}, "'x' is not an integer"},
+      {{"expr", "1", "--var", "a=0..9223372036854775808"}, "does not fit in 64 bits"},
+      {{"expr", "1", "--var", "a=0..1", "--var", "a=0..1"}, "has bounds already"},
+      {{"expr", "1", "--at", "a"}, "expected NAME=VALUE"},
+      {{"expr", "1", "--at", "a=1,a=2"}, "'a' is there twice"},
+      {{"rules", "D999"}, "there is no rule 'D999'"},
+      {{"batch", "--budget", "many"}, "not a number"},
+      {{"completion", "tcsh"}, "not one of bash, zsh, fish"},
+      {{"flags", "x"}, "unexpected argument 'x'"},
+  };
+  for (const auto& [words, message] : cases) {
+    const Output r = run(words);
+    EXPECT_EQ(r.status, 2) << message;
+    EXPECT_TRUE(has(r.err, message)) << r.err << " lacks " << message;
+    EXPECT_EQ(r.out, "");
+  }
+}
+
+TEST(Cli, Version) {
+  const Output r = run({"--version"});
+  EXPECT_EQ(r.status, 0);
+  EXPECT_EQ(r.out.substr(0, 7), "strata ");
+}
+
+TEST(Cli, NearestNeedsToBeNear) {
+  const std::vector<std::string_view> names = {"expr", "batch", "rules"};
+  EXPECT_EQ(nearest("rule", names), "rules");
+  EXPECT_EQ(nearest("bacth", names), "batch");
+  EXPECT_EQ(nearest("q", names), "");
+  EXPECT_EQ(nearest(std::string(5000, 'x'), names), "");
+}
+
+TEST(Cli, CompletionNamesEverything) {
+  for (const std::string shell : {"bash", "zsh", "fish"}) {
+    const Output r = run({"completion", shell});
+    EXPECT_EQ(r.status, 0);
+    for (const Command& c : commands()) {
+      EXPECT_TRUE(has(r.out, std::string(c.name)));
+      for (const Option& o : c.options) EXPECT_TRUE(has(r.out, std::string(o.name.substr(2)))) << shell << ' ' << o.name;
+    }
+  }
+}
+
+TEST(Cli, Expr) {
+  const Output r = run({"expr", "(a + b*10) % 10", "--var", "a=0..10", "--var=b=0..10", "--at", "a=3,b=4"});
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(r.err, "");
+  for (const std::string line :
+       {"simplified  (a%10)\n", "c           (a%10)\n", "min         0  (exact)\n", "max         9  (exact)\n",
+        "free        a\n", "affine      no\n", "value       3  (at a=3,b=4)\n"}) {
+    EXPECT_TRUE(has(r.out, line)) << r.out << " lacks " << line;
+  }
+}
+
+TEST(Cli, ExprTextsThatBeginWithAMinus) {
+  EXPECT_TRUE(has(run({"expr", "-a + 3", "--var", "a=0..1"}).out, "simplified"));
+  EXPECT_TRUE(has(run({"expr", "--var", "a=0..1", "--", "--a + 3"}).out, "(3+a)"));
+}
+
+TEST(Cli, ExprNotation) {
+  EXPECT_EQ(run({"expr", "a % 4 + 0", "--var", "a=0..9", "--notation", "spec"}).out, "(a%4)\n");
+  EXPECT_TRUE(has(run({"expr", "a % 4", "--var", "a=0..9", "--notation", "latex"}).out, "\\bmod"));
+  EXPECT_TRUE(has(run({"expr", "a % 4", "--var", "a=0..9", "--notation", "tree"}).out, "\n"));
+}
+
+TEST(Cli, ExprErrorsHaveACaretAndAHint) {
+  const Output r = run({"expr", "1 + foo * 2"});
+  EXPECT_EQ(r.status, 1);
+  EXPECT_EQ(r.out, "");
+  EXPECT_TRUE(has(r.err, "1 + foo * 2\n    ^\n")) << r.err;
+  EXPECT_TRUE(has(r.err, "--var foo=0..9")) << r.err;
+  const Output assumed = run({"expr", "a", "--var", "a=0..9", "--assume", "a < "});
+  EXPECT_EQ(assumed.status, 1);
+  EXPECT_TRUE(has(assumed.err, "a < \n")) << assumed.err;
+  EXPECT_FALSE(has(assumed.err, "--var")) << assumed.err;
+  EXPECT_EQ(run({"expr", "a", "--var", "a=2..1"}).status, 1);
+  EXPECT_EQ(run({"expr", "a/0", "--var", "a=0..1"}).status, 1);
+  EXPECT_EQ(run({"expr", "a", "--var", "a=0..1", "--at", "a=2"}).status, 1);
+}
+
+TEST(Cli, ExprJsonIsTheBatchAnswer) {
+  const Output r = run({"expr", "(a + b*10) % 10", "--var", "a=0..10", "--var", "b=0..10", "--json"});
+  EXPECT_EQ(r.out,
+            R"j({"render":"(a%10)","c":"(a%10)","min":0,"max":9,"exact":true,"constant":null,"affine":null,)j"
+            R"("nodes":3,"free":["a"]})"
+            "\n");
+}
+
+TEST(Cli, ExprTrace) {
+  const Output r = run({"expr", "(a + b*10) % 10", "--var", "a=0..10", "--var", "b=0..10", "--trace"});
+  EXPECT_TRUE(has(r.out, "rules that fired, in order\n  M")) << r.out;
+  EXPECT_TRUE(has(r.out, "->  ")) << r.out;
+  const Output json = run({"expr", "(a + b*10) % 10", "--var", "a=0..10", "--var", "b=0..10", "--trace", "--json"});
+  JsonDocument document;
+  document.read(json.out);
+  EXPECT_TRUE(document.salvage("trace").has_value());
+  EXPECT_TRUE(has(*document.salvage("trace"), R"("after":)")) << json.out;
+}
+
+TEST(Cli, Rules) {
+  const Output all = run({"rules"});
+  EXPECT_EQ(all.status, 0);
+  EXPECT_FALSE(has(all.out, "others")) << "a section without a title";
+  for (const Rule& rule : rules()) EXPECT_TRUE(has(all.out, std::string(rule.before))) << rule.name;
+  const Output one = run({"rules", "D8"});
+  EXPECT_TRUE(has(one.out, "D8")) << one.out;
+  EXPECT_TRUE(has(one.out, "checked")) << one.out;
+  const Output json = run({"rules", "--json"});
+  std::istringstream lines(json.out);
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    JsonDocument document;
+    document.read(line);
+  }
+  EXPECT_EQ(count, rules().size());
+}
+
+TEST(Cli, Flags) {
+  EXPECT_TRUE(has(run({"flags"}).out, "STRATA_DEBUG=0"));
+  EXPECT_TRUE(has(run({"flags", "--json"}).out, R"("name":"STRATA_DEBUG")"));
+}
+
+TEST(Cli, ColoursOnlyWhereAsked) {
+  EXPECT_EQ(paint(false, Style::bold, "x"), "x");
+  EXPECT_EQ(paint(true, Style::bold, "x"), "\x1b[1mx\x1b[0m");
+  EXPECT_FALSE(has(run({"--help"}).out, "\x1b"));
+}
+
+TEST(Cli, BatchReadsFilesInOrderAndReportsMissingOnes) {
+  const Output r = run({"batch", "/nonexistent/requests.jsonl"});
+  EXPECT_EQ(r.status, 1);
+  EXPECT_TRUE(has(r.err, "/nonexistent/requests.jsonl: cannot open")) << r.err;
+}
+
+}  // namespace
+}  // namespace strata::tools

@@ -1,0 +1,144 @@
+// Answering questions about expressions.
+#include "tools/ask.h"
+
+#include <algorithm>
+
+#include "strata/base/int_math.h"
+#include "strata/expr/parse.h"
+#include "tools/json.h"
+
+namespace strata::tools {
+namespace {
+
+std::vector<std::string> names_of(const std::vector<Variable>& variables) {
+  std::vector<std::string> names;
+  for (const Variable& v : variables) names.emplace_back(v.name());
+  return names;
+}
+
+/// parse(), with an error that knows its text.
+Expr parse_text(std::string_view text, const std::vector<Variable>& variables, std::string_view where, Work& work) {
+  work.charge(text.size());
+  try {
+    return parse(text, variables);
+  } catch (const Error& e) {
+    throw TextError(e, text, where);
+  }
+}
+
+Expr parse_assumptions(const ExprQuestion& question, Work& work) {
+  std::vector<Expr> conditions;
+  for (std::size_t i = 0; i < question.assume.size(); ++i) {
+    const std::string where = "assume[" + std::to_string(i) + "]";
+    conditions.push_back(parse_text(question.assume[i], question.variables, where, work));
+  }
+  return all_of(conditions);
+}
+
+std::string of_entry(std::size_t i) { return "at[" + std::to_string(i) + "]"; }
+
+/// The names and the values of a point, each checked against its variable.
+std::pair<std::vector<std::string>, std::vector<std::int64_t>> check_point(
+    const Point& point, const std::vector<Variable>& variables, std::size_t entry) {
+  std::pair<std::vector<std::string>, std::vector<std::int64_t>> out;
+  for (const auto& [name, value] : point) {
+    const auto v = std::find_if(variables.begin(), variables.end(), [&n = name](const Variable& x) { return x.name() == n; });
+    STRATA_CHECK(v != variables.end(), parse, "[", of_entry(entry), "] unknown name ", in_quotes(name));
+    STRATA_CHECK(v->min() <= value && value <= v->max(), domain, "[", of_entry(entry), "] ", in_quotes(name), " is ",
+                 value, ", outside ", v->min(), "..", v->max());
+    out.first.push_back(name);
+    out.second.push_back(value);
+  }
+  return out;
+}
+
+/// A point may leave out variables that the text does not hold; then the text compiles without them too.
+std::int64_t evaluate_at(const ExprQuestion& question, const Program& program, std::size_t entry) {
+  const auto [names, values] = check_point(question.at[entry], question.variables, entry);
+  if (names == program.names()) return program.evaluate(values);
+  try {
+    return compile(question.text, names).evaluate(values);
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::parse) throw;
+    throw Error(ErrorKind::parse, "[" + of_entry(entry) + "] a name that the text holds has no value: " + e.what(),
+                e.column());
+  }
+}
+
+std::vector<std::int64_t> evaluate_all(const ExprQuestion& question, Work& work) {
+  std::vector<std::int64_t> values;
+  if (question.at.empty()) return values;
+  const Program program = compile(question.text, names_of(question.variables));
+  for (std::size_t i = 0; i < question.at.size(); ++i) {
+    work.charge(question.text.size());
+    values.push_back(evaluate_at(question, program, i));
+  }
+  return values;
+}
+
+void require_bounds(const Facts& facts, const Expr& e) {
+  if (facts.exact) return;
+  const auto require = [&](bool known, std::string_view what) {
+    STRATA_CHECK(known, overflow, "[expr] the ", what, " of ", in_quotes(e.render()), " is not known to fit in 64 bits");
+  };
+  require(facts.min != kNegInf, "minimum");
+  require(facts.max != kPosInf, "maximum");
+}
+
+/// `found` with a value for every variable, in the order of `variables`.
+Values completed(const Values& found, const std::vector<Variable>& variables) {
+  Values out;
+  for (const Variable& v : variables) {
+    const auto known = std::find_if(found.begin(), found.end(), [&](const auto& f) { return f.first.name() == v.name(); });
+    out.emplace_back(v, known == found.end() ? v.min() : known->second);
+  }
+  return out;
+}
+
+}  // namespace
+
+void Work::charge(std::size_t amount) {
+  const auto limit = static_cast<std::uint64_t>(std::max<std::int64_t>(left_, 0));
+  if (amount > limit) {
+    throw Error(ErrorKind::budget, "[budget] the request needs more than " + std::to_string(budget_) + " units of work");
+  }
+  left_ -= static_cast<std::int64_t>(amount);
+}
+
+TextError::TextError(const Error& error, std::string_view text, std::string_view where)
+    : Error(error.kind(), where.empty() ? error.what() : std::string(error.what()) + " (in " + std::string(where) + ")",
+            error.column()),
+      text_(text) {}
+
+ExprAnswer ask_expr(const ExprQuestion& question, Work& work) {
+  const Expr e = parse_text(question.text, question.variables, "", work);
+  const Expr assumption = parse_assumptions(question, work);
+  ExprAnswer answer;
+  answer.simplified = question.assume.empty() ? simplify(e, question.effort)
+                                              : simplify_under(e, assumption, question.effort);
+  answer.facts = answer.simplified.facts(question.effort);
+  require_bounds(answer.facts, answer.simplified);
+  answer.values = evaluate_all(question, work);
+  return answer;
+}
+
+Proof ask_prove(const ExprQuestion& question, Work& work) {
+  const Expr condition = parse_text(question.text, question.variables, "", work);
+  const Expr assumption = parse_assumptions(question, work);
+  Proof proof = prove(condition, assumption);
+  if (proof.answer == Answer::no) proof.counterexample = completed(proof.counterexample, question.variables);
+  return proof;
+}
+
+std::optional<Values> ask_equal(std::string_view a, std::string_view b, const std::vector<Variable>& variables,
+                                Work& work) {
+  const Expr left = parse_text(a, variables, "a", work);
+  const Expr right = parse_text(b, variables, "b", work);
+  const Proof proof = prove_equal(left, right);
+  if (proof.answer == Answer::yes) return std::nullopt;
+  if (proof.answer == Answer::no) return completed(proof.counterexample, variables);
+  throw Error(ErrorKind::budget, "[equal_expr] neither proven equal nor found to differ: " + in_quotes(left.render()) +
+                                     " and " + in_quotes(right.render()));
+}
+
+}  // namespace strata::tools

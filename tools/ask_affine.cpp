@@ -1,0 +1,52 @@
+// The `affine` question, answered by the affine primitives.
+#include <map>
+
+#include "strata/expr/affine.h"
+#include "tools/ask.h"
+#include "tools/json.h"
+
+namespace strata::tools {
+namespace {
+
+Affine create(AffinePrimitives& primitives, std::string_view text) {
+  try {
+    return primitives.create(text);
+  } catch (const Error& e) {
+    throw TextError(e, text, "");
+  }
+}
+
+/// Sets every name of the text from `point`.
+void assign(const Point& point, std::map<std::string, std::int64_t*>& places, std::size_t entry) {
+  const std::string where = "[at[" + std::to_string(entry) + "]] ";
+  for (const auto& [name, value] : point) {
+    const auto place = places.find(name);
+    STRATA_CHECK(place != places.end(), parse, where, "unknown name ", in_quotes(name), ": the text does not hold it");
+    *place->second = value;
+  }
+  if (point.size() == places.size()) return;
+  for (const auto& [name, place] : places) {
+    bool given = false;
+    for (const auto& item : point) given = given || item.first == name;
+    STRATA_CHECK(given, parse, where, in_quotes(name), " has no value");
+  }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> ask_affine(std::string_view text, const std::vector<Point>& at, Work& work) {
+  work.charge(text.size());
+  AffinePrimitives primitives;
+  const Affine affine = create(primitives, text);
+  std::map<std::string, std::int64_t*> places;
+  for (const std::string& name : affine.names()) places[name] = &primitives[name];
+  std::vector<std::int64_t> values;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    work.charge(text.size());
+    assign(at[i], places, i);
+    values.push_back(affine());
+  }
+  return values;
+}
+
+}  // namespace strata::tools

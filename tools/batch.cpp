@@ -1,0 +1,215 @@
+// Requests to answers: reading the fields, one function a request kind, errors.
+#include "tools/batch.h"
+
+#include <algorithm>
+#include <new>
+
+#include "strata/expr/exact.h"
+#include "strata/expr/render.h"
+
+namespace strata::tools {
+namespace {
+
+/// The members of a request, with the words for what is missing.
+class Request {
+ public:
+  explicit Request(JsonValue root) : members_(root.as_object("the request")) {}
+
+  std::optional<JsonValue> find(std::string_view key) const {
+    for (const auto& m : members_) {
+      if (m.key == key) return m.value;
+    }
+    return std::nullopt;
+  }
+  JsonValue need(std::string_view key) const {
+    const auto value = find(key);
+    STRATA_CHECK(value, request, "[request] the key '", key, "' is missing");
+    return *value;
+  }
+  void refuse_unknown(std::span<const std::string_view> known) const {
+    for (const auto& m : members_) {
+      if (m.key == "id" || m.key == "do" || std::find(known.begin(), known.end(), m.key) != known.end()) continue;
+      throw Error(ErrorKind::request, "[request] unknown key " + in_quotes(m.key), m.column);
+    }
+  }
+
+  std::string text(std::string_view key) const { return std::string(need(key).as_string(key)); }
+  std::vector<Variable> variables() const;
+  std::vector<std::string> assumptions() const;
+  std::vector<Point> points() const;
+
+ private:
+  std::vector<JsonValue::Member> members_;
+};
+
+std::vector<Variable> Request::variables() const {
+  std::vector<Variable> out;
+  const auto vars = find("vars");
+  if (!vars) return out;
+  for (const auto& m : vars->as_object("vars")) {
+    const std::string what = "the bounds of " + in_quotes(m.key);
+    const auto bounds = m.value.as_array(what);
+    if (bounds.size() != 2) throw Error(ErrorKind::request, "[request] " + what + " are not [min,max]", m.value.column());
+    out.emplace_back(m.key, bounds[0].as_integer(what), bounds[1].as_integer(what));
+  }
+  return out;
+}
+
+std::vector<std::string> Request::assumptions() const {
+  std::vector<std::string> out;
+  const auto assume = find("assume");
+  if (!assume) return out;
+  for (const JsonValue& item : assume->as_array("assume")) out.emplace_back(item.as_string("an item of assume"));
+  return out;
+}
+
+std::vector<Point> Request::points() const {
+  std::vector<Point> out;
+  const auto at = find("at");
+  if (!at) return out;
+  for (const JsonValue& item : at->as_array("at")) {
+    Point& point = out.emplace_back();
+    for (const auto& m : item.as_object("an item of at")) {
+      point.emplace_back(m.key, m.value.as_integer("the value of " + in_quotes(m.key)));
+    }
+  }
+  return out;
+}
+
+void write_point(JsonWriter& json, const Values& values) {
+  json.begin_object();
+  for (const auto& [variable, value] : values) json.member(variable.name(), value);
+  json.end_object();
+}
+
+void write_numbers(JsonWriter& json, const std::vector<std::int64_t>& numbers) {
+  json.begin_array();
+  for (const std::int64_t n : numbers) json.value(n);
+  json.end_array();
+}
+
+void answer_expr(const Request& request, Work& work, JsonWriter& json) {
+  const ExprQuestion question{request.text("text"), request.variables(), request.assumptions(), request.points(),
+                              Effort::exact};
+  write_expr_answer(json, ask_expr(question, work), request.find("at").has_value());
+}
+
+void answer_prove(const Request& request, Work& work, JsonWriter& json) {
+  const ExprQuestion question{request.text("text"), request.variables(), request.assumptions(), {}, Effort::exact};
+  const Proof proof = ask_prove(question, work);
+  json.member("answer", proof.answer == Answer::yes ? "true" : proof.answer == Answer::no ? "false" : "unknown");
+  if (proof.answer != Answer::no) return;
+  json.key("counterexample");
+  write_point(json, proof.counterexample);
+}
+
+void answer_equal_expr(const Request& request, Work& work, JsonWriter& json) {
+  const auto witness = ask_equal(request.text("a"), request.text("b"), request.variables(), work);
+  json.member("equal", !witness.has_value()).key("witness");
+  if (witness) {
+    write_point(json, *witness);
+  } else {
+    json.null();
+  }
+}
+
+void answer_affine(const Request& request, Work& work, JsonWriter& json) {
+  request.need("at");
+  json.key("values");
+  write_numbers(json, ask_affine(request.text("text"), request.points(), work));
+}
+
+void answer_later(const Request&, Work&, JsonWriter&) {
+  throw Error(ErrorKind::request, "[request] this version of strata has expr, prove, equal_expr and affine only");
+}
+
+struct RequestKind {
+  std::string_view name;
+  std::vector<std::string_view> keys;
+  void (*answer)(const Request&, Work&, JsonWriter&);
+};
+
+const std::vector<RequestKind>& request_kinds() {
+  static const std::vector<RequestKind> kinds = {
+      {"expr", {"text", "vars", "at", "assume"}, answer_expr},
+      {"prove", {"text", "vars", "assume"}, answer_prove},
+      {"equal_expr", {"a", "b", "vars"}, answer_equal_expr},
+      {"affine", {"text", "at"}, answer_affine},
+      {"view", {"shape", "views", "ops", "simplify", "addresses", "idxs"}, answer_later},
+      {"equal_view", {"a", "b"}, answer_later},
+      {"layout", {"fn", "args"}, answer_later},
+  };
+  return kinds;
+}
+
+void dispatch(const Request& request, Work& work, JsonWriter& json) {
+  const JsonValue named = request.need("do");
+  const std::string_view name = named.as_string("do");
+  for (const RequestKind& kind : request_kinds()) {
+    if (kind.name != name) continue;
+    request.refuse_unknown(kind.keys);
+    return kind.answer(request, work, json);
+  }
+  throw Error(ErrorKind::request, "[request] \"do\" is " + in_quotes(name) + ", which is no kind of request", named.column());
+}
+
+std::string error_answer(const std::optional<std::string>& id, ErrorKind kind, std::string_view message,
+                         std::size_t column) {
+  JsonWriter json;
+  json.begin_object();
+  if (id) json.key("id").raw(*id);
+  json.key("error").begin_object().member("kind", to_string(kind)).member("message", message);
+  if (column != 0) json.member("column", static_cast<std::int64_t>(column));
+  return json.end_object().end_object().take();
+}
+
+}  // namespace
+
+void write_expr_answer(JsonWriter& json, const ExprAnswer& answer, bool points) {
+  const Expr& e = answer.simplified;
+  json.member("render", render(e, Notation::spec)).member("c", render(e, Notation::c));
+  json.member("min", answer.facts.min).member("max", answer.facts.max).member("exact", answer.facts.exact);
+  json.key("constant");
+  if (const auto constant = e.constant()) {
+    json.value(*constant);
+  } else {
+    json.null();
+  }
+  json.key("affine");
+  if (const auto form = affine_form(e)) {
+    json.begin_object().member("const", form->constant).key("coeffs");
+    write_point(json, form->coefficients);
+    json.end_object();
+  } else {
+    json.null();
+  }
+  json.member("nodes", static_cast<std::int64_t>(count_nodes(e))).key("free").begin_array();
+  for (const Variable& v : variables(e)) json.value(v.name());
+  json.end_array();
+  if (!points) return;
+  json.key("values");
+  write_numbers(json, answer.values);
+}
+
+std::string answer(std::string_view line, const BatchOptions& options) {
+  JsonDocument document;
+  try {
+    document.read(line);
+    Work work(options.budget);
+    const ExactBudget exact(std::min(exact_budget(), static_cast<std::uint64_t>(std::max<std::int64_t>(options.budget, 0))));
+    const Request request(document.root());
+    JsonWriter json;
+    json.begin_object();
+    if (const auto id = request.find("id")) json.key("id").raw(id->raw());
+    dispatch(request, work, json);
+    return json.end_object().take();
+  } catch (const Error& e) {
+    return error_answer(document.salvage("id"), e.kind(), e.what(), e.column());
+  } catch (const std::bad_alloc&) {
+    return error_answer(document.salvage("id"), ErrorKind::budget, "[budget] out of memory", 0);
+  } catch (const std::exception& e) {
+    return error_answer(document.salvage("id"), ErrorKind::undefined, e.what(), 0);
+  }
+}
+
+}  // namespace strata::tools

@@ -1,0 +1,205 @@
+// Reading the command line by the table, suggestions, and the frame around every command.
+#include "tools/cli.h"
+
+#include <algorithm>
+#include <numeric>
+#include <ostream>
+
+#include "strata/base/check.h"
+#include "strata/base/version.h"
+#include "tools/trace_text.h"
+
+namespace strata::tools {
+namespace {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] != b[j - 1] ? 1 : 0);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> choices) {
+  const std::string_view best = nearest(word, choices);
+  return best.empty() ? "" : "; did you mean '" + std::string(best) + "'?";
+}
+
+const Command& command_for(std::string_view name) {
+  if (const Command* command = find_command(name)) return *command;
+  std::vector<std::string_view> names;
+  for (const Command& c : commands()) names.push_back(c.name);
+  throw UsageError("unknown command '" + std::string(name) + "'" + did_you_mean(name, names));
+}
+
+int dispatch(std::span<const std::string> words, Console& console) {
+  if (words.empty()) {
+    console.err << help_text(console.colour_err);
+    return 2;
+  }
+  const std::string& first = words.front();
+  if (first == "--help" || first == "-h") {
+    console.out << help_text(console.colour_out);
+    return 0;
+  }
+  if (first == "--version") {
+    console.out << "strata " << STRATA_VERSION << '\n';
+    return 0;
+  }
+  if (first.starts_with("-")) throw UsageError("unknown option '" + first + "'");
+  const Command& command = command_for(first);
+  const Invocation invocation(command, words.subspan(1));
+  if (invocation.wants_help()) {
+    console.out << help_text(command, console.colour_out);
+    return 0;
+  }
+  const DebugTrace debug(console.err);
+  return command.run(invocation, console);
+}
+
+int report(Console& console, std::string_view message, int status) {
+  console.err << paint(console.colour_err, Style::red, "strata:") << ' ' << message << '\n';
+  return status;
+}
+
+}  // namespace
+
+std::string paint(bool colour, Style style, std::string_view text) {
+  static constexpr std::string_view codes[] = {"1", "2", "31", "32"};
+  if (!colour) return std::string(text);
+  return "\x1b[" + std::string(codes[static_cast<std::size_t>(style)]) + "m" + std::string(text) + "\x1b[0m";
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+std::string_view nearest(std::string_view word, std::span<const std::string_view> choices) {
+  std::string_view best;
+  std::size_t least = 1 + std::max<std::size_t>(1, word.size() / 3);
+  if (word.size() > 64) return best;
+  for (const std::string_view choice : choices) {
+    const std::size_t distance = !word.empty() && choice.starts_with(word) ? 0 : edit_distance(word, choice);
+    if (distance < least) {
+      least = distance;
+      best = choice;
+    }
+  }
+  return best;
+}
+
+const Command* find_command(std::string_view name) {
+  for (const Command& command : commands()) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
+}
+
+Invocation::Invocation(const Command& command, std::span<const std::string> words) : command_(&command) {
+  bool only_arguments = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (only_arguments || !word.starts_with("--")) {
+      if (!only_arguments && word == "-h") {
+        help_ = true;
+      } else {
+        arguments_.push_back(word);
+      }
+    } else if (word == "--") {
+      only_arguments = true;
+    } else if (word == "--help") {
+      help_ = true;
+    } else {
+      i += read_option(words, i);
+    }
+  }
+  if (help_) return;
+  if (arguments_.size() < command.least) {
+    throw UsageError("'" + std::string(command.name) + "' needs " + std::string(command.arguments), &command);
+  }
+  if (arguments_.size() > command.most) {
+    const std::string extra = arguments_[command.most];
+    throw UsageError("unexpected argument '" + extra + "'" +
+                         (extra.find(' ') == std::string::npos ? "; put a text with spaces in quotes" : ""),
+                     &command);
+  }
+}
+
+/// Reads the option at `at`; returns how many more words it took.
+std::size_t Invocation::read_option(std::span<const std::string> words, std::size_t at) {
+  const std::string_view word = words[at];
+  const std::size_t equals = std::min(word.find('='), word.size());
+  const std::string_view name = word.substr(0, equals);
+  const bool attached = equals < word.size();
+  const auto row = std::find_if(command_->options.begin(), command_->options.end(),
+                                [&](const Option& o) { return o.name == name; });
+  if (row == command_->options.end()) {
+    std::vector<std::string_view> names = {"--help"};
+    for (const Option& o : command_->options) names.push_back(o.name);
+    throw UsageError("unknown option '" + std::string(name) + "'" + did_you_mean(name, names), command_);
+  }
+  const std::string option(row->name);
+  if (!row->repeats && has(option)) throw UsageError(option + " is given twice", command_);
+  if (row->argument.empty()) {
+    if (attached) throw UsageError(option + " takes no value", command_);
+    options_.emplace_back(row->name, "");
+    return 0;
+  }
+  if (!attached && at + 1 >= words.size()) {
+    throw UsageError(option + " needs a value: " + option + " " + std::string(row->argument), command_);
+  }
+  const std::string value = attached ? std::string(word.substr(equals + 1)) : words[at + 1];
+  const auto choices = split(row->choices, '|');
+  if (!choices.empty() && std::find(choices.begin(), choices.end(), value) == choices.end()) {
+    throw UsageError(option + " is '" + value + "', not one of " + std::string(row->choices) +
+                         did_you_mean(value, choices),
+                     command_);
+  }
+  options_.emplace_back(row->name, value);
+  return attached ? 0 : 1;
+}
+
+std::optional<std::string> Invocation::value(std::string_view option) const {
+  for (auto it = options_.rbegin(); it != options_.rend(); ++it) {
+    if (it->first == option) return it->second;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> Invocation::values(std::string_view option) const {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : options_) {
+    if (name == option) out.push_back(value);
+  }
+  return out;
+}
+
+int run_program(std::span<const std::string> words, Console& console) {
+  try {
+    return dispatch(words, console);
+  } catch (const UsageError& e) {
+    report(console, e.what(), 2);
+    const std::string of = e.command() ? " " + std::string(e.command()->name) : "";
+    console.err << "try: strata" << of << " --help\n";
+    return 2;
+  } catch (const std::bad_alloc&) {
+    return report(console, "out of memory", 1);
+  } catch (const std::exception& e) {
+    return report(console, e.what(), 1);
+  }
+}
+
+}  // namespace strata::tools

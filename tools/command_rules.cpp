@@ -1,0 +1,117 @@
+// `strata rules`: the rule table for readers and for programs.
+#include <algorithm>
+#include <ostream>
+
+#include "strata/expr/rules.h"
+#include "tools/commands.h"
+#include "tools/json.h"
+
+namespace strata::tools {
+namespace {
+
+/// The letter that the names of a section's rules begin with.
+struct Section {
+  char letter;
+  std::string_view title;
+};
+constexpr Section sections[] = {
+    {'D', "division"},
+    {'M', "modulus"},
+    {'N', "negative divisors"},
+    {'C', "comparisons: order and equality"},
+    {'S', "min, max, select"},
+    {'B', "conditions: and, or, not"},
+    {'A', "sums and products"},
+    {'Y', "symbolic sizes"},
+};
+
+std::string_view title_of(char letter) {
+  for (const Section& s : sections) {
+    if (s.letter == letter) return s.title;
+  }
+  return "others";
+}
+
+std::string_view check_text(const Rule& rule) { return rule.check == Check::z3 ? "z3" : "written proof"; }
+
+std::string padded(std::string_view text, std::size_t width) {
+  std::string out(text);
+  out.resize(std::max(width, text.size()), ' ');
+  return out;
+}
+
+std::string rule_json(const Rule& rule) {
+  JsonWriter json;
+  json.begin_object().member("name", rule.name).member("section", title_of(rule.name.front()));
+  json.member("title", rule.title).member("before", rule.before).member("after", rule.after);
+  json.member("guard", rule.guard).member("check", rule.check == Check::z3 ? "z3" : "written");
+  return json.member("proof", rule.proof).end_object().take();
+}
+
+void print_line(const Rule& rule, Console& console) {
+  console.out << "  " << paint(console.colour_out, Style::bold, padded(rule.name, 4)) << ' ' << padded(rule.title, 30)
+              << ' ' << rule.before << "  ->  " << rule.after;
+  if (rule.guard != "1") console.out << paint(console.colour_out, Style::dim, "   where " + std::string(rule.guard));
+  console.out << paint(console.colour_out, Style::dim, "   [" + std::string(check_text(rule)) + "]") << '\n';
+}
+
+void print_page(const Rule& rule, Console& console) {
+  console.out << paint(console.colour_out, Style::bold, rule.name) << "  " << rule.title << "  ("
+              << title_of(rule.name.front()) << ")\n  " << rule.before << "  ->  " << rule.after << '\n'
+              << "  where    " << (rule.guard == "1" ? "always" : rule.guard) << '\n'
+              << "  checked  exhaustively on a box of integers, and by "
+              << (rule.check == Check::z3 ? "Z3 with unbounded variables" : "a written proof") << '\n';
+  if (!rule.proof.empty()) console.out << "  proof    " << rule.proof << '\n';
+}
+
+const Rule& find_rule(const std::string& name, const Command& command) {
+  std::vector<std::string_view> names;
+  for (const Rule& rule : rules()) {
+    if (rule.name == name) return rule;
+    names.push_back(rule.name);
+  }
+  const std::string_view best = nearest(name, names);
+  throw UsageError("there is no rule '" + name + "'" +
+                       (best.empty() ? "" : "; did you mean '" + std::string(best) + "'?"),
+                   &command);
+}
+
+void print_all(Console& console) {
+  char section = '\0';
+  for (const Rule& rule : rules()) {
+    if (rule.name.front() != section) {
+      console.out << (section == '\0' ? "" : "\n")
+                  << paint(console.colour_out, Style::bold, title_of(rule.name.front())) << '\n';
+      section = rule.name.front();
+    }
+    print_line(rule, console);
+  }
+  const auto by_z3 = std::count_if(rules().begin(), rules().end(), [](const Rule& r) { return r.check == Check::z3; });
+  console.out << '\n' << rules().size() << " rules; each is checked exhaustively on a box of integers, " << by_z3
+              << " also by Z3 with unbounded variables, the others by a written proof.\n";
+}
+
+}  // namespace
+
+int command_rules(const Invocation& invocation, Console& console) {
+  std::vector<const Rule*> chosen;
+  for (const std::string& name : invocation.arguments()) chosen.push_back(&find_rule(name, invocation.command()));
+  const bool all = chosen.empty();
+  if (all && !invocation.has("--json")) {
+    print_all(console);
+    return 0;
+  }
+  if (all) {
+    for (const Rule& rule : rules()) chosen.push_back(&rule);
+  }
+  for (const Rule* rule : chosen) {
+    if (invocation.has("--json")) {
+      console.out << rule_json(*rule) << '\n';
+    } else {
+      print_page(*rule, console);
+    }
+  }
+  return 0;
+}
+
+}  // namespace strata::tools

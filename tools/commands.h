@@ -1,0 +1,15 @@
+// The functions behind the commands; the table in commands.cpp names them.
+#pragma once
+
+#include "tools/cli.h"
+
+namespace strata::tools {
+
+int command_expr(const Invocation& invocation, Console& console);
+int command_batch(const Invocation& invocation, Console& console);
+int command_rules(const Invocation& invocation, Console& console);
+int command_flags(const Invocation& invocation, Console& console);
+int command_completion(const Invocation& invocation, Console& console);
+int command_help(const Invocation& invocation, Console& console);
+
+}  // namespace strata::tools
