@@ -17,7 +17,8 @@ std::vector<std::string> names_of(const std::vector<Variable>& variables) {
 }
 
 /// parse(), with an error that knows its text.
-Expr parse_text(std::string_view text, const std::vector<Variable>& variables, std::string_view where, Work& work) {
+Expr parse_text(std::string_view text, const std::vector<Variable>& variables,
+                std::string_view where, Work& work) {
   work.charge(text.size());
   try {
     return parse(text, variables);
@@ -42,10 +43,11 @@ std::pair<std::vector<std::string>, std::vector<std::int64_t>> check_point(
     const Point& point, const std::vector<Variable>& variables, std::size_t entry) {
   std::pair<std::vector<std::string>, std::vector<std::int64_t>> out;
   for (const auto& [name, value] : point) {
-    const auto v = std::find_if(variables.begin(), variables.end(), [&n = name](const Variable& x) { return x.name() == n; });
+    const auto v = std::find_if(variables.begin(), variables.end(),
+                                [&n = name](const Variable& x) { return x.name() == n; });
     STRATA_CHECK(v != variables.end(), parse, "[", of_entry(entry), "] unknown name ", in_quotes(name));
-    STRATA_CHECK(v->min() <= value && value <= v->max(), domain, "[", of_entry(entry), "] ", in_quotes(name), " is ",
-                 value, ", outside ", v->min(), "..", v->max());
+    STRATA_CHECK(v->min() <= value && value <= v->max(), domain, "[", of_entry(entry), "] ",
+                 in_quotes(name), " is ", value, ", outside ", v->min(), "..", v->max());
     out.first.push_back(name);
     out.second.push_back(value);
   }
@@ -60,7 +62,8 @@ std::int64_t evaluate_at(const ExprQuestion& question, const Program& program, s
     return compile(question.text, names).evaluate(values);
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::parse) throw;
-    throw Error(ErrorKind::parse, "[" + of_entry(entry) + "] a name that the text holds has no value: " + e.what(),
+    throw Error(ErrorKind::parse,
+                "[" + of_entry(entry) + "] a name that the text holds has no value: " + e.what(),
                 e.column());
   }
 }
@@ -79,7 +82,8 @@ std::vector<std::int64_t> evaluate_all(const ExprQuestion& question, Work& work)
 void require_bounds(const Facts& facts, const Expr& e) {
   if (facts.exact) return;
   const auto require = [&](bool known, std::string_view what) {
-    STRATA_CHECK(known, overflow, "[expr] the ", what, " of ", in_quotes(e.render()), " is not known to fit in 64 bits");
+    STRATA_CHECK(known, overflow, "[expr] the ", what, " of ", in_quotes(e.render()),
+                 " is not known to fit in 64 bits");
   };
   require(facts.min != kNegInf, "minimum");
   require(facts.max != kPosInf, "maximum");
@@ -89,7 +93,8 @@ void require_bounds(const Facts& facts, const Expr& e) {
 Values completed(const Values& found, const std::vector<Variable>& variables) {
   Values out;
   for (const Variable& v : variables) {
-    const auto known = std::find_if(found.begin(), found.end(), [&](const auto& f) { return f.first.name() == v.name(); });
+    const auto known = std::find_if(found.begin(), found.end(),
+                                    [&](const auto& f) { return f.first.name() == v.name(); });
     out.emplace_back(v, known == found.end() ? v.min() : known->second);
   }
   return out;
@@ -100,13 +105,16 @@ Values completed(const Values& found, const std::vector<Variable>& variables) {
 void Work::charge(std::size_t amount) {
   const auto limit = static_cast<std::uint64_t>(std::max<std::int64_t>(left_, 0));
   if (amount > limit) {
-    throw Error(ErrorKind::budget, "[budget] the request needs more than " + std::to_string(budget_) + " units of work");
+    throw Error(ErrorKind::budget, "[budget] the request needs more than " +
+                                       std::to_string(budget_) + " units of work");
   }
   left_ -= static_cast<std::int64_t>(amount);
 }
 
 TextError::TextError(const Error& error, std::string_view text, std::string_view where)
-    : Error(error.kind(), where.empty() ? error.what() : std::string(error.what()) + " (in " + std::string(where) + ")",
+    : Error(error.kind(),
+            where.empty() ? error.what()
+                          : std::string(error.what()) + " (in " + std::string(where) + ")",
             error.column()),
       text_(text) {}
 
@@ -126,19 +134,21 @@ Proof ask_prove(const ExprQuestion& question, Work& work) {
   const Expr condition = parse_text(question.text, question.variables, "", work);
   const Expr assumption = parse_assumptions(question, work);
   Proof proof = prove(condition, assumption);
-  if (proof.answer == Answer::no) proof.counterexample = completed(proof.counterexample, question.variables);
+  if (proof.answer == Answer::no)
+    proof.counterexample = completed(proof.counterexample, question.variables);
   return proof;
 }
 
-std::optional<Values> ask_equal(std::string_view a, std::string_view b, const std::vector<Variable>& variables,
-                                Work& work) {
+std::optional<Values> ask_equal(std::string_view a, std::string_view b,
+                                const std::vector<Variable>& variables, Work& work) {
   const Expr left = parse_text(a, variables, "a", work);
   const Expr right = parse_text(b, variables, "b", work);
   const Proof proof = prove_equal(left, right);
   if (proof.answer == Answer::yes) return std::nullopt;
   if (proof.answer == Answer::no) return completed(proof.counterexample, variables);
-  throw Error(ErrorKind::budget, "[equal_expr] neither proven equal nor found to differ: " + in_quotes(left.render()) +
-                                     " and " + in_quotes(right.render()));
+  throw Error(ErrorKind::budget,
+              "[equal_expr] neither proven equal nor found to differ: " + in_quotes(left.render()) +
+                  " and " + in_quotes(right.render()) + "; a larger budget looks further");
 }
 
 }  // namespace strata::tools

@@ -49,8 +49,8 @@ struct ExprQuestion {
 };
 
 struct ExprAnswer {
-  Expr simplified;  ///< equal to the text wherever all assumptions hold
-  Facts facts;      ///< of `simplified`, over the whole box
+  Expr simplified;                   ///< equal to the text wherever all assumptions hold
+  Facts facts;                       ///< of `simplified`, over the whole box
   std::vector<std::int64_t> values;  ///< of the text as it stands, one per point
 };
 
@@ -62,8 +62,8 @@ Proof ask_prove(const ExprQuestion& question, Work& work);
 
 /// A point where the two texts differ, nothing when they are equal.
 /// @throws Error (budget) when that was not decided.
-std::optional<Values> ask_equal(std::string_view a, std::string_view b, const std::vector<Variable>& variables,
-                                Work& work);
+std::optional<Values> ask_equal(std::string_view a, std::string_view b,
+                                const std::vector<Variable>& variables, Work& work);
 
 /// The text's value at each point, by the affine primitives.
 std::vector<std::int64_t> ask_affine(std::string_view text, const std::vector<Point>& at, Work& work);

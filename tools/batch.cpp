@@ -28,7 +28,8 @@ class Request {
   }
   void refuse_unknown(std::span<const std::string_view> known) const {
     for (const auto& m : members_) {
-      if (m.key == "id" || m.key == "do" || std::find(known.begin(), known.end(), m.key) != known.end()) continue;
+      if (m.key == "id" || m.key == "do" || std::find(known.begin(), known.end(), m.key) != known.end())
+        continue;
       throw Error(ErrorKind::request, "[request] unknown key " + in_quotes(m.key), m.column);
     }
   }
@@ -49,7 +50,8 @@ std::vector<Variable> Request::variables() const {
   for (const auto& m : vars->as_object("vars")) {
     const std::string what = "the bounds of " + in_quotes(m.key);
     const auto bounds = m.value.as_array(what);
-    if (bounds.size() != 2) throw Error(ErrorKind::request, "[request] " + what + " are not [min,max]", m.value.column());
+    if (bounds.size() != 2)
+      throw Error(ErrorKind::request, "[request] " + what + " are not [min,max]", m.value.column());
     out.emplace_back(m.key, bounds[0].as_integer(what), bounds[1].as_integer(what));
   }
   return out;
@@ -59,7 +61,8 @@ std::vector<std::string> Request::assumptions() const {
   std::vector<std::string> out;
   const auto assume = find("assume");
   if (!assume) return out;
-  for (const JsonValue& item : assume->as_array("assume")) out.emplace_back(item.as_string("an item of assume"));
+  for (const JsonValue& item : assume->as_array("assume"))
+    out.emplace_back(item.as_string("an item of assume"));
   return out;
 }
 
@@ -89,15 +92,18 @@ void write_numbers(JsonWriter& json, const std::vector<std::int64_t>& numbers) {
 }
 
 void answer_expr(const Request& request, Work& work, JsonWriter& json) {
-  const ExprQuestion question{request.text("text"), request.variables(), request.assumptions(), request.points(),
-                              Effort::exact};
+  const ExprQuestion question{request.text("text"), request.variables(), request.assumptions(),
+                              request.points(), Effort::exact};
   write_expr_answer(json, ask_expr(question, work), request.find("at").has_value());
 }
 
 void answer_prove(const Request& request, Work& work, JsonWriter& json) {
-  const ExprQuestion question{request.text("text"), request.variables(), request.assumptions(), {}, Effort::exact};
+  const ExprQuestion question{
+      request.text("text"), request.variables(), request.assumptions(), {}, Effort::exact};
   const Proof proof = ask_prove(question, work);
-  json.member("answer", proof.answer == Answer::yes ? "true" : proof.answer == Answer::no ? "false" : "unknown");
+  json.member("answer", proof.answer == Answer::yes  ? "true"
+                        : proof.answer == Answer::no ? "false"
+                                                     : "unknown");
   if (proof.answer != Answer::no) return;
   json.key("counterexample");
   write_point(json, proof.counterexample);
@@ -120,7 +126,8 @@ void answer_affine(const Request& request, Work& work, JsonWriter& json) {
 }
 
 void answer_later(const Request&, Work&, JsonWriter&) {
-  throw Error(ErrorKind::request, "[request] this version of strata has expr, prove, equal_expr and affine only");
+  throw Error(ErrorKind::request,
+              "[request] this version of strata has expr, prove, equal_expr and affine only");
 }
 
 struct RequestKind {
@@ -150,11 +157,19 @@ void dispatch(const Request& request, Work& work, JsonWriter& json) {
     request.refuse_unknown(kind.keys);
     return kind.answer(request, work, json);
   }
-  throw Error(ErrorKind::request, "[request] \"do\" is " + in_quotes(name) + ", which is no kind of request", named.column());
+  throw Error(ErrorKind::request,
+              "[request] \"do\" is " + in_quotes(name) + ", which is no kind of request",
+              named.column());
 }
 
-std::string error_answer(const std::optional<std::string>& id, ErrorKind kind, std::string_view message,
-                         std::size_t column) {
+/// Node evaluations for the exact step: fewer than its default under a smaller budget, more under a larger one.
+std::uint64_t exact_step_budget(std::int64_t budget) {
+  const auto units = static_cast<std::uint64_t>(std::max<std::int64_t>(budget, 0));
+  return budget < default_budget ? std::min(exact_budget(), units) : std::max(exact_budget(), units);
+}
+
+std::string error_answer(const std::optional<std::string>& id, ErrorKind kind,
+                         std::string_view message, std::size_t column) {
   JsonWriter json;
   json.begin_object();
   if (id) json.key("id").raw(*id);
@@ -196,7 +211,7 @@ std::string answer(std::string_view line, const BatchOptions& options) {
   try {
     document.read(line);
     Work work(options.budget);
-    const ExactBudget exact(std::min(exact_budget(), static_cast<std::uint64_t>(std::max<std::int64_t>(options.budget, 0))));
+    const ExactBudget exact(exact_step_budget(options.budget));
     const Request request(document.root());
     JsonWriter json;
     json.begin_object();

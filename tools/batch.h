@@ -14,8 +14,8 @@
 namespace strata::tools {
 
 struct BatchOptions {
-  std::int64_t budget = default_budget;                 ///< work of one request, in the units of `Work`
-  std::size_t max_line = std::size_t{64} << 20;         ///< bytes; a longer line is answered with an error
+  std::int64_t budget = default_budget;          ///< work of one request, in the units of `Work`
+  std::size_t max_line = std::size_t{64} << 20;  ///< bytes; a longer line is answered with an error
 };
 
 /// The answer to one request: one JSON object, without a line break. Never throws for what the line holds.

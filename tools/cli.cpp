@@ -2,7 +2,7 @@
 #include "tools/cli.h"
 
 #include <algorithm>
-#include <numeric>
+#include <new>
 #include <ostream>
 
 #include "strata/base/check.h"
@@ -12,19 +12,20 @@
 namespace strata::tools {
 namespace {
 
+/// Letters to insert, delete, replace or swap with their neighbour to get from `a` to `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] != b[j - 1] ? 1 : 0);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+      const std::size_t replaced = d[i - 1][j - 1] + (a[i - 1] != b[j - 1] ? 1 : 0);
+      d[i][j] = std::min({replaced, d[i - 1][j] + 1, d[i][j - 1] + 1});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
     }
   }
-  return row.back();
+  return d[a.size()][b.size()];
 }
 
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> choices) {
@@ -74,7 +75,8 @@ int report(Console& console, std::string_view message, int status) {
 std::string paint(bool colour, Style style, std::string_view text) {
   static constexpr std::string_view codes[] = {"1", "2", "31", "32"};
   if (!colour) return std::string(text);
-  return "\x1b[" + std::string(codes[static_cast<std::size_t>(style)]) + "m" + std::string(text) + "\x1b[0m";
+  return "\x1b[" + std::string(codes[static_cast<std::size_t>(style)]) + "m" + std::string(text) +
+         "\x1b[0m";
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -92,7 +94,8 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   std::size_t least = 1 + std::max<std::size_t>(1, word.size() / 3);
   if (word.size() > 64) return best;
   for (const std::string_view choice : choices) {
-    const std::size_t distance = !word.empty() && choice.starts_with(word) ? 0 : edit_distance(word, choice);
+    const std::size_t distance =
+        !word.empty() && choice.starts_with(word) ? 0 : edit_distance(word, choice);
     if (distance < least) {
       least = distance;
       best = choice;
@@ -108,7 +111,8 @@ const Command* find_command(std::string_view name) {
   return nullptr;
 }
 
-Invocation::Invocation(const Command& command, std::span<const std::string> words) : command_(&command) {
+Invocation::Invocation(const Command& command, std::span<const std::string> words)
+    : command_(&command) {
   bool only_arguments = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
@@ -128,13 +132,15 @@ Invocation::Invocation(const Command& command, std::span<const std::string> word
   }
   if (help_) return;
   if (arguments_.size() < command.least) {
-    throw UsageError("'" + std::string(command.name) + "' needs " + std::string(command.arguments), &command);
+    throw UsageError("'" + std::string(command.name) + "' needs " + std::string(command.arguments),
+                     &command);
   }
   if (arguments_.size() > command.most) {
     const std::string extra = arguments_[command.most];
-    throw UsageError("unexpected argument '" + extra + "'" +
-                         (extra.find(' ') == std::string::npos ? "; put a text with spaces in quotes" : ""),
-                     &command);
+    throw UsageError(
+        "unexpected argument '" + extra + "'" +
+            (extra.find(' ') == std::string::npos ? "; put a text with spaces in quotes" : ""),
+        &command);
   }
 }
 
@@ -149,7 +155,8 @@ std::size_t Invocation::read_option(std::span<const std::string> words, std::siz
   if (row == command_->options.end()) {
     std::vector<std::string_view> names = {"--help"};
     for (const Option& o : command_->options) names.push_back(o.name);
-    throw UsageError("unknown option '" + std::string(name) + "'" + did_you_mean(name, names), command_);
+    throw UsageError("unknown option '" + std::string(name) + "'" + did_you_mean(name, names),
+                     command_);
   }
   const std::string option(row->name);
   if (!row->repeats && has(option)) throw UsageError(option + " is given twice", command_);

@@ -18,8 +18,10 @@ std::int64_t parse_integer(std::string_view text, const std::string& where, cons
   std::int64_t value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc::result_out_of_range) throw UsageError(where + ": " + in_quotes(text) + " does not fit in 64 bits", &command);
-  if (error != std::errc() || stop != end) throw UsageError(where + ": " + in_quotes(text) + " is not an integer", &command);
+  if (error == std::errc::result_out_of_range)
+    throw UsageError(where + ": " + in_quotes(text) + " does not fit in 64 bits", &command);
+  if (error != std::errc() || stop != end)
+    throw UsageError(where + ": " + in_quotes(text) + " is not an integer", &command);
   return value;
 }
 
@@ -31,7 +33,8 @@ Variable parse_variable(const std::string& text, const Command& command) {
     throw UsageError(where + ": expected NAME=MIN..MAX", &command);
   }
   const std::string_view view = text;
-  return Variable(view.substr(0, equals), parse_integer(view.substr(equals + 1, dots - equals - 1), where, command),
+  return Variable(view.substr(0, equals),
+                  parse_integer(view.substr(equals + 1, dots - equals - 1), where, command),
                   parse_integer(view.substr(dots + 2), where, command));
 }
 
@@ -40,10 +43,12 @@ Point parse_point(const std::string& text, const Command& command) {
   Point point;
   for (const std::string_view part : split(text, ',')) {
     const std::size_t equals = part.find('=');
-    if (equals == std::string_view::npos) throw UsageError(where + ": expected NAME=VALUE,...", &command);
+    if (equals == std::string_view::npos)
+      throw UsageError(where + ": expected NAME=VALUE,...", &command);
     const std::string name(part.substr(0, equals));
     const auto same_name = [&](const auto& item) { return item.first == name; };
-    if (std::any_of(point.begin(), point.end(), same_name)) throw UsageError(where + ": '" + name + "' is there twice", &command);
+    if (std::any_of(point.begin(), point.end(), same_name))
+      throw UsageError(where + ": '" + name + "' is there twice", &command);
     point.emplace_back(name, parse_integer(part.substr(equals + 1), where, command));
   }
   return point;
@@ -62,13 +67,15 @@ ExprQuestion read_question(const Invocation& invocation) {
     question.variables.push_back(v);
   }
   question.assume = invocation.values("--assume");
-  for (const std::string& text : invocation.values("--at")) question.at.push_back(parse_point(text, command));
+  for (const std::string& text : invocation.values("--at"))
+    question.at.push_back(parse_point(text, command));
   if (invocation.has("--no-exact")) question.effort = Effort::rules;
   return question;
 }
 
 /// The name that begins at `column`, if one without bounds does.
-std::string_view undeclared_name(std::string_view text, std::size_t column, const std::vector<Variable>& variables) {
+std::string_view undeclared_name(std::string_view text, std::size_t column,
+                                 const std::vector<Variable>& variables) {
   if (column == 0 || column > text.size() || !is_name_start(text[column - 1])) return {};
   std::size_t end = column;
   while (end < text.size() && (is_name_start(text[end]) || is_digit(text[end]))) ++end;
@@ -98,7 +105,8 @@ class Lines {
     std::string padded(label);
     padded.resize(std::max<std::size_t>(12, label.size() + 1), ' ');
     console_.out << paint(console_.colour_out, Style::bold, padded) << text;
-    if (!note.empty()) console_.out << paint(console_.colour_out, Style::dim, "  (" + std::string(note) + ")");
+    if (!note.empty())
+      console_.out << paint(console_.colour_out, Style::dim, "  (" + std::string(note) + ")");
     console_.out << '\n';
   }
 
@@ -116,7 +124,8 @@ std::string affine_text(const AffineForm& form) {
 
 std::string point_text(const Point& point) {
   std::string out;
-  for (const auto& [name, value] : point) out += (out.empty() ? "" : ",") + name + "=" + std::to_string(value);
+  for (const auto& [name, value] : point)
+    out += (out.empty() ? "" : ",") + name + "=" + std::to_string(value);
   return out;
 }
 
@@ -131,7 +140,8 @@ void print_answer(const ExprQuestion& question, const ExprAnswer& answer, Consol
   lines.print("min", std::to_string(answer.facts.min), bound);
   lines.print("max", std::to_string(answer.facts.max), bound);
   if (answer.facts.modulus > 1) {
-    lines.print("congruent", std::to_string(answer.facts.residue) + " mod " + std::to_string(answer.facts.modulus));
+    lines.print("congruent", std::to_string(answer.facts.residue) + " mod " +
+                                 std::to_string(answer.facts.modulus));
   }
   std::string free;
   for (const Variable& v : variables(e)) free += (free.empty() ? "" : " ") + std::string(v.name());
@@ -171,7 +181,8 @@ void write_trace(JsonWriter& json, const std::vector<RewriteEvent>& events) {
 /// Answers, with the rewrites on the way where `events` is given.
 ExprAnswer ask(const ExprQuestion& question, std::vector<RewriteEvent>* events) {
   std::optional<RewriteTrace> trace;
-  if (events != nullptr) trace.emplace([events](const RewriteEvent& event) { events->push_back(event); });
+  if (events != nullptr)
+    trace.emplace([events](const RewriteEvent& event) { events->push_back(event); });
   Work work(kPosInf);
   return ask_expr(question, work);
 }

@@ -24,9 +24,9 @@ int command_flags(const Invocation& invocation, Console& console) {
       console.out << flag_json(*flag) << '\n';
       continue;
     }
-    console.out << paint(console.colour_out, Style::bold, flag->environment_name()) << '=' << flag->value_text()
-                << "  (" << flag->type_name() << ", default " << flag->default_text() << ")\n    " << flag->help()
-                << '\n';
+    console.out << paint(console.colour_out, Style::bold, flag->environment_name()) << '='
+                << flag->value_text() << "  (" << flag->type_name() << ", default "
+                << flag->default_text() << ")\n    " << flag->help() << '\n';
   }
   return 0;
 }

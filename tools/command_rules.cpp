@@ -15,24 +15,22 @@ struct Section {
   std::string_view title;
 };
 constexpr Section sections[] = {
-    {'D', "division"},
-    {'M', "modulus"},
-    {'N', "negative divisors"},
-    {'C', "comparisons: order and equality"},
-    {'S', "min, max, select"},
-    {'B', "conditions: and, or, not"},
-    {'A', "sums and products"},
-    {'Y', "symbolic sizes"},
+    {'D', "division"},          {'M', "modulus"},
+    {'N', "negative divisors"}, {'C', "comparisons: order and equality"},
+    {'S', "min, max, select"},  {'B', "conditions: and, or, not"},
+    {'A', "sums and products"}, {'Y', "symbolic sizes"},
 };
 
 std::string_view title_of(char letter) {
   for (const Section& s : sections) {
     if (s.letter == letter) return s.title;
   }
-  return "others";
+  return "no section";
 }
 
-std::string_view check_text(const Rule& rule) { return rule.check == Check::z3 ? "z3" : "written proof"; }
+std::string_view check_text(const Rule& rule) {
+  return rule.check == Check::z3 ? "z3" : "written proof";
+}
 
 std::string padded(std::string_view text, std::size_t width) {
   std::string out(text);
@@ -49,10 +47,12 @@ std::string rule_json(const Rule& rule) {
 }
 
 void print_line(const Rule& rule, Console& console) {
-  console.out << "  " << paint(console.colour_out, Style::bold, padded(rule.name, 4)) << ' ' << padded(rule.title, 30)
-              << ' ' << rule.before << "  ->  " << rule.after;
-  if (rule.guard != "1") console.out << paint(console.colour_out, Style::dim, "   where " + std::string(rule.guard));
-  console.out << paint(console.colour_out, Style::dim, "   [" + std::string(check_text(rule)) + "]") << '\n';
+  console.out << "  " << paint(console.colour_out, Style::bold, padded(rule.name, 4)) << ' '
+              << padded(rule.title, 30) << ' ' << rule.before << "  ->  " << rule.after;
+  if (rule.guard != "1")
+    console.out << paint(console.colour_out, Style::dim, "   where " + std::string(rule.guard));
+  console.out << paint(console.colour_out, Style::dim, "   [" + std::string(check_text(rule)) + "]")
+              << '\n';
 }
 
 void print_page(const Rule& rule, Console& console) {
@@ -60,7 +60,8 @@ void print_page(const Rule& rule, Console& console) {
               << title_of(rule.name.front()) << ")\n  " << rule.before << "  ->  " << rule.after << '\n'
               << "  where    " << (rule.guard == "1" ? "always" : rule.guard) << '\n'
               << "  checked  exhaustively on a box of integers, and by "
-              << (rule.check == Check::z3 ? "Z3 with unbounded variables" : "a written proof") << '\n';
+              << (rule.check == Check::z3 ? "Z3 with unbounded variables" : "a written proof")
+              << '\n';
   if (!rule.proof.empty()) console.out << "  proof    " << rule.proof << '\n';
 }
 
@@ -86,16 +87,19 @@ void print_all(Console& console) {
     }
     print_line(rule, console);
   }
-  const auto by_z3 = std::count_if(rules().begin(), rules().end(), [](const Rule& r) { return r.check == Check::z3; });
-  console.out << '\n' << rules().size() << " rules; each is checked exhaustively on a box of integers, " << by_z3
-              << " also by Z3 with unbounded variables, the others by a written proof.\n";
+  const auto by_z3 = std::count_if(rules().begin(), rules().end(),
+                                   [](const Rule& r) { return r.check == Check::z3; });
+  console.out << '\n'
+              << rules().size() << " rules; each is checked exhaustively on a box of integers, "
+              << by_z3 << " also by Z3 with unbounded variables, the others by a written proof.\n";
 }
 
 }  // namespace
 
 int command_rules(const Invocation& invocation, Console& console) {
   std::vector<const Rule*> chosen;
-  for (const std::string& name : invocation.arguments()) chosen.push_back(&find_rule(name, invocation.command()));
+  for (const std::string& name : invocation.arguments())
+    chosen.push_back(&find_rule(name, invocation.command()));
   const bool all = chosen.empty();
   if (all && !invocation.has("--json")) {
     print_all(console);

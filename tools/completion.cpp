@@ -58,10 +58,13 @@ std::string bash_script() {
          "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
          "  COMPREPLY=()\n"
          "  if ((COMP_CWORD == 1)); then\n"
-         "    COMPREPLY=($(compgen -W '" + names + "--help --version' -- \"$word\"))\n"
+         "    COMPREPLY=($(compgen -W '" +
+         names +
+         "--help --version' -- \"$word\"))\n"
          "    return\n"
          "  fi\n"
-         "  case ${COMP_WORDS[1]} in\n" + cases +
+         "  case ${COMP_WORDS[1]} in\n" +
+         cases +
          "  esac\n"
          "}\n"
          "complete -F _strata strata\n";
@@ -91,7 +94,8 @@ std::string zsh_command(const Command& c) {
   }
   if (c.most > 0) {
     const std::string many = c.most > 1 ? "*" : "1";
-    out += " \\\n        " + single_quoted(many + ":" + zsh_text(c.arguments) + ":" + zsh_action(c.completes));
+    out += " \\\n        " +
+           single_quoted(many + ":" + zsh_text(c.arguments) + ":" + zsh_action(c.completes));
   }
   return out + " ;;\n";
 }
@@ -105,7 +109,8 @@ std::string zsh_script() {
   }
   return "#compdef strata\n"
          "_strata() {\n"
-         "  local -a names=(\n" + names +
+         "  local -a names=(\n" +
+         names +
          "  )\n"
          "  if ((CURRENT == 2)); then\n"
          "    _describe command names\n"
@@ -114,10 +119,12 @@ std::string zsh_script() {
          "  fi\n"
          "  shift words\n"
          "  ((CURRENT--))\n"
-         "  case $words[1] in\n" + cases +
+         "  case $words[1] in\n" +
+         cases +
          "  esac\n"
          "}\n"
-         "if [[ $funcstack[1] == _strata ]]; then _strata \"$@\"; else compdef _strata strata; fi\n";
+         "if [[ $funcstack[1] == _strata ]]; then _strata \"$@\"; else compdef _strata strata; "
+         "fi\n";
 }
 
 std::string fish_script() {
@@ -125,7 +132,8 @@ std::string fish_script() {
   for (const Command& c : commands()) {
     const std::string name(c.name);
     const std::string seen = "complete -c strata -n '__fish_seen_subcommand_from " + name + "'";
-    out += "complete -c strata -n __fish_use_subcommand -a " + name + " -d " + single_quoted(c.summary) + "\n";
+    out += "complete -c strata -n __fish_use_subcommand -a " + name + " -d " +
+           single_quoted(c.summary) + "\n";
     for (const Option& o : c.options) {
       out += seen + " -l " + std::string(o.name.substr(2)) + (o.argument.empty() ? "" : " -x");
       if (!o.choices.empty()) out += " -a '" + words(o.choices) + "'";
@@ -148,7 +156,8 @@ std::string completion_script(std::string_view shell) {
   if (shell == "bash") return bash_script();
   if (shell == "zsh") return zsh_script();
   if (shell == "fish") return fish_script();
-  throw UsageError("completion for '" + std::string(shell) + "', not one of bash, zsh, fish", find_command("completion"));
+  throw UsageError("completion for '" + std::string(shell) + "', not one of bash, zsh, fish",
+                   find_command("completion"));
 }
 
 }  // namespace strata::tools

@@ -13,7 +13,9 @@ std::string padded(std::string_view text, std::size_t width) {
   return out;
 }
 
-std::string heading(bool colour, std::string_view text) { return "\n" + paint(colour, Style::bold, text) + "\n"; }
+std::string heading(bool colour, std::string_view text) {
+  return "\n" + paint(colour, Style::bold, text) + "\n";
+}
 
 void append_examples(std::string& out, std::span<const Example> examples, bool colour) {
   for (const Example& e : examples) {
@@ -23,7 +25,8 @@ void append_examples(std::string& out, std::span<const Example> examples, bool c
 }
 
 std::string left_column(const Option& o) {
-  return o.argument.empty() ? std::string(o.name) : std::string(o.name) + " " + std::string(o.argument);
+  return o.argument.empty() ? std::string(o.name)
+                            : std::string(o.name) + " " + std::string(o.argument);
 }
 
 }  // namespace
@@ -37,15 +40,19 @@ std::string help_text(bool colour) {
   out += heading(colour, "Usage") + "  strata COMMAND [ARGUMENTS]\n" + heading(colour, "Commands");
   std::size_t width = 0;
   for (const Command& c : commands()) width = std::max(width, c.name.size());
-  for (const Command& c : commands()) out += "  " + padded(c.name, width + 2) + std::string(c.summary) + "\n";
+  for (const Command& c : commands())
+    out += "  " + padded(c.name, width + 2) + std::string(c.summary) + "\n";
   out += heading(colour, "Examples");
   for (const Command& c : commands().first(2)) append_examples(out, c.examples.first(1), colour);
-  out += "\n'strata COMMAND --help' shows a command's options and more examples; 'strata --version' the version.\n";
+  out +=
+      "\n'strata COMMAND --help' shows a command's options and more examples; 'strata --version' "
+      "the version.\n";
   return out;
 }
 
 std::string help_text(const Command& c, bool colour) {
-  std::string out = paint(colour, Style::bold, "strata " + std::string(c.name)) + ": " + std::string(c.summary) + "\n";
+  std::string out = paint(colour, Style::bold, "strata " + std::string(c.name)) + ": " +
+                    std::string(c.summary) + "\n";
   if (!c.description.empty()) out += "\n" + std::string(c.description) + "\n";
   out += heading(colour, "Usage") + "  strata " + std::string(c.name);
   if (!c.arguments.empty()) out += " " + std::string(c.arguments);
@@ -55,7 +62,8 @@ std::string help_text(const Command& c, bool colour) {
     std::size_t width = 0;
     for (const Option& o : c.options) width = std::max(width, left_column(o).size());
     for (const Option& o : c.options) {
-      out += "  " + padded(left_column(o), width + 2) + std::string(o.help) + (o.repeats ? " (repeatable)" : "") + "\n";
+      out += "  " + padded(left_column(o), width + 2) + std::string(o.help) +
+             (o.repeats ? " (repeatable)" : "") + "\n";
     }
   }
   if (!c.examples.empty()) out += heading(colour, "Examples");

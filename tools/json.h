@@ -80,9 +80,9 @@ class JsonDocument {
 
   struct Node {
     JsonKind kind;
-    bool flag = false;         // boolean: the value; integer: does not fit in 64 bits
-    bool complete = false;     // read to its end
-    std::uint32_t begin = 0;   // bytes of the value in text_
+    bool flag = false;        // boolean: the value; integer: does not fit in 64 bits
+    bool complete = false;    // read to its end
+    std::uint32_t begin = 0;  // bytes of the value in text_
     std::uint32_t end = 0;
     std::uint32_t next = 0;    // index of the value after this one and all inside it
     std::uint32_t chars = 0;   // string: where it starts in decoded_

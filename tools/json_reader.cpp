@@ -17,7 +17,9 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 void append_utf8(std::string& out, std::uint32_t code) {
-  const auto put = [&out](std::uint32_t byte) { out += static_cast<char>(static_cast<unsigned char>(byte)); };
+  const auto put = [&out](std::uint32_t byte) {
+    out += static_cast<char>(static_cast<unsigned char>(byte));
+  };
   if (code < 0x80) {
     put(code);
   } else if (code < 0x800) {
@@ -85,7 +87,8 @@ class JsonReader {
   bool in_object() { return node(open_.back().node).kind == JsonKind::object; }
 
   void skip_space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) {
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) {
       ++at_;
     }
   }
@@ -114,7 +117,8 @@ class JsonReader {
       }
       return;
     }
-    if (peek() == closing && (expect == Expect::item_or_end || expect == Expect::member_or_end)) return close();
+    if (peek() == closing && (expect == Expect::item_or_end || expect == Expect::member_or_end))
+      return close();
     open_.back().expect = Expect::comma_or_end;
     if (object) read_key();
     begin_value();
@@ -132,7 +136,8 @@ class JsonReader {
   std::uint32_t add(JsonKind kind) {
     if (doc_.nodes_.size() >= max_json_values) {
       throw Error(ErrorKind::budget,
-                  "[json] more than " + std::to_string(max_json_values) + " values in one line", at_ + 1);
+                  "[json] more than " + std::to_string(max_json_values) + " values in one line",
+                  at_ + 1);
     }
     Node n{kind};
     n.begin = static_cast<std::uint32_t>(at_);
@@ -210,7 +215,8 @@ class JsonReader {
       skip_digits();
     }
     if (node(index).kind == JsonKind::integer) {
-      const auto result = std::from_chars(text_.data() + begin, text_.data() + at_, node(index).integer);
+      const auto result =
+          std::from_chars(text_.data() + begin, text_.data() + at_, node(index).integer);
       node(index).flag = result.ec != std::errc();
     }
     finish(index);
@@ -224,7 +230,8 @@ class JsonReader {
       if (at_ >= text_.size()) fail(begin + 1, "a string without its closing quote");
       const char c = text_[at_];
       if (c == '"') break;
-      if (static_cast<unsigned char>(c) < 0x20) fail(at_ + 1, "a control character inside a string, " + found());
+      if (static_cast<unsigned char>(c) < 0x20)
+        fail(at_ + 1, "a control character inside a string, " + found());
       if (c == '\\') {
         read_escape(out);
         continue;
@@ -276,7 +283,8 @@ class JsonReader {
 
   void refuse_duplicates(std::uint32_t object) {
     keys_.clear();
-    for (std::uint32_t key = object + 1; key < node(object).next; key = node(key + 1).next) keys_.push_back(key);
+    for (std::uint32_t key = object + 1; key < node(object).next; key = node(key + 1).next)
+      keys_.push_back(key);
     const auto name = [this](std::uint32_t key) { return doc_.string_of(node(key)); };
     std::sort(keys_.begin(), keys_.end(), [&](std::uint32_t a, std::uint32_t b) {
       const int order = name(a).compare(name(b));

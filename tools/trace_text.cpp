@@ -41,7 +41,8 @@ std::string describe(const RewriteEvent& event) {
   const Rule& row = rule(event.rule);
   std::string name(row.name);
   name.resize(std::max<std::size_t>(4, name.size()), ' ');
-  return name + std::string(row.title) + ":  " + instance(row.before, event) + "  ->  " + instance(row.after, event);
+  return name + std::string(row.title) + ":  " + instance(row.before, event) + "  ->  " +
+         instance(row.after, event);
 }
 
 DebugTrace::DebugTrace(std::ostream& out) {

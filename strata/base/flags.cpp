@@ -53,8 +53,8 @@ void Flag<T>::read_environment() const {
   const char* text = std::getenv(variable.c_str());
   T value = default_;
   if (text != nullptr && *text != '\0' && !parse_flag(text, value)) {
-    throw Error(ErrorKind::domain, "[flags] the environment has " + variable + "='" + text + "', which is not " +
-                                       std::string(expected(default_)));
+    throw Error(ErrorKind::domain, "[flags] the environment has " + variable + "='" + text +
+                                       "', which is not " + std::string(expected(default_)));
   }
   value_ = std::move(value);
   known_ = true;
@@ -90,7 +90,8 @@ template class Flag<std::string>;
 
 namespace flags {
 
-#define STRATA_FLAG(name, type, default_value, help) Flag<type> name(#name, #type, default_value, help);
+#define STRATA_FLAG(name, type, default_value, help) \
+  Flag<type> name(#name, #type, default_value, help);
 #include "strata/base/flags.def"
 
 std::span<const FlagBase* const> all() {

@@ -22,7 +22,7 @@ class FlagBase {
   FlagBase(const FlagBase&) = delete;
   FlagBase& operator=(const FlagBase&) = delete;
 
-  std::string_view name() const { return name_; }           ///< "DEBUG"
+  std::string_view name() const { return name_; }            ///< "DEBUG"
   std::string_view type_name() const { return type_name_; }  ///< "Int", "Bool" or "Text"
   std::string_view help() const { return help_; }
   std::string environment_name() const;  ///< "STRATA_DEBUG"

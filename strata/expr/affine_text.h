@@ -142,16 +142,16 @@ class TextBuilder {
 
   /// Numbers the names by first appearance.
   constexpr void finish() {
-    std::vector<std::uint32_t> order(names_.size());
+    std::vector<std::uint32_t> order(names_.size(), 0);
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint32_t>(i);
     std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
       return names_[a].text != names_[b].text ? names_[a].text < names_[b].text : a < b;
     });
-    std::vector<std::uint32_t> first(names_.size());  // of each occurrence: where its name appears first
+    std::vector<std::uint32_t> first(names_.size(), 0);  // of each occurrence: where its name appears first
     for (std::size_t i = 0; i < order.size(); ++i)
       first[order[i]] =
           i > 0 && names_[order[i]].text == names_[order[i - 1]].text ? first[order[i - 1]] : order[i];
-    std::vector<std::uint32_t> number(names_.size());
+    std::vector<std::uint32_t> number(names_.size(), 0);
     for (std::size_t i = 0; i < first.size(); ++i) {
       if (first[i] != i) continue;
       number[i] = static_cast<std::uint32_t>(out_.names.size());
@@ -175,7 +175,7 @@ class TextBuilder {
       out_.fault = {Fault::syntax, true, "the divisor is 0", {}, column};
       return true;
     }
-    std::vector<std::int64_t> x(arity);
+    std::vector<std::int64_t> x(arity, 0);
     for (std::size_t i = 0; i < arity; ++i) {
       if (!is_number(base + i)) return false;
       x[i] = out_.nodes[stack_[base + i]].value;

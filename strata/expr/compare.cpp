@@ -82,7 +82,8 @@ Expr Build::lt_zero(Linear&& l) const {
     STRATA_FIRED(C1, {"c", g}, {"x", t}, {"a", checked_neg(l.k0)});
     return lt_zero(divided(ref(l), g));
   }
-  if (l.terms.size() == 1) {
+  const RuleDepth depth;
+  if (l.terms.size() == 1 && !depth.exceeded()) {
     const Node* atom = l.terms[0].atom;
     const std::int64_t a = l.terms[0].coefficient;  // 1 or -1
     if (is_condition(atom) && l.k0 == (a == 1 ? -1 : 0)) {
@@ -120,9 +121,14 @@ Expr Build::lt_zero(Linear&& l) const {
     STRATA_FIRED(C2, {"c", g}, {"x", sum(Linear(q))}, {"y", sum(std::move(low))}, {"a", 0});
     return lt_zero(std::move(q));
   }
-  const Expr bound(checked_neg(l.k0));
-  l.k0 = 0;
-  const Expr x = sum(std::move(l));
+  const std::int64_t k0 = std::exchange(l.k0, 0);
+  const std::size_t width = l.terms.size();
+  const Expr bound(checked_neg(k0)), x = sum(std::move(l));
+  if (const LinearView again(x.node()); again->terms.size() != width) {  // digits came together: start over
+    Linear next = copy(again);
+    next.k0 = k0;
+    return lt_zero(std::move(next));
+  }
   return intern(Op::Lt, std::array{x.node(), bound.node()});
 }
 

@@ -50,6 +50,11 @@ bool Build::quotient_of(LinearRef l, std::int64_t c, Linear& q) const { return a
 
 Expr Build::div(const Expr& x, std::int64_t c) const {
   STRATA_CHECK(c != 0, domain, "[div] ", x.render(), " divided by 0");
+  std::int64_t value = 0;
+  if (x.is_constant()) {
+    STRATA_CHECK(try_floor_div(x.value(), c, value), overflow, "[div] ", x.value(), " // -1 does not fit in 64 bits");
+    return value;
+  }
   if (c < 0) {
     STRATA_CHECK(c != kNegInf, overflow, "[div] the divisor ", c, " cannot be negated in 64 bits");
     STRATA_FIRED(N1, {"x", x}, {"c", -c});
@@ -57,7 +62,6 @@ Expr Build::div(const Expr& x, std::int64_t c) const {
   }
   if (c == 1) return x;
   const Node* n = x.node();
-  if (n->is(Op::Const)) return floor_div(n->value(), c);
   if (context_ == nullptr) {
     const Expr d(c);
     const std::array<const Node*, 2> key{n, d.node()};
@@ -143,6 +147,7 @@ Expr Build::div_sum(const Expr& x, std::int64_t c) const {
 
 Expr Build::mod(const Expr& x, std::int64_t c) const {
   STRATA_CHECK(c != 0, domain, "[mod] ", x.render(), " modulo 0");
+  if (x.is_constant()) return floor_mod(x.value(), c);
   if (c < 0) {
     STRATA_CHECK(c != kNegInf, overflow, "[mod] the divisor ", c, " cannot be negated in 64 bits");
     STRATA_FIRED(N2, {"x", x}, {"c", -c});
@@ -150,7 +155,6 @@ Expr Build::mod(const Expr& x, std::int64_t c) const {
   }
   if (c == 1) return 0;
   const Node* n = x.node();
-  if (n->is(Op::Const)) return floor_mod(n->value(), c);
   if (context_ == nullptr) {
     const Expr d(c);
     const std::array<const Node*, 2> key{n, d.node()};

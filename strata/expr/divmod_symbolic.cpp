@@ -2,6 +2,7 @@
 #include <array>
 
 #include "strata/expr/build.h"
+#include "strata/expr/exact.h"
 #include "strata/expr/monomial.h"
 
 namespace strata {
@@ -90,12 +91,21 @@ static std::optional<std::int64_t> small_quotient(const Build& build, const Expr
   return std::nullopt;
 }
 
+// Is `d` negative throughout (true) or positive throughout (false)?  The exact step is asked before an error is raised.
+static bool negative_divisor(const Build& build, const Expr& x, const Expr& d, std::string_view operation) {
+  Range r = build.range(d);
+  if (r.lo <= 0 && r.hi >= 0) {
+    const Facts exact = exact_facts(d);
+    r = {exact.min, exact.max};
+  }
+  STRATA_CHECK(r.lo > 0 || r.hi < 0, domain, "[", operation, "] the divisor ", d.render(), " of ", x.render(),
+               " can be 0: its bounds are ", r.lo, "..", r.hi);
+  return r.hi < 0;
+}
+
 Expr Build::div(const Expr& x, const Expr& d) const {
   if (const auto c = LinearView(d.node()); c->terms.empty()) return div(x, c->k0);
-  const Range r = range(d);
-  STRATA_CHECK(r.lo > 0 || r.hi < 0, domain, "[div] ", x.render(), " divided by ", d.render(),
-               ", which can be 0 (its bounds are ", r.lo, "..", r.hi, ")");
-  if (r.hi < 0) {
+  if (negative_divisor(*this, x, d, "div")) {
     STRATA_FIRED(N3, {"x", x}, {"n", scale(d, -1)});
     return div_symbolic(scale(x, -1), scale(d, -1));
   }
@@ -104,10 +114,7 @@ Expr Build::div(const Expr& x, const Expr& d) const {
 
 Expr Build::mod(const Expr& x, const Expr& d) const {
   if (const auto c = LinearView(d.node()); c->terms.empty()) return mod(x, c->k0);
-  const Range r = range(d);
-  STRATA_CHECK(r.lo > 0 || r.hi < 0, domain, "[mod] ", x.render(), " modulo ", d.render(),
-               ", which can be 0 (its bounds are ", r.lo, "..", r.hi, ")");
-  if (r.hi < 0) {
+  if (negative_divisor(*this, x, d, "mod")) {
     STRATA_FIRED(N4, {"x", x}, {"n", scale(d, -1)});
     return scale(mod_symbolic(scale(x, -1), scale(d, -1)), -1);
   }

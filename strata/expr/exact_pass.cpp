@@ -80,7 +80,9 @@ Expr ExactPass::improve(Expr e, const Column& v) {
 
 // The cheapest proven candidate that is cheaper than `e`. `whole` also looks at the parts of `e`.
 std::optional<Expr> ExactPass::improve_once(const Expr& e, const Column& v, bool whole) {
-  if (plain() && e.node()->has(kLinear)) return std::nullopt;
+  const Node* n = e.node();
+  if (n->lo == n->hi && !n->has(kBound)) return Expr(n->lo);  // a variable of one value
+  if (plain() && n->has(kLinear)) return std::nullopt;
   Candidates found;
   if (std::all_of(v.begin(), v.end(), [&](std::int64_t x) { return x == v[0]; })) found.emplace_back(v[0]);
   add_drops(e, v, found);

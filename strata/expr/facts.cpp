@@ -113,7 +113,7 @@ void sum_facts(Node& n) {
 
 void div_facts(Node& n) {
   const Node *x = n.src(0), *d = n.src(1);
-  const std::int64_t lo = lower(x), hi = upper(x), small = lower(d), large = upper(d);
+  const std::int64_t lo = lower(x), hi = upper(x), small = std::max<std::int64_t>(lower(d), 1), large = upper(d);
   // Growing the divisor moves the quotient towards 0 (or -1): the extremes lie at the corners.
   n.lo = lo >= 0 ? (is_inf(large) ? 0 : sat_floor_div(lo, large)) : sat_floor_div(lo, small);
   n.hi = hi >= 0 ? sat_floor_div(hi, small) : (is_inf(large) ? -1 : sat_floor_div(hi, large));

@@ -1,7 +1,7 @@
 // LaTeX to the infix grammar, for exactly what `render` writes:
 //
 //   \left( a \right)  \left[ a \right]  \left\lfloor\frac{a}{b}\right\rfloor  a \bmod b  a \cdot b
-//   \min\left(a, b\right)  \max\left(...\right)  \le \ge \ne =  \land \lor \lnot  \mathit{name}  \_
+//   \min\left(a, b\right)  \max\left(...\right)  \le \ge \ne = \mathrel{=}  \land \lor \lnot  \mathit{name}  \_
 //   \begin{cases} a & \text{if } c \\ b & \text{otherwise} \end{cases}
 //
 // One pass; every byte written keeps the column that it comes from.
@@ -122,6 +122,7 @@ class Translator {
     at_ += size;
     if (const Word* row = find_row(kWords, word, &Word::latex); row != nullptr) return write(row->infix);
     if (word == "mathit") return name();
+    if (word == "mathrel") return relation();
     if (word == "lfloor") return begin_floor();
     if (word == "rfloor") return close(Close::floor, ")", "\\rfloor");
     if (word == "begin") return environment(true);
@@ -133,6 +134,10 @@ class Translator {
     expect("\\frac");
     expect("{");
     open(Close::numerator, "((");
+  }
+  void relation() {
+    expect("{=}");
+    write("==");
   }
   void environment(bool begin) {
     const std::size_t column = from_;

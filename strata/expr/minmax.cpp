@@ -11,9 +11,26 @@ constexpr std::size_t kPairwise = 8;  // arms compared with each other up to thi
 
 Op dual(Op op) { return op == Op::Min ? Op::Max : Op::Min; }
 
-void push_flat(Op op, const Expr& arm, std::vector<Expr>& out) {
-  if (arm.op() != op) return out.push_back(arm);
-  for (const Node* s : arm.node()->sources()) out.push_back(Expr::share(s));
+// The term of `l` that makes l = rest + g * min(S) an arm per s in S: min with g > 0 or max with g < 0 (for Op::Min).
+// Null when there is none or more than one.
+const Term* inner_extremum(Op op, LinearRef l) {
+  const Term* found = nullptr;
+  for (const Term& t : l.terms) {
+    if (t.atom->op != (t.coefficient > 0 ? op : dual(op))) continue;
+    if (found != nullptr) return nullptr;
+    found = &t;
+  }
+  return found;
+}
+
+void push_flat(const Build& build, Op op, const Expr& arm, std::vector<Expr>& out) {
+  const LinearView l(arm.node());
+  const Term* inner = inner_extremum(op, l);
+  if (inner == nullptr) return out.push_back(arm);
+  const Expr rest = build.add(arm, 1, Expr::share(inner->atom), -inner->coefficient);
+  for (const Node* s : inner->atom->sources()) {
+    out.push_back(build.add(rest, 1, Expr::share(s), inner->coefficient));
+  }
 }
 
 // Does `a` make `b` superfluous?  For min: a <= b everywhere.
@@ -71,7 +88,7 @@ Expr exactly_divided(const Build& build, const Expr& e, std::int64_t g) {
 Expr Build::extremum(Op op, std::span<const Expr> given) const {
   STRATA_CHECK(!given.empty(), request, "[", to_string(op), "] needs at least one operand");
   std::vector<Expr> arms;
-  for (const Expr& e : given) push_flat(op, e, arms);
+  for (const Expr& e : given) push_flat(*this, op, e, arms);
   std::sort(arms.begin(), arms.end(), [](const Expr& a, const Expr& b) { return compare(a, b) < 0; });
   arms.erase(std::unique(arms.begin(), arms.end(), [](const Expr& a, const Expr& b) { return same(a, b); }), arms.end());
   if (arms.size() <= kPairwise || arms[0].is_constant()) {

@@ -16,6 +16,7 @@
 namespace strata {
 
 inline constexpr std::size_t kMaxText = std::size_t{64} << 20;
+inline constexpr std::size_t kWorthCounting = std::size_t{1} << 20;  // from here on it pays to foresee the length
 
 /// The terms of a sum in printed order: falling |coefficient|, ties as they stand.
 std::vector<Term> printed_terms(const Node* sum);
@@ -63,6 +64,9 @@ class Printer {
     Kind kind;
     Place place;
   };
+  /// Stops a text that is too long, or that will be: a shared graph is found out after its first megabyte.
+  static void check_size(const Node* root, std::size_t size, bool& counted);
+
   std::vector<Piece> pieces_;
 };
 

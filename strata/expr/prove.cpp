@@ -43,6 +43,14 @@ bool nonzero(const Expr& e) {
 }
 bool zero(const Expr& e) { return e.is_constant() && e.value() == 0; }
 
+bool holds_by_rules(const Expr& condition, const Expr& assumption) {
+  try {
+    return nonzero(simplify_under(condition, assumption));
+  } catch (const Error&) {  // the rules met a constant beyond 64 bits
+    return false;
+  }
+}
+
 // a - b, when it fits.
 std::optional<Expr> difference(const Expr& a, const Expr& b) {
   try {
@@ -58,6 +66,7 @@ Proof prove(const Expr& condition, const Expr& assumption) {
   const Expr all[] = {condition, assumption};
   if (zero(assumption) || nonzero(condition) || same(condition, assumption)) return {Answer::yes, {}};
   if (zero(condition) && nonzero(assumption)) return {Answer::no, complete({}, all)};
+  if (holds_by_rules(condition, assumption)) return {Answer::yes, {}};
   const Expr valid = nonzero(assumption) ? Expr(1) : assumption;
   return compare_everywhere(condition != 0, 1, valid, all);
 }

@@ -15,8 +15,16 @@ std::vector<Term> printed_terms(const Node* sum) {
   return out;
 }
 
+void Printer::check_size(const Node* root, std::size_t size, bool& counted) {
+  // In the shortest notation three nodes, (x*-1), are two bytes, -x.
+  const bool hopeless = size > kWorthCounting && !counted && count_nodes(Expr::share(root)) / 2 > kMaxText;
+  counted = size > kWorthCounting;
+  STRATA_CHECK(!hopeless && size <= kMaxText, budget, "[render] the text is longer than ", kMaxText, " bytes");
+}
+
 std::string Printer::print(const Node* root) {
   std::string out;
+  bool counted = false;
   node(root);
   while (!pieces_.empty()) {
     const Piece piece = pieces_.back();
@@ -29,7 +37,7 @@ std::string Printer::print(const Node* root) {
       case Kind::tail: expand_tail(piece.node, static_cast<std::size_t>(piece.number)); break;
     }
     std::reverse(pieces_.begin() + static_cast<std::ptrdiff_t>(mark), pieces_.end());
-    STRATA_CHECK(out.size() <= kMaxText, budget, "[render] the text is longer than ", kMaxText, " bytes");
+    check_size(root, out.size(), counted);
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // LaTeX with as few brackets as the grammar needs; latex.cpp reads it back.
 //
-// A comparison that counts as a number stands in Iverson's brackets, \left[x<2\right].
+// A comparison that counts as a number stands in Iverson's brackets, \left[x<2\right]. An equality's sign is written
+// \mathrel{=} so that the text has a backslash: a plain `=` in a text without one is a mistake, as in C.
 #include <algorithm>
 
 #include "strata/expr/printer.h"
@@ -50,7 +51,7 @@ class LatexPrinter : public Printer {
     switch (n->op) {
       case Op::Mul: return factors(n->sources());
       case Op::Lt: return list(n->sources(), "", "<", "", kSum);
-      case Op::Eq: return list(n->sources(), "", "=", "", kSum);
+      case Op::Eq: return list(n->sources(), "", "\\mathrel{=}", "", kSum);
       case Op::Ne: return list(n->sources(), "", "\\ne ", "", kSum);
       default: return Printer::expand(n, 0);
     }

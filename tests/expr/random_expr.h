@@ -67,7 +67,7 @@ struct RandomOptions {
 };
 
 /// Draws trees whose values stay below 2^40, and whose divisors are never 0: constants of either sign and, if asked for,
-/// variables that are positive. Constants come from a few factors a case, so that they divide each other often;
+/// positive variables, their products and negations. Constants come from a few factors a case, so that they divide each other often;
 /// subtrees are shared now and then.
 class RandomCase {
  public:
@@ -96,7 +96,7 @@ class RandomCase {
       const std::int64_t size = random_.one_in(3) ? random_.between(1, options_.range) : random_.between(1, 9);
       std::int64_t low = 0;
       if (random_.one_in(4)) low = random_.between(-options_.range, 5);
-      else if (random_.one_in(4)) low = 1;
+      else if (random_.one_in(3)) low = random_.one_in(2) ? 1 : random_.between(1, 8);
       case_.variables.push_back({names[i], low, low + size - 1});
     }
   }
@@ -158,7 +158,9 @@ class RandomCase {
       case 1:
       case 2: return addition(value(depth - 1), value(depth - 1));
       case 3: return addition(value(depth - 1), constant_leaf(constant()));
-      case 4: return digits(value(depth - 1), depth);
+      case 4:
+        if (random_.one_in(8)) return tile(value(depth - 2), value(depth - 2));
+        return digits(value(depth - 1), depth);
       case 5:
       case 6: return product(value(depth - 1), constant_leaf(constant()));
       case 7: return product(value(depth - 1), value(depth - 2));
@@ -180,11 +182,31 @@ class RandomCase {
   std::int32_t product(std::int32_t a, std::int32_t b) { return binary(TreeOp::Mul, a, b, multiply(span(a), span(b))); }
   std::int32_t divisor() {
     if (options_.symbolic_divisors && random_.one_in(12)) {
-      const std::int32_t v = variable_leaf();
-      if (span(v).low > 0) return v;
+      if (const std::int32_t n = size(); n >= 0) return symbolic_divisor(n);
     }
     const std::int64_t c = positive_constant();
     return constant_leaf(random_.one_in(6) ? -c : c);
+  }
+  /// A positive variable, or -1.
+  std::int32_t size() {
+    const std::int32_t v = variable_leaf();
+    return span(v).low > 0 ? v : -1;
+  }
+  std::int32_t symbolic_divisor(std::int32_t n) {
+    if (random_.one_in(4)) n = product(n, constant_leaf(positive_constant()));
+    if (const std::int32_t m = random_.one_in(3) ? size() : -1; m >= 0) n = product(n, m);
+    return random_.one_in(8) ? negation(n) : n;
+  }
+  /// (n*a + b%n) // (n*m), or %: the address of a tile of symbolic size, taken apart again.
+  std::int32_t tile(std::int32_t a, std::int32_t b) {
+    const std::int32_t n = size(), m = size();
+    if (n < 0 || !options_.symbolic_divisors) return addition(a, b);
+    const std::int32_t within = random_.one_in(2) ? n : constant_leaf(random_.between(1, span(n).low));
+    const std::int32_t rest = random_.one_in(4) ? b : divide(TreeOp::Mod, b, within);
+    const std::int32_t high = product(n, a);
+    const std::int32_t address = binary(TreeOp::Add, high, rest, add(span(high), span(rest)));
+    const std::int32_t by = product(n, m >= 0 && random_.one_in(2) ? m : constant_leaf(random_.between(1, 4)));
+    return divide(random_.one_in(2) ? TreeOp::Div : TreeOp::Mod, random_.one_in(4) ? high : address, by);
   }
   std::int32_t division(TreeOp op, std::int32_t a) { return divide(op, a, divisor()); }
   std::int32_t divide(TreeOp op, std::int32_t a, std::int32_t b) {
@@ -202,7 +224,10 @@ class RandomCase {
   }
   std::int32_t extremum(std::int32_t a, std::int32_t b) {
     const Span both{std::min(span(a).low, span(b).low), std::max(span(a).high, span(b).high)};
-    return note(case_.tree.add(random_.one_in(2) ? TreeOp::Min : TreeOp::Max, a, b), both);
+    const std::int32_t least = note(case_.tree.add(TreeOp::Min, a, b), both);
+    if (random_.one_in(2)) return least;
+    const std::int32_t most = note(case_.tree.add(TreeOp::Max, b, a), both);
+    return random_.one_in(8) ? binary(TreeOp::Add, least, most, add(both, both)) : most;
   }
   std::int32_t choice(int depth) {
     const std::int32_t p = condition(depth - 1), a = value(depth - 1), b = value(depth - 1);

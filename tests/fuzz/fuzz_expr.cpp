@@ -1,13 +1,14 @@
 // The differential fuzzer of the algebra: random expressions against direct evaluation.
 //
-//   fuzz_expr --count N --seed S [--every K] [--only CASE_SEED] [--failures F]
+//   fuzz_expr --count N --seed S [--every K] [--only CASE_SEED] [--failures F] [--depth D]
 //
 // Each expression is built through the public operators and compared with the oracle (checks.h); every K-th one also
 // goes through texts, the exact step, proofs, substitution and assumptions. On a failure the expression is minimised
-// and printed with its seed; the exit status is 1. `--only` repeats one case, `--failures` reports up to F of them.
+// and printed with its seed; the exit status is 1. `--only` repeats one case, `--failures` goes on up to F of them and prints the first two of each kind.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string_view>
 
 #include "tests/fuzz/checks.h"
@@ -71,18 +72,20 @@ int run(const Arguments& arguments) {
   Random seeds(arguments.seed);
   Checker checker, reporter;
   std::uint64_t failures = 0, done = 0;
+  std::map<std::string, int> kinds;
   for (; done < (arguments.only != 0 ? 1 : arguments.count) && failures < arguments.failures; ++done) {
     const std::uint64_t seed = arguments.only != 0 ? arguments.only : seeds.next() | 1;
     const Case c = random_case(seed, options_of(arguments));
     const std::optional<Failure> failure = checker(c, arguments.only != 0 || done % arguments.every == 0, seed);
     if (!failure) continue;
     ++failures;
-    report(c, *failure, seed, reporter);
+    if (++kinds[failure->check] <= 2) report(c, *failure, seed, reporter);
   }
   if (live_nodes() != nodes_before) {
     ++failures;
     std::printf("FAILED memory: %zu nodes live after the run, %zu before\n", live_nodes(), nodes_before);
   }
+  for (const auto& [kind, count] : kinds) std::printf("FAILED %s: %d\n", kind.c_str(), count);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const Checker::Counts& n = checker.counts();
   std::printf("fuzz_expr: %llu expressions (seed %llu), %llu failed; %zu in depth, %zu beyond 64 bits, %zu points, "

@@ -37,13 +37,17 @@ inline Case rooted_at(const Case& c, std::int32_t root) {
   return out;
 }
 
-/// True iff every divisor is a constant or a variable, and excludes 0.
+/// True iff every divisor is known to exclude 0: made of nonzero constants and positive variables by `*` and unary `-`.
 inline bool divisors_are_sound(const Case& c) {
+  std::vector<std::uint8_t> nonzero;
   for (const TreeNode& n : c.tree.nodes) {
-    if (n.op != TreeOp::Div && n.op != TreeOp::Mod) continue;
-    const TreeNode& d = c.tree.nodes[static_cast<std::size_t>(n.src[1])];
-    if (d.op == TreeOp::Const && d.value != 0) continue;
-    if (d.op != TreeOp::Var || c.variables[static_cast<std::size_t>(d.value)].min <= 0) return false;
+    const auto src = [&](int i) { return nonzero[static_cast<std::size_t>(n.src[i])] != 0; };
+    const bool known = n.op == TreeOp::Const ? n.value != 0
+                       : n.op == TreeOp::Var ? c.variables[static_cast<std::size_t>(n.value)].min > 0
+                       : n.op == TreeOp::Neg ? src(0)
+                                             : n.op == TreeOp::Mul && src(0) && src(1);
+    nonzero.push_back(known);
+    if ((n.op == TreeOp::Div || n.op == TreeOp::Mod) && !src(1)) return false;
   }
   return true;
 }

@@ -62,9 +62,22 @@ std::string round_trip(const std::string& text) {
 
 TEST(Json, ReadsWhatItWrites) {
   for (const std::string text : {
-           R"(null)", R"(true)", R"(false)", R"(0)", R"(-1)", R"(9223372036854775807)", R"(-9223372036854775808)",
-           R"("")", R"("abc")", R"([])", R"({})", R"([[],{},[1,[2]],"x"])", R"({"a":1,"b":{"c":[null]},"":2})",
-           R"(1.5)", R"(-0.25e+10)", R"(1E5)",
+           R"(null)",
+           R"(true)",
+           R"(false)",
+           R"(0)",
+           R"(-1)",
+           R"(9223372036854775807)",
+           R"(-9223372036854775808)",
+           R"("")",
+           R"("abc")",
+           R"([])",
+           R"({})",
+           R"([[],{},[1,[2]],"x"])",
+           R"({"a":1,"b":{"c":[null]},"":2})",
+           R"(1.5)",
+           R"(-0.25e+10)",
+           R"(1E5)",
        }) {
     EXPECT_EQ(round_trip(text), text);
   }
@@ -74,23 +87,57 @@ TEST(Json, ReadsWhatItWrites) {
 
 TEST(Json, StringsAndEscapes) {
   EXPECT_EQ(round_trip(R"("\"\\\/\b\f\n\r\t")"), R"("\"\\/\b\f\n\r\t")");
-  EXPECT_EQ(round_trip(R"("\u0041\u00e9\u20ac\ud83d\ude00")"), "\"A\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"");
+  EXPECT_EQ(round_trip(R"("\u0041\u00e9\u20ac\ud83d\ude00")"),
+            "\"A\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"");
   EXPECT_EQ(round_trip(R"("\u0000\u001f\u007f")"), R"("\u0000\u001f\u007f")");
   EXPECT_EQ(round_trip("\"\xF4\x8F\xBF\xBF\""), "\"\xF4\x8F\xBF\xBF\"");
-  EXPECT_EQ(JsonWriter().value(std::string_view("a\xFFz\xC3")).take(), "\"a\xEF\xBF\xBDz\xEF\xBF\xBD\"");
+  EXPECT_EQ(JsonWriter().value(std::string_view("a\xFFz\xC3")).take(),
+            "\"a\xEF\xBF\xBDz\xEF\xBF\xBD\"");
 }
 
 TEST(Json, RefusesWithTheColumn) {
   const std::vector<std::pair<std::string, std::size_t>> cases = {
-      {"", 1},           {"  ", 3},          {"nul", 1},          {"nullx", 5},       {"{\"a\" 1}", 6},
-      {"[1,]", 4},       {"[1 2]", 4},       {"{\"a\":1,}", 8},   {"{a:1}", 2},       {"[1", 3},
-      {"{\"a\":", 6},    {"]", 1},           {"[}", 2},           {"{]", 2},          {"01", 1},
-      {"-", 2},          {"1.", 3},          {".5", 1},           {"1e", 3},          {"1e+", 4},
-      {"+1", 1},         {"NaN", 1},         {"'a'", 1},          {"\"a", 1},         {"\"\\x\"", 2},
-      {"\"\\u12\"", 4},  {"\"\\ud800\"", 2}, {"\"\\udc00\"", 2},  {"\"\\ud800\\u0041\"", 2}, {"\"\x01\"", 2},
-      {"1 2", 3},        {"[1]]", 4},        {"\"a\xC3\"", 3},    {"\"\xC0\x80\"", 2}, {"\"\xED\xA0\x80\"", 2},
-      {"\"\xF4\x90\x80\x80\"", 2},           {"\xEF\xBB\xBF{}", 1}, {"// x", 1},      {std::string("[\0]", 3), 2},
-      {"{\"a\":1,\"b\":2,\"a\":3}", 14},     {"{\"a\":1,\"\\u0061\":3}", 8},
+      {"", 1},
+      {"  ", 3},
+      {"nul", 1},
+      {"nullx", 5},
+      {"{\"a\" 1}", 6},
+      {"[1,]", 4},
+      {"[1 2]", 4},
+      {"{\"a\":1,}", 8},
+      {"{a:1}", 2},
+      {"[1", 3},
+      {"{\"a\":", 6},
+      {"]", 1},
+      {"[}", 2},
+      {"{]", 2},
+      {"01", 1},
+      {"-", 2},
+      {"1.", 3},
+      {".5", 1},
+      {"1e", 3},
+      {"1e+", 4},
+      {"+1", 1},
+      {"NaN", 1},
+      {"'a'", 1},
+      {"\"a", 1},
+      {"\"\\x\"", 2},
+      {"\"\\u12\"", 4},
+      {"\"\\ud800\"", 2},
+      {"\"\\udc00\"", 2},
+      {"\"\\ud800\\u0041\"", 2},
+      {"\"\x01\"", 2},
+      {"1 2", 3},
+      {"[1]]", 4},
+      {"\"a\xC3\"", 3},
+      {"\"\xC0\x80\"", 2},
+      {"\"\xED\xA0\x80\"", 2},
+      {"\"\xF4\x90\x80\x80\"", 2},
+      {"\xEF\xBB\xBF{}", 1},
+      {"// x", 1},
+      {std::string("[\0]", 3), 2},
+      {"{\"a\":1,\"b\":2,\"a\":3}", 14},
+      {"{\"a\":1,\"\\u0061\":3}", 8},
   };
   for (const auto& [text, column] : cases) {
     const Failure f = failure(text);
@@ -101,7 +148,8 @@ TEST(Json, RefusesWithTheColumn) {
 
 TEST(Json, DuplicatesAmongManyKeys) {
   std::string text = "{";
-  for (int i = 0; i < 5000; ++i) text += "\"k" + std::to_string(i) + "\":" + std::to_string(i) + ",";
+  for (int i = 0; i < 5000; ++i)
+    text += "\"k" + std::to_string(i) + "\":" + std::to_string(i) + ",";
   JsonDocument document;
   document.read(text + "\"k\":0}");
   EXPECT_EQ(document.root().as_object("x").size(), 5001U);
@@ -136,7 +184,8 @@ TEST(Json, TypedAccessNamesWhatIsWrong) {
   } catch (const Error& e) {
     EXPECT_EQ(e.kind(), ErrorKind::request);
     EXPECT_EQ(e.column(), 2U);
-    EXPECT_STREQ(e.what(), "[request] the size is a number with a fraction or exponent, not an integer");
+    EXPECT_STREQ(e.what(),
+                 "[request] the size is a number with a fraction or exponent, not an integer");
   }
   for (const std::size_t i : {1U, 2U}) {
     try {
