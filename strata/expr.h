@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/expr/affine.h"
+#include "strata/expr/affine_axes.h"
 #include "strata/expr/affine_static.h"
 #include "strata/expr/expr.h"
 #include "strata/expr/parse.h"

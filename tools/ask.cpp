@@ -2,6 +2,7 @@
 #include "tools/ask.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "strata/base/int_math.h"
 #include "strata/expr/parse.h"
@@ -12,6 +13,7 @@ namespace {
 
 std::vector<std::string> names_of(const std::vector<Variable>& variables) {
   std::vector<std::string> names;
+  names.reserve(variables.size());
   for (const Variable& v : variables) names.emplace_back(v.name());
   return names;
 }
@@ -38,43 +40,64 @@ Expr parse_assumptions(const ExprQuestion& question, Work& work) {
 
 std::string of_entry(std::size_t i) { return "at[" + std::to_string(i) + "]"; }
 
-/// The names and the values of a point, each checked against its variable.
-std::pair<std::vector<std::string>, std::vector<std::int64_t>> check_point(
-    const Point& point, const std::vector<Variable>& variables, std::size_t entry) {
-  std::pair<std::vector<std::string>, std::vector<std::int64_t>> out;
-  for (const auto& [name, value] : point) {
-    const auto v = std::find_if(variables.begin(), variables.end(),
-                                [&n = name](const Variable& x) { return x.name() == n; });
-    STRATA_CHECK(v != variables.end(), parse, "[", of_entry(entry), "] unknown name ", in_quotes(name));
-    STRATA_CHECK(v->min() <= value && value <= v->max(), domain, "[", of_entry(entry), "] ",
-                 in_quotes(name), " is ", value, ", outside ", v->min(), "..", v->max());
-    out.first.push_back(name);
-    out.second.push_back(value);
+/// The text as it stands, evaluated at points.
+class TextValues {
+ public:
+  explicit TextValues(const ExprQuestion& question)
+      : question_(question), program_(compile(question.text, names_of(question.variables))) {
+    for (std::size_t i = 0; i < question.variables.size(); ++i)
+      index_[question.variables[i].name()] = i;
   }
-  return out;
-}
 
-/// A point may leave out variables that the text does not hold; then the text compiles without them too.
-std::int64_t evaluate_at(const ExprQuestion& question, const Program& program, std::size_t entry) {
-  const auto [names, values] = check_point(question.at[entry], question.variables, entry);
-  if (names == program.names()) return program.evaluate(values);
-  try {
-    return compile(question.text, names).evaluate(values);
-  } catch (const Error& e) {
-    if (e.kind() != ErrorKind::parse) throw;
-    throw Error(ErrorKind::parse,
-                "[" + of_entry(entry) + "] a name that the text holds has no value: " + e.what(),
-                e.column());
+  std::int64_t at(std::size_t entry) {
+    values_.assign(index_.size(), 0);
+    given_.clear();
+    for (const auto& [name, value] : question_.at[entry]) set(name, value, entry);
+    if (given_.size() == index_.size()) return program_.evaluate(values_);
+    return without_the_others(entry);
   }
-}
+
+ private:
+  void set(const std::string& name, std::int64_t value, std::size_t entry) {
+    const auto found = index_.find(name);
+    STRATA_CHECK(found != index_.end(), parse, "[", of_entry(entry), "] unknown name ",
+                 in_quotes(name));
+    const Variable& v = question_.variables[found->second];
+    const bool inside = v.min() <= value && value <= v.max();
+    STRATA_CHECK(inside, domain, "[", of_entry(entry), "] ", in_quotes(name), " is ", value,
+                 ", outside ", v.min(), "..", v.max());
+    values_[found->second] = value;
+    given_.push_back(name);
+  }
+
+  /// Variables that the text does not hold may be left out: then it compiles without them.
+  std::int64_t without_the_others(std::size_t entry) {
+    std::vector<std::int64_t> values;
+    for (const std::string& name : given_) values.push_back(values_[index_.at(name)]);
+    try {
+      return compile(question_.text, given_).evaluate(values);
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::parse) throw;
+      throw Error(ErrorKind::parse,
+                  "[" + of_entry(entry) + "] a name of the text has no value: " + e.what(),
+                  e.column());
+    }
+  }
+
+  const ExprQuestion& question_;
+  Program program_;
+  std::unordered_map<std::string_view, std::size_t> index_;
+  std::vector<std::int64_t> values_;  // one a variable
+  std::vector<std::string> given_;
+};
 
 std::vector<std::int64_t> evaluate_all(const ExprQuestion& question, Work& work) {
   std::vector<std::int64_t> values;
   if (question.at.empty()) return values;
-  const Program program = compile(question.text, names_of(question.variables));
+  TextValues text(question);
   for (std::size_t i = 0; i < question.at.size(); ++i) {
-    work.charge(question.text.size());
-    values.push_back(evaluate_at(question, program, i));
+    work.charge(question.text.size() + question.variables.size());
+    values.push_back(text.at(i));
   }
   return values;
 }
@@ -91,11 +114,12 @@ void require_bounds(const Facts& facts, const Expr& e) {
 
 /// `found` with a value for every variable, in the order of `variables`.
 Values completed(const Values& found, const std::vector<Variable>& variables) {
+  std::unordered_map<std::string_view, std::int64_t> known;
+  for (const auto& [variable, value] : found) known[variable.name()] = value;
   Values out;
   for (const Variable& v : variables) {
-    const auto known = std::find_if(found.begin(), found.end(),
-                                    [&](const auto& f) { return f.first.name() == v.name(); });
-    out.emplace_back(v, known == found.end() ? v.min() : known->second);
+    const auto it = known.find(v.name());
+    out.emplace_back(v, it == known.end() ? v.min() : it->second);
   }
   return out;
 }

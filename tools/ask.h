@@ -13,7 +13,8 @@
 
 namespace strata::tools {
 
-/// A limit on the work of one request. The unit is one byte of text read, or evaluated at one point.
+/// A limit on the work of one request. The unit is one byte of text read, or evaluated at one point, or one variable
+/// set there.
 class Work {
  public:
   explicit Work(std::int64_t budget) : left_(budget), budget_(budget) {}

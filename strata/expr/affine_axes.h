@@ -27,7 +27,8 @@ namespace strata {
 /// What the compiler shows where the axes of a call are not those of the expression.
 template <FixedString Name>
 struct axis_without_value {
-  static_assert(Name.view().empty(), "an axis of the expression is given no value: see axis_without_value<name>");
+  static_assert(Name.view().empty(),
+                "an axis of the expression is given no value: see axis_without_value<name>");
 };
 template <FixedString Name>
 struct axis_given_twice {
@@ -35,8 +36,9 @@ struct axis_given_twice {
 };
 template <FixedString Name>
 struct axis_not_in_expression {
-  static_assert(Name.view().empty(), "a value is given to an axis that is not in the expression: see "
-                                     "axis_not_in_expression<name>");
+  static_assert(Name.view().empty(),
+                "a value is given to an axis that is not in the expression: see "
+                "axis_not_in_expression<name>");
 };
 
 /// `i = 3`
@@ -66,13 +68,14 @@ struct AxisFunction {
   template <class... B>
   [[gnu::always_inline]] constexpr auto operator()(const B&... values) const {
     static_assert((is_axis_value<B> && ...),
-                  "the arguments of an expression over axes are assignments to its axes, as in g(i = 3, j = 20)");
+                  "the arguments of an expression over axes are assignments to its axes, as in g(i "
+                  "= 3, j = 20)");
     if constexpr ((is_axis_value<B> && ...)) {
       (check_argument<AxisValueOf<B>::name, B...>(), ...);
-      return with_values<any_expr<typename AxisValueOf<B>::Type...>, E::kMayDivideByZero>(
-          [&]<class V>() __attribute__((always_inline)) {
-            return static_cast<const E&>(*this).template value<V>(values...);
-          });
+      return with_values<any_expr<typename AxisValueOf<B>::Type...>,
+                         E::kMayDivideByZero>([&]<class V>() __attribute__((always_inline)) {
+        return static_cast<const E&>(*this).template value<V>(values...);
+      });
     }
   }
   /// In the grammar of affine.h, with all brackets.
@@ -85,10 +88,10 @@ struct AxisFunction {
  private:
   template <FixedString Name, class... B>
   static constexpr void check_argument() {
-    if constexpr ((std::size_t{Name.view() == AxisValueOf<B>::name.view()} + ...) > 1)
-      [[maybe_unused]] axis_given_twice<Name> error;
-    else if constexpr (!E::uses(Name.view()))
-      [[maybe_unused]] axis_not_in_expression<Name> error;
+    if constexpr ((std::size_t{Name.view() == AxisValueOf<B>::name.view()} + ...) > 1) [[maybe_unused]]
+      axis_given_twice<Name> error;
+    else if constexpr (!E::uses(Name.view())) [[maybe_unused]]
+      axis_not_in_expression<Name> error;
   }
 };
 
@@ -97,7 +100,8 @@ struct AxisFunction {
 /// A name, to be given a value in each call.
 template <FixedString Name>
 struct Axis : detail::AxisFunction<Axis<Name>> {
-  static_assert(!Name.view().empty() && is_name_start(Name.view()[0]) && !is_reserved_word(Name.view()) &&
+  static_assert(!Name.view().empty() && is_name_start(Name.view()[0]) &&
+                    !is_reserved_word(Name.view()) &&
                     std::all_of(Name.view().begin(), Name.view().end(),
                                 [](char c) { return is_name_start(c) || is_digit(c); }),
                 "the name of an axis is an identifier");
@@ -113,7 +117,9 @@ struct Axis : detail::AxisFunction<Axis<Name>> {
   [[gnu::always_inline]] constexpr V value(const B&... values) const {
     if constexpr (((Name.view() == detail::AxisValueOf<B>::name.view()) || ...)) {
       V out{};
-      ((Name.view() == detail::AxisValueOf<B>::name.view() ? void(out = detail::to_static<V>(values.value)) : void()),
+      ((Name.view() == detail::AxisValueOf<B>::name.view()
+            ? void(out = detail::to_static<V>(values.value))
+            : void()),
        ...);
       return out;
     } else {
@@ -153,7 +159,8 @@ struct AxisTerm : AxisFunction<AxisTerm<A, X...>> {
   static constexpr std::size_t kCount = sizeof...(X);
   using Second = std::tuple_element_t<kCount == 1 ? 0 : 1, std::tuple<X...>>;
   static constexpr bool kNumberSecond = std::is_same_v<Second, AxisNumber>;
-  static constexpr bool kMayDivideByZero = (divides(A) && !kNumberSecond) || (X::kMayDivideByZero || ...);
+  static constexpr bool kMayDivideByZero =
+      (divides(A) && !kNumberSecond) || (X::kMayDivideByZero || ...);
   std::tuple<X...> operands;
 
   explicit constexpr AxisTerm(const X&... x) : operands(x...) {}
@@ -189,7 +196,7 @@ template <Action A, class... X>
 inline constexpr bool is_axis_expression<AxisTerm<A, X...>> = true;
 
 template <class T>
-concept AxisOperand = is_axis_expression<T> || (std::integral<T> && !std::same_as<T, bool>);
+concept AxisOperand = is_axis_expression<T> ||(std::integral<T> && !std::same_as<T, bool>);
 /// Operands of which at least one is an expression.
 template <class... T>
 concept AxisOperands = (AxisOperand<T> && ...) && (is_axis_expression<T> || ...);
@@ -214,11 +221,11 @@ constexpr auto axis_quotient(const L& a, const R& b) {
 
 }  // namespace detail
 
-#define STRATA_AXIS_BINARY(symbol, make, action)                  \
-  template <class L, class R>                                     \
-    requires detail::AxisOperands<L, R>                           \
-  constexpr auto operator symbol(const L& a, const R& b) {        \
-    return detail::make<Action::action>(a, b);                    \
+#define STRATA_AXIS_BINARY(symbol, make, action)           \
+  template <class L, class R>                              \
+  requires detail::AxisOperands<L, R>                      \
+  constexpr auto operator symbol(const L& a, const R& b) { \
+    return detail::make<Action::action>(a, b);             \
   }
 STRATA_AXIS_BINARY(+, axis_term, add)
 STRATA_AXIS_BINARY(-, axis_term, sub)
@@ -236,33 +243,29 @@ STRATA_AXIS_BINARY(||, axis_term, logical_or)
 #undef STRATA_AXIS_BINARY
 
 template <class T>
-  requires detail::AxisOperands<T>
-constexpr auto operator-(const T& x) {
-  return detail::axis_term<Action::neg>(x);
-}
+requires detail::AxisOperands<T>
+constexpr auto operator-(const T& x) { return detail::axis_term<Action::neg>(x); }
 template <class T>
-  requires detail::AxisOperands<T>
-constexpr auto operator!(const T& x) {
-  return detail::axis_term<Action::logical_not>(x);
-}
+requires detail::AxisOperands<T>
+constexpr auto operator!(const T& x) { return detail::axis_term<Action::logical_not>(x); }
 template <class L, class... R>
-  requires(sizeof...(R) > 0 && detail::AxisOperands<L, R...>)
-constexpr auto min(const L& a, const R&... rest) {
+requires(sizeof...(R) > 0 && detail::AxisOperands<L, R...>) constexpr auto min(const L& a,
+                                                                               const R&... rest) {
   return detail::axis_term<Action::min>(a, rest...);
 }
 template <class L, class... R>
-  requires(sizeof...(R) > 0 && detail::AxisOperands<L, R...>)
-constexpr auto max(const L& a, const R&... rest) {
+requires(sizeof...(R) > 0 && detail::AxisOperands<L, R...>) constexpr auto max(const L& a,
+                                                                               const R&... rest) {
   return detail::axis_term<Action::max>(a, rest...);
 }
 template <class L, class R>
-  requires detail::AxisOperands<L, R>
+requires detail::AxisOperands<L, R>
 constexpr auto ceildiv(const L& a, const R& b) {
   return detail::axis_quotient<Action::ceil_div>(a, b);
 }
 /// condition != 0 ? a : b
 template <class C, class L, class R>
-  requires detail::AxisOperands<C, L, R>
+requires detail::AxisOperands<C, L, R>
 constexpr auto select(const C& condition, const L& a, const R& b) {
   return detail::axis_term<Action::select>(condition, a, b);
 }
@@ -283,7 +286,8 @@ inline constexpr Axes<Names...> axes{};
 }  // namespace strata
 
 template <strata::FixedString... Names>
-struct std::tuple_size<strata::Axes<Names...>> : std::integral_constant<std::size_t, sizeof...(Names)> {};
+struct std::tuple_size<strata::Axes<Names...>>
+    : std::integral_constant<std::size_t, sizeof...(Names)> {};
 template <std::size_t I, strata::FixedString... Names>
 struct std::tuple_element<I, strata::Axes<Names...>> {
   using type = const std::tuple_element_t<I, std::tuple<strata::Axis<Names>...>>;

@@ -56,8 +56,8 @@ const std::int64_t* read(const Lane& x, std::int64_t* scratch, std::size_t count
 // --- divisions ---
 
 /// x // c or x % c for each element. @pre c > 0, lo <= x <= hi; out may be x
-void divide_each(Action action, const std::int64_t* x, std::int64_t c, std::int64_t lo, std::int64_t hi,
-                 std::int64_t* out, std::size_t count) {
+void divide_each(Action action, const std::int64_t* x, std::int64_t c, std::int64_t lo,
+                 std::int64_t hi, std::int64_t* out, std::size_t count) {
   const bool quotient = action == Action::div;
   if (std::has_single_bit(bits(c))) {
     const int shift = std::countr_zero(bits(c));
@@ -80,13 +80,17 @@ void divide_each(Action action, const std::int64_t* x, std::int64_t c, std::int6
     }
     return;
   }
-  for (std::size_t t = 0; t < count; ++t) out[t] = quotient ? floor_div(x[t], c) : floor_mod(x[t], c);
+  for (std::size_t t = 0; t < count; ++t)
+    out[t] = quotient ? floor_div(x[t], c) : floor_mod(x[t], c);
 }
 
 /// A sequence divided by c: element t is quotient + X * t + floor((r + s * t) / c), with |s| <= c / 2.
 struct Divided {
   Divided(const Lane& x, std::int64_t divisor)
-      : c(divisor), quotient(floor_div(x.start, c)), X(floor_div(x.step, c)), r(floor_mod(x.start, c)),
+      : c(divisor),
+        quotient(floor_div(x.start, c)),
+        X(floor_div(x.step, c)),
+        r(floor_mod(x.start, c)),
         s(floor_mod(x.step, c)) {
     if (s <= c - s) return;
     s -= c;
@@ -132,7 +136,8 @@ void divide(Action action, const Lane& x, std::int64_t c, Lane& out, std::size_t
     if (d.has_long_runs()) return write_runs(action, d, out.data, count);
     write_sequence(out.data, count, x.start, x.step);
     const std::int64_t last = value(bits(x.start) + bits(x.step) * (count - 1));
-    return divide_each(action, out.data, c, std::min(x.start, last), std::max(x.start, last), out.data, count);
+    return divide_each(action, out.data, c, std::min(x.start, last), std::max(x.start, last),
+                       out.data, count);
   }
   out.array = true;
   divide_each(action, x.data, c, x.lo, x.hi, out.data, count);
@@ -151,23 +156,30 @@ void combine_each(Action action, const std::int64_t* x, std::int64_t* out, std::
   switch (action) {
     case Action::min: return combine_with(x, out, count, [](I a, I b) { return a < b ? a : b; });
     case Action::max: return combine_with(x, out, count, [](I a, I b) { return a > b ? a : b; });
-    case Action::mul: return combine_with(x, out, count, [](I a, I b) { return value(bits(a) * bits(b)); });
+    case Action::mul:
+      return combine_with(x, out, count, [](I a, I b) { return value(bits(a) * bits(b)); });
     case Action::lt: return combine_with(x, out, count, [](I a, I b) { return I{a < b}; });
     case Action::eq: return combine_with(x, out, count, [](I a, I b) { return I{a == b}; });
     case Action::ne: return combine_with(x, out, count, [](I a, I b) { return I{a != b}; });
-    case Action::logical_and: return combine_with(x, out, count, [](I a, I b) { return I{(a != 0) & (b != 0)}; });
-    case Action::logical_or: return combine_with(x, out, count, [](I a, I b) { return I{(a != 0) | (b != 0)}; });
+    case Action::logical_and:
+      return combine_with(x, out, count, [](I a, I b) { return I{(a != 0) & (b != 0)}; });
+    case Action::logical_or:
+      return combine_with(x, out, count, [](I a, I b) { return I{(a != 0) | (b != 0)}; });
     default: break;
   }
   for (std::size_t t = 0; t < count; ++t)
-    STRATA_ASSERT(apply_binary(action, out[t], x[t], out[t]) == Outcome::ok, "a proven step failed");
+    STRATA_ASSERT(apply_binary(action, out[t], x[t], out[t]) == Outcome::ok,
+                  "a proven step failed");
 }
 
 class TileRun {
  public:
   TileRun(const AffineProgram& program, std::size_t capacity)
-      : program_(program), lanes_(program.registers), store_((program.registers + 3) * capacity),
-        scratch_(store_.data() + program.registers * capacity), capacity_(capacity) {
+      : program_(program),
+        lanes_(program.registers),
+        store_((program.registers + 3) * capacity),
+        scratch_(store_.data() + program.registers * capacity),
+        capacity_(capacity) {
     for (std::size_t i = 0; i < lanes_.size(); ++i) lanes_[i].data = store_.data() + i * capacity;
   }
   Lane& lane(std::size_t reg) { return lanes_[reg]; }
@@ -183,7 +195,8 @@ class TileRun {
       target.lo = step.lo;
       target.hi = step.hi;
     }
-    if (const std::int64_t* values = read(result, out, count); values != out) std::copy_n(values, count, out);
+    if (const std::int64_t* values = read(result, out, count); values != out)
+      std::copy_n(values, count, out);
   }
 
  private:
@@ -199,7 +212,8 @@ class TileRun {
     if (uniform) return run_uniform(step, target);
     if (step.action == Action::select) return run_select(step, target);
     const bool divides = step.action == Action::div || step.action == Action::mod;
-    if (divides && step.immediate) return divide(step.action, operand(step, 0), step.constant, target, count_);
+    if (divides && step.immediate)
+      return divide(step.action, operand(step, 0), step.constant, target, count_);
     if (divides && operand(step, 1).uniform())
       return divide(step.action, operand(step, 0), operand(step, 1).start, target, count_);
     if (step.action == Action::mul && scale(step, target)) return;
@@ -216,7 +230,8 @@ class TileRun {
     if (step.action == Action::select)
       return target.set((operand(step, 0).start != 0 ? operand(step, 1) : operand(step, 2)).start, 0);
     std::int64_t out = operand(step, 0).start;
-    for (std::size_t i = 1; i < step.count; ++i) out = uniform_pair(step.action, out, operand(step, i).start);
+    for (std::size_t i = 1; i < step.count; ++i)
+      out = uniform_pair(step.action, out, operand(step, i).start);
     if (step.immediate) out = uniform_pair(step.action, out, step.constant);
     target.set(out, 0);
   }
@@ -269,7 +284,8 @@ class TileRun {
       target.set(value(factor * bits(changing->start)), value(factor * bits(changing->step)));
       return true;
     }
-    for (std::size_t t = 0; t < count_; ++t) target.data[t] = value(factor * bits(changing->data[t]));
+    for (std::size_t t = 0; t < count_; ++t)
+      target.data[t] = value(factor * bits(changing->data[t]));
     target.array = true;
     return true;
   }
@@ -300,7 +316,8 @@ struct Tiling {
 class BoxFill {
  public:
   BoxFill(const AffineCode& code, std::span<std::int64_t> out) : code_(code), out_(out) {
-    for (const DomainAxis& axis : code.domain.axes()) extents_.push_back(static_cast<std::size_t>(axis.end - axis.begin));
+    for (const DomainAxis& axis : code.domain.axes())
+      extents_.push_back(static_cast<std::size_t>(axis.end - axis.begin));
   }
 
   void by_tiles() {
@@ -337,8 +354,10 @@ class BoxFill {
     const std::size_t capacity = std::clamp(memory, kWhole, kTile);
     Tiling out;
     out.split = extents_.size() - 1;
-    while (out.split > 0 && out.whole * extents_[out.split] <= kWhole) out.whole *= extents_[out.split--];
-    out.chunk = std::clamp<std::size_t>(extents_[out.split], 1, std::max<std::size_t>(1, capacity / out.whole));
+    while (out.split > 0 && out.whole * extents_[out.split] <= kWhole)
+      out.whole *= extents_[out.split--];
+    out.chunk = std::clamp<std::size_t>(extents_[out.split], 1,
+                                        std::max<std::size_t>(1, capacity / out.whole));
     return out;
   }
   /// The inputs that are the same arrays in all tiles, and bounds.
@@ -369,7 +388,8 @@ class BoxFill {
       lane.array = true;
       const std::size_t chunk = std::min(tiling.chunk, extents_[axis] - place_[axis]);
       for (std::size_t c = 0; c < chunk; ++c)
-        std::fill_n(lane.data + c * tiling.whole, tiling.whole, coordinate(axis) + static_cast<std::int64_t>(c));
+        std::fill_n(lane.data + c * tiling.whole, tiling.whole,
+                    coordinate(axis) + static_cast<std::int64_t>(c));
     }
   }
   /// Steps `axis` by `by` and carries into the slower ones.
@@ -396,11 +416,13 @@ void Affine::fill(std::span<std::int64_t> out) const {
   std::int64_t size = 0;
   const bool fits = try_size(code.domain, size);
   STRATA_CHECK(fits && bits(size) == out.size(), shape, "[fill] the domain has ",
-               fits ? std::to_string(size) : std::string("more than 2^63"), " points, the output ", out.size());
+               fits ? std::to_string(size) : std::string("more than 2^63"), " points, the output ",
+               out.size());
   if (out.empty()) return;
   BoxFill fill(code, out);
   const auto& steps = code.program.steps;
-  const bool proven = std::all_of(steps.begin(), steps.end(), [](const AffineStep& s) { return s.bounded; });
+  const bool proven =
+      std::all_of(steps.begin(), steps.end(), [](const AffineStep& s) { return s.bounded; });
   if (proven && code.expr && code.program.registers > 0)
     fill.by_tiles();
   else

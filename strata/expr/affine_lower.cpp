@@ -43,8 +43,8 @@ class TextLowering {
     bool own = false;
     std::uint32_t owner = kNone;
     std::int64_t multiplier = 1;
-    std::int64_t k0 = 0;           // own sums: the constant
-    std::uint32_t first = 0;       // own sums: terms_[first, last)
+    std::int64_t k0 = 0;      // own sums: the constant
+    std::uint32_t first = 0;  // own sums: terms_[first, last)
     std::uint32_t last = 0;
   };
   struct SumTerm {
@@ -70,9 +70,7 @@ class TextLowering {
            is_number(children(t)[operand]);
   }
 
-  void need(std::uint32_t n) {
-    places_[n].reached = places_[n].own = true;
-  }
+  void need(std::uint32_t n) { places_[n].reached = places_[n].own = true; }
 
   // --- down: who sums what ---
 
@@ -94,7 +92,8 @@ class TextLowering {
     if (place.own) STRATA_ASSERT(multipliers(t, 1, m), "a multiplier of 1 overflows");
     const bool scales = t.action == Action::mul;
     for (std::size_t i = 0; i < t.count; ++i)
-      if (const std::uint32_t child = children(t)[i]; !scales || !is_number(child)) contribute(child, owner, m[i]);
+      if (const std::uint32_t child = children(t)[i]; !scales || !is_number(child))
+        contribute(child, owner, m[i]);
   }
   /// What each child of a linear node is multiplied with, when the node is multiplied with m.
   bool multipliers(const TextNode& t, std::int64_t m, std::int64_t (&out)[2]) const {
@@ -133,9 +132,11 @@ class TextLowering {
   void group_terms() {
     std::sort(terms_.begin(), terms_.end(), [this](const SumTerm& a, const SumTerm& b) {
       if (a.owner != b.owner) return a.owner < b.owner;
-      const bool a_name = node(a.node).kind == TextKind::name, b_name = node(b.node).kind == TextKind::name;
+      const bool a_name = node(a.node).kind == TextKind::name,
+                 b_name = node(b.node).kind == TextKind::name;
       if (a_name != b_name) return a_name;
-      if (a_name && node(a.node).value != node(b.node).value) return node(a.node).value < node(b.node).value;
+      if (a_name && node(a.node).value != node(b.node).value)
+        return node(a.node).value < node(b.node).value;
       return a.node < b.node;
     });
     std::vector<SumTerm> merged;
@@ -156,8 +157,8 @@ class TextLowering {
     }
   }
   bool same_name(const SumTerm& a, const SumTerm& b) const {
-    return a.owner == b.owner && node(a.node).kind == TextKind::name && node(b.node).kind == TextKind::name &&
-           node(a.node).value == node(b.node).value;
+    return a.owner == b.owner && node(a.node).kind == TextKind::name &&
+           node(b.node).kind == TextKind::name && node(a.node).value == node(b.node).value;
   }
 
   // --- up: steps ---
@@ -305,7 +306,8 @@ class ExprLowering {
 Expr apply_step(Action action, const std::vector<Expr>& x) {
   if (action == Action::select) return select(x[0], x[1], x[2]);
   Expr out = x[0];
-  if (x.size() == 1 && (action == Action::logical_and || action == Action::logical_or)) return out != 0;
+  if (x.size() == 1 && (action == Action::logical_and || action == Action::logical_or))
+    return out != 0;
   for (std::size_t i = 1; i < x.size(); ++i) {
     switch (action) {
       case Action::mul: out = out * x[i]; break;
@@ -332,7 +334,9 @@ Expr apply_step(Action action, const std::vector<Expr>& x) {
 
 AffineProgram lower_text(const AffineText& text) { return TextLowering(text).run(); }
 
-AffineProgram lower_expr(const Expr& e, std::span<const Expr> inputs) { return ExprLowering(inputs).run(e); }
+AffineProgram lower_expr(const Expr& e, std::span<const Expr> inputs) {
+  return ExprLowering(inputs).run(e);
+}
 
 Expr build_expr(const AffineProgram& program, std::span<const Expr> inputs) {
   std::vector<Expr> values(inputs.begin(), inputs.end());
@@ -340,7 +344,8 @@ Expr build_expr(const AffineProgram& program, std::span<const Expr> inputs) {
     std::vector<Expr> x;
     try {
       if (step.action == Action::add) {
-        for (const AffineOperand& o : program.of(step)) x.push_back(o.coefficient * values[o.value]);
+        for (const AffineOperand& o : program.of(step))
+          x.push_back(o.coefficient * values[o.value]);
         x.push_back(step.constant);
         values.push_back(sum(x));
       } else {

@@ -24,7 +24,7 @@ namespace strata {
 
 struct AffineOperand {
   std::int64_t coefficient;  // of a sum; 1 elsewhere
-  std::uint32_t value;       // while lowering: input i is i, step k is inputs + k; later the register
+  std::uint32_t value;  // while lowering: input i is i, step k is inputs + k; later the register
 };
 
 /// One operation. Action::add is `constant + sum of coefficient * operand`, Action::mul the product of any number of
@@ -83,7 +83,8 @@ std::int64_t run_program_with(const AffineProgram& program, F&& f) {
 /// A sum of products that is exact whatever its parts, in two halves: high and low parts are summed apart.
 class WideSum {
  public:
-  explicit WideSum(std::int64_t k0) : low_(static_cast<std::uint64_t>(k0)), high_(k0 < 0 ? -1 : 0) {}
+  explicit WideSum(std::int64_t k0)
+      : low_(static_cast<std::uint64_t>(k0)), high_(k0 < 0 ? -1 : 0) {}
   void add(std::int64_t coefficient, std::int64_t value) {
     const Wide product = static_cast<Wide>(coefficient) * value;
     low_ += static_cast<std::uint64_t>(product);
@@ -111,8 +112,8 @@ struct AffineSlots {
 
   std::deque<AffineSlot> slots;
   std::vector<std::pair<std::string_view, AffineSlot*>> scanned;  // the first names, for a linear search
-  std::unordered_map<std::string_view, AffineSlot*> indexed;      // all others
-  std::size_t missing = 0;                                        // how many are not set
+  std::unordered_map<std::string_view, AffineSlot*> indexed;  // all others
+  std::size_t missing = 0;                                    // how many are not set
 
   AffineSlot* find(std::string_view name) const;
   AffineSlot& find_or_add(std::string_view name);

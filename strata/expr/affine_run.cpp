@@ -13,7 +13,8 @@ namespace strata {
 namespace {
 
 /// |product| as 64 bits and a sign, so that only a product that does not fit is refused.
-bool exact_product(std::span<const AffineOperand> operands, const std::int64_t* values, std::int64_t& out) {
+bool exact_product(std::span<const AffineOperand> operands, const std::int64_t* values,
+                   std::int64_t& out) {
   std::uint64_t magnitude_of_product = 1;
   bool negative = false, overflow = false;
   for (const AffineOperand& o : operands) {
@@ -30,8 +31,8 @@ bool exact_product(std::span<const AffineOperand> operands, const std::int64_t* 
   return !overflow && magnitude_of_product <= limit;
 }
 
-bool try_sum(std::int64_t constant, std::span<const AffineOperand> operands, const std::int64_t* values,
-             std::int64_t& out) {
+bool try_sum(std::int64_t constant, std::span<const AffineOperand> operands,
+             const std::int64_t* values, std::int64_t& out) {
   std::int64_t total = constant;
   for (const AffineOperand& o : operands) {
     std::int64_t part = 0;
@@ -45,21 +46,25 @@ bool try_sum(std::int64_t constant, std::span<const AffineOperand> operands, con
   return true;
 }
 
-Outcome run_step(const AffineProgram& program, const AffineStep& step, const std::int64_t* r, std::int64_t& out) {
+Outcome run_step(const AffineProgram& program, const AffineStep& step, const std::int64_t* r,
+                 std::int64_t& out) {
   const AffineOperand* x = program.operands.data() + step.first;
   if (step.action == Action::add)
     return try_sum(step.constant, {x, step.count}, r, out) ? Outcome::ok : Outcome::overflow;
-  if (step.action == Action::mul) return exact_product({x, step.count}, r, out) ? Outcome::ok : Outcome::overflow;
+  if (step.action == Action::mul)
+    return exact_product({x, step.count}, r, out) ? Outcome::ok : Outcome::overflow;
   if (step.action == Action::select) {
     out = r[x[0].value] != 0 ? r[x[1].value] : r[x[2].value];
     return Outcome::ok;
   }
-  if (step.count == 1 && step.immediate) return apply_binary(step.action, r[x[0].value], step.constant, out);
+  if (step.count == 1 && step.immediate)
+    return apply_binary(step.action, r[x[0].value], step.constant, out);
   out = r[x[0].value];
   Outcome outcome = Outcome::ok;
   for (std::uint32_t i = 1; i < step.count && outcome == Outcome::ok; ++i)
     outcome = apply_binary(step.action, out, r[x[i].value], out);
-  if (step.immediate && outcome == Outcome::ok) outcome = apply_binary(step.action, out, step.constant, out);
+  if (step.immediate && outcome == Outcome::ok)
+    outcome = apply_binary(step.action, out, step.constant, out);
   return outcome;
 }
 
@@ -79,7 +84,8 @@ struct Failure {
   std::string what;
 };
 
-Failure describe(const AffineProgram& program, const AffineStep& step, Outcome outcome, const std::int64_t* r) {
+Failure describe(const AffineProgram& program, const AffineStep& step, Outcome outcome,
+                 const std::int64_t* r) {
   Failure out{outcome, step.column, {}};
   const auto operands = program.of(step);
   if (step.action == Action::add) {
@@ -96,8 +102,8 @@ Failure describe(const AffineProgram& program, const AffineStep& step, Outcome o
 }
 
 /// The failure that a step passes on, or null. @pre registers hold something where there is a failure
-const Failure* inherited(const AffineProgram& program, const AffineStep& step, const std::vector<Failure>& failures,
-                         const std::int64_t* r) {
+const Failure* inherited(const AffineProgram& program, const AffineStep& step,
+                         const std::vector<Failure>& failures, const std::int64_t* r) {
   const auto failure = [&](const AffineOperand& o) {
     const Failure& f = failures[o.value];
     return f.outcome == Outcome::ok ? nullptr : &f;
@@ -133,8 +139,8 @@ const Failure* inherited(const AffineProgram& program, const AffineStep& step, c
   }
   const Failure& f = failures[program.result];
   if (f.outcome == Outcome::ok) return r[program.result];
-  throw Error(f.outcome == Outcome::overflow ? ErrorKind::overflow : ErrorKind::domain, "[affine] " + f.what,
-              f.column);
+  throw Error(f.outcome == Outcome::overflow ? ErrorKind::overflow : ErrorKind::domain,
+              "[affine] " + f.what, f.column);
 }
 
 }  // namespace
@@ -142,7 +148,8 @@ const Failure* inherited(const AffineProgram& program, const AffineStep& step, c
 std::int64_t run_program(const AffineProgram& program, std::int64_t* r) {
   for (const AffineStep& step : program.steps) {
     std::int64_t value = 0;
-    if (run_step(program, step, r, value) != Outcome::ok) [[unlikely]] return run_with_failures(program, r);
+    if (run_step(program, step, r, value) != Outcome::ok) [[unlikely]]
+      return run_with_failures(program, r);
     r[step.target] = value;
   }
   return r[program.result];

@@ -51,14 +51,17 @@ consteval auto static_text() {
 /// What the compiler shows for a text that is wrong: the 1-based column, and why.
 template <std::size_t Column, FixedString Reason>
 struct affine_error {
-  static_assert(Column == 0, "the affine text is wrong: see the column and the reason in affine_error<column, reason>");
+  static_assert(
+      Column == 0,
+      "the affine text is wrong: see the column and the reason in affine_error<column, reason>");
 };
 
 /// What the compiler shows for a call with a wrong number of arguments.
 template <std::size_t Names, std::size_t Arguments>
 struct affine_argument_count {
-  static_assert(Names == Arguments, "an affine function takes one argument for each name of its text, in order of "
-                                    "first appearance: see affine_argument_count<names, arguments>");
+  static_assert(Names == Arguments,
+                "an affine function takes one argument for each name of its text, in order of "
+                "first appearance: see affine_argument_count<names, arguments>");
 };
 
 /// The function of the grammar's text `Text`.
@@ -73,11 +76,11 @@ class AffineFunction {
   [[gnu::always_inline]] constexpr auto operator()(const A&... arguments) const {
     [[maybe_unused]] constexpr affine_argument_count<arity(), sizeof...(A)> checked;
     if constexpr (arity() == sizeof...(A)) {
-      return detail::with_values<detail::any_expr<A...>, kMayDivideByZero>(
-          [&]<class V>() __attribute__((always_inline)) {
-            const std::array<V, sizeof...(A) + 1> x{detail::to_static<V>(arguments)...};
-            return run<V>(x.data(), std::make_index_sequence<kText.node_count>());
-          });
+      return detail::with_values<detail::any_expr<A...>, kMayDivideByZero>([&]<class V>() __attribute__((
+          always_inline)) {
+        const std::array<V, sizeof...(A) + 1> x{detail::to_static<V>(arguments)...};
+        return run<V>(x.data(), std::make_index_sequence<kText.node_count>());
+      });
     }
   }
 
@@ -106,7 +109,8 @@ class AffineFunction {
   static consteval bool may_divide_by_zero() {
     for (std::size_t i = 0; i < kText.node_count; ++i) {
       const TextNode& node = kText.nodes[i];
-      if (node.kind == TextKind::action && detail::divides(node.action) && !has_number_second(node)) return true;
+      if (node.kind == TextKind::action && detail::divides(node.action) && !has_number_second(node))
+        return true;
     }
     return false;
   }
@@ -121,7 +125,8 @@ class AffineFunction {
       values[I] = x[node.value];
     } else if constexpr (node.kind == TextKind::action) {
       V operands[node.count];
-      for (std::size_t i = 0; i < node.count; ++i) operands[i] = values[kText.children[node.first + i]];
+      for (std::size_t i = 0; i < node.count; ++i)
+        operands[i] = values[kText.children[node.first + i]];
       values[I] = detail::apply_static<node.action, has_number_second(node)>(operands, node.count);
     }
   }

@@ -60,7 +60,8 @@ constexpr Outcome apply_binary(Action action, std::int64_t a, std::int64_t b, st
 }
 
 /// The value of any action on `arity` numbers. All operands count: nothing is short-circuited.
-constexpr Outcome apply_action(Action action, const std::int64_t* x, std::size_t arity, std::int64_t& out) {
+constexpr Outcome apply_action(Action action, const std::int64_t* x, std::size_t arity,
+                               std::int64_t& out) {
   if (action == Action::neg) return apply_binary(Action::sub, 0, x[0], out);
   if (action == Action::logical_not) return apply_binary(Action::eq, x[0], 0, out);
   if (action == Action::select || action == Action::if_else) {
@@ -70,7 +71,8 @@ constexpr Outcome apply_action(Action action, const std::int64_t* x, std::size_t
   }
   out = x[0];
   for (std::size_t i = 1; i < arity; ++i)
-    if (Outcome outcome = apply_binary(action, out, x[i], out); outcome != Outcome::ok) return outcome;
+    if (Outcome outcome = apply_binary(action, out, x[i], out); outcome != Outcome::ok)
+      return outcome;
   return Outcome::ok;
 }
 
@@ -134,7 +136,8 @@ class TextBuilder {
     const std::size_t base = stack_.size() - arity;
     if (!fold(action, base, arity, column)) {
       const auto first = static_cast<std::uint32_t>(out_.children.size());
-      out_.children.insert(out_.children.end(), stack_.begin() + static_cast<std::ptrdiff_t>(base), stack_.end());
+      out_.children.insert(out_.children.end(), stack_.begin() + static_cast<std::ptrdiff_t>(base),
+                           stack_.end());
       stack_.resize(base);
       push({TextKind::action, action, first, static_cast<std::uint32_t>(arity), 0, column});
     }
@@ -149,8 +152,9 @@ class TextBuilder {
     });
     std::vector<std::uint32_t> first(names_.size(), 0);  // of each occurrence: where its name appears first
     for (std::size_t i = 0; i < order.size(); ++i)
-      first[order[i]] =
-          i > 0 && names_[order[i]].text == names_[order[i - 1]].text ? first[order[i - 1]] : order[i];
+      first[order[i]] = i > 0 && names_[order[i]].text == names_[order[i - 1]].text
+                            ? first[order[i - 1]]
+                            : order[i];
     std::vector<std::uint32_t> number(names_.size(), 0);
     for (std::size_t i = 0; i < first.size(); ++i) {
       if (first[i] != i) continue;
@@ -158,7 +162,8 @@ class TextBuilder {
       out_.names.push_back(names_[i]);
     }
     for (TextNode& node : out_.nodes)
-      if (node.kind == TextKind::name) node.value = number[first[static_cast<std::size_t>(node.value)]];
+      if (node.kind == TextKind::name)
+        node.value = number[first[static_cast<std::size_t>(node.value)]];
   }
 
  private:
@@ -166,7 +171,9 @@ class TextBuilder {
     stack_.push_back(static_cast<std::uint32_t>(out_.nodes.size()));
     out_.nodes.push_back(node);
   }
-  constexpr bool is_number(std::size_t at) const { return out_.nodes[stack_[at]].kind == TextKind::number; }
+  constexpr bool is_number(std::size_t at) const {
+    return out_.nodes[stack_[at]].kind == TextKind::number;
+  }
 
   /// Replaces numbers on the stack by the value of the action; notes what cannot be right for any value of the names.
   constexpr bool fold(Action action, std::size_t base, std::size_t arity, std::size_t column) {
@@ -185,7 +192,8 @@ class TextBuilder {
       out_.fault = {Fault::overflow, false, "the constant does not fit in 64 bits", {}, column};
       return true;
     }
-    for (std::size_t i = base; i < stack_.size(); ++i) out_.nodes[stack_[i]].kind = TextKind::dropped;
+    for (std::size_t i = base; i < stack_.size(); ++i)
+      out_.nodes[stack_[i]].kind = TextKind::dropped;
     stack_.resize(base);
     push({TextKind::number, Action::neg, 0, 0, value, column});
     return true;

@@ -41,7 +41,9 @@ struct WrappedValue {
   std::int64_t value = 0;
 };
 
-[[noreturn]] inline void throw_zero_divisor() { throw Error(ErrorKind::domain, "[affine] the divisor is 0"); }
+[[noreturn]] inline void throw_zero_divisor() {
+  throw Error(ErrorKind::domain, "[affine] the divisor is 0");
+}
 [[noreturn]] inline void throw_overflow() {
   throw Error(ErrorKind::overflow, "[affine] the value does not fit in 64 bits");
 }
@@ -53,7 +55,8 @@ constexpr bool divides(Action action) {
 /// a A b for the divisions; `b` is folded by the compiler where it is a constant. @pre b != 0
 template <Action A>
 constexpr std::int64_t divided(std::int64_t a, std::int64_t b) {
-  if (b == -1) return A == Action::mod ? 0 : static_cast<std::int64_t>(-static_cast<std::uint64_t>(a));
+  if (b == -1)
+    return A == Action::mod ? 0 : static_cast<std::int64_t>(-static_cast<std::uint64_t>(a));
   if constexpr (A == Action::mod) return floor_mod(a, b);
   return floor_div(a, b) + (A == Action::ceil_div && a % b != 0 ? 1 : 0);
 }
@@ -73,7 +76,8 @@ template <Action A, bool NumberSecond>
   if constexpr (A == Action::add) return static_cast<std::int64_t>(x + y);
   if constexpr (A == Action::sub) return static_cast<std::int64_t>(x - y);
   if constexpr (A == Action::mul) return static_cast<std::int64_t>(x * y);
-  if constexpr (divides(A)) return NumberSecond && b > 0 && std::has_single_bit(y) ? shifted<A>(a, b) : divided<A>(a, b);
+  if constexpr (divides(A))
+    return NumberSecond && b > 0 && std::has_single_bit(y) ? shifted<A>(a, b) : divided<A>(a, b);
   if constexpr (A == Action::min) return a < b ? a : b;
   if constexpr (A == Action::max) return a > b ? a : b;
   if constexpr (A == Action::lt) return a < b;
@@ -165,7 +169,8 @@ inline Expr apply_to_exprs(Action action, const Expr* x, std::size_t arity) {
     case Action::max: break;
   }
   Expr out = x[0];
-  for (std::size_t i = 1; i < arity; ++i) out = action == Action::min ? min(out, x[i]) : max(out, x[i]);
+  for (std::size_t i = 1; i < arity; ++i)
+    out = action == Action::min ? min(out, x[i]) : max(out, x[i]);
   return out;
 }
 

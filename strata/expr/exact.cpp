@@ -14,6 +14,7 @@ constexpr int kMaxPasses = 64;
 // changed nothing, would change nothing again: the result is a fixed point.
 Expr simplify_where(const Expr& e, const Expr& valid) {
   if (e.is_constant()) return e;
+  if (valid.is_constant() && valid.value() == 0) return 0;
   Expr best = e;
   for (int i = 0; i < kMaxPasses; ++i) {
     const Tape tape(std::vector<Expr>{best, valid});

@@ -82,7 +82,7 @@ Expr ExactPass::improve(Expr e, const Column& v) {
 std::optional<Expr> ExactPass::improve_once(const Expr& e, const Column& v, bool whole) {
   const Node* n = e.node();
   if (n->lo == n->hi && !n->has(kBound)) return Expr(n->lo);  // a variable of one value
-  if (plain() && n->has(kLinear)) return std::nullopt;
+  if (budget_.left() == 0 || (plain() && n->has(kLinear))) return std::nullopt;
   Candidates found;
   if (std::all_of(v.begin(), v.end(), [&](std::int64_t x) { return x == v[0]; })) found.emplace_back(v[0]);
   add_drops(e, v, found);
@@ -94,7 +94,7 @@ std::optional<Expr> ExactPass::improve_once(const Expr& e, const Column& v, bool
   for (std::size_t i = 0; i < found.size(); ++i)
     if (const Cost cost = costs_.cost(found[i]); cost < now) order.emplace_back(cost, i);
   std::sort(order.begin(), order.end());
-  for (std::size_t i = 0; i < std::min(order.size(), kProofs); ++i)
+  for (std::size_t i = 0; i < std::min(order.size(), kProofs) && budget_.left() > 0; ++i)
     if (const Expr& candidate = found[order[i].second]; equal(e, candidate)) return candidate;
   return std::nullopt;
 }
@@ -104,7 +104,7 @@ bool ExactPass::equal(const Expr& a, const Expr& b) {
   std::vector<Expr> roots{a, b};
   if (!plain()) roots.push_back(valid_);
   const Tape tape(roots);
-  return budget_.take(tape, 1) && find_difference(tape, budget_, false).equal == Answer::yes;
+  return budget_.charge(kBuild * tape.size()) && find_difference(tape, budget_, false).equal == Answer::yes;
 }
 
 // e = base + unit * shape: functions with one shape are affine in each other.

@@ -59,6 +59,9 @@ Sample make_valid_sample(const Tape& tape, Budget& budget, bool& exhaustive);
 
 class ExactPass {
  public:
+  /// What making a tape of one node costs, in node evaluations.
+  static constexpr std::uint64_t kBuild = 256;
+
   /// @pre at most 64 variables
   ExactPass(const Expr& root, const Expr& valid, Budget& budget);
   /// The root after one pass: equal to it wherever `valid` holds, and no costlier.

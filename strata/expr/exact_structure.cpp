@@ -35,7 +35,7 @@ bool tame(const Column& v) {
 
 void ExactPass::add_structural(const Expr& e, const Column& v, Candidates& out) {
   const Tape tape(e);
-  if (tape.width() == Width::checked || !budget_.take(tape, sample_.count)) return;
+  if (!budget_.charge((kBuild + sample_.count) * tape.size()) || tape.width() == Width::checked) return;
   const std::vector<Column> values = run_columns(tape, columns_for(tape), sample_.count);
   if (plain() && tame(v)) add_separable(tape, v, out);
   if (e.op() == Op::Sum) add_partial_sums(tape, values, out);

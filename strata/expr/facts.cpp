@@ -65,17 +65,19 @@ void tighten(Node& n) {
 // True iff the terms (dense, on disjoint variables) together take every integer of their range: each coefficient, by
 // rising magnitude, is at most one more than what the smaller ones span.
 bool fills_range(std::span<const Term> terms) {
-  std::array<Term, 8> sorted;
-  if (terms.size() > sorted.size()) return false;
-  std::copy(terms.begin(), terms.end(), sorted.begin());
-  const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(terms.size());
-  std::sort(sorted.begin(), last,
-            [](const Term& a, const Term& b) { return magnitude(a.coefficient) < magnitude(b.coefficient); });
+  constexpr std::size_t kMost = 8;
+  if (terms.size() > kMost) return false;
+  std::array<Term, kMost> sorted;  // by insertion: a handful of terms
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    std::size_t j = i;
+    for (; j > 0 && magnitude(sorted[j - 1].coefficient) > magnitude(terms[i].coefficient); --j) sorted[j] = sorted[j - 1];
+    sorted[j] = terms[i];
+  }
   Wide reach = 0;
-  for (auto t = sorted.begin(); t != last; ++t) {
-    const Wide step = static_cast<Wide>(magnitude(t->coefficient));
+  for (const Term& t : std::span(sorted).first(terms.size())) {
+    const Wide step = static_cast<Wide>(magnitude(t.coefficient));
     if (step > reach + 1) return false;
-    reach += step * (Wide{t->atom->hi} - t->atom->lo);
+    reach += step * (Wide{t.atom->hi} - t.atom->lo);
     if (reach > kPosInf) return false;
   }
   return true;

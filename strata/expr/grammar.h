@@ -23,6 +23,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <string_view>
 #include <vector>
@@ -82,6 +83,7 @@ struct BinaryRow {
   Action action;
   Precedence precedence;
 };
+// clang-format off
 inline constexpr BinaryRow kBinary[] = {
     {"or", Action::logical_or, kOr},    {"||", Action::logical_or, kOr},
     {"and", Action::logical_and, kAnd}, {"&&", Action::logical_and, kAnd},
@@ -92,6 +94,7 @@ inline constexpr BinaryRow kBinary[] = {
     {"*", Action::mul, kMul},           {"/", Action::div, kMul},
     {"//", Action::div, kMul},          {"%", Action::mod, kMul},
 };
+// clang-format on
 
 struct FunctionRow {
   std::string_view name;
@@ -100,6 +103,7 @@ struct FunctionRow {
   std::string_view wrong_count;
 };
 inline constexpr std::size_t kAnyCount = std::numeric_limits<std::size_t>::max();
+// clang-format off
 inline constexpr FunctionRow kFunctions[] = {
     {"min", Action::min, 1, kAnyCount, "min takes one argument or more"},
     {"max", Action::max, 1, kAnyCount, "max takes one argument or more"},
@@ -107,12 +111,18 @@ inline constexpr FunctionRow kFunctions[] = {
     {"select", Action::select, 3, 3, "select takes 3 arguments (condition, a, b)"},
     {"where", Action::select, 3, 3, "where takes 3 arguments (condition, a, b)"},
 };
+// clang-format on
 
+inline constexpr std::size_t kNoFunction = std::size(kFunctions);
+
+/// The index of the row whose `column` is `key`, N when there is none. (No pointers: GCC 12 takes comparing one with null
+/// for undefined in constant expressions under -fsanitize=undefined.)
 template <class Row, std::size_t N>
-constexpr const Row* find_row(const Row (&rows)[N], std::string_view key, std::string_view Row::*column) {
-  for (const Row& row : rows)
-    if (row.*column == key) return &row;
-  return nullptr;
+constexpr std::size_t find_row(const Row (&rows)[N], std::string_view key,
+                               std::string_view Row::* column) {
+  std::size_t i = 0;
+  while (i < N && rows[i].*column != key) ++i;
+  return i;
 }
 
 enum class TokenKind : std::uint8_t { end, number, name, symbol };
@@ -132,7 +142,7 @@ struct Frame {
   std::uint8_t precedence;
   std::size_t column;
   std::size_t commas;           // call: how many so far
-  const FunctionRow* function;  // call
+  std::size_t function;  // call: its row in kFunctions
 };
 
 template <class Sink>
@@ -154,7 +164,9 @@ class InfixParser {
     done_ = true;
     sink_.fail(fault, what, token, column);
   }
-  constexpr void syntax(std::string_view what) { fail(Fault::syntax, what, token_.text, token_.column); }
+  constexpr void syntax(std::string_view what) {
+    fail(Fault::syntax, what, token_.text, token_.column);
+  }
 
   // --- tokens ---
 
@@ -171,7 +183,9 @@ class InfixParser {
       while (at_ + size < text_.size() && is_digit(text_[at_ + size])) ++size;
       token_.kind = TokenKind::number;
     } else if (is_name_start(c)) {
-      while (at_ + size < text_.size() && (is_digit(text_[at_ + size]) || is_name_start(text_[at_ + size]))) ++size;
+      while (at_ + size < text_.size() &&
+             (is_digit(text_[at_ + size]) || is_name_start(text_[at_ + size])))
+        ++size;
       token_.kind = TokenKind::name;
     } else {
       size = symbol_size();
@@ -186,7 +200,7 @@ class InfixParser {
   constexpr std::size_t symbol_size() const {
     const std::string_view pair = text_.substr(at_, 2);
     if (pair == "!=" || pair == "**") return 2;
-    if (find_row(kBinary, pair, &BinaryRow::text) != nullptr) return pair.size();
+    if (find_row(kBinary, pair, &BinaryRow::text) != std::size(kBinary)) return pair.size();
     return std::string_view("+-*/%<>!(),?:").find(text_[at_]) != std::string_view::npos ? 1 : 0;
   }
   constexpr void unexpected(char c) {
@@ -201,7 +215,7 @@ class InfixParser {
   constexpr void value() {
     if (token_.kind == TokenKind::number) return number();
     if (token_.kind == TokenKind::name) return word();
-    if (token_.text == "(") return open_bracket(Open::group, nullptr);
+    if (token_.text == "(") return open_bracket(Open::group, kNoFunction);
     if (token_.text == "-") return prefix(Action::neg, kPrefix);
     if (token_.text == "!") return prefix(Action::logical_not, kPrefix);
     if (token_.text == "+") return ready_for_value();
@@ -214,7 +228,8 @@ class InfixParser {
     }
     if (token_.text == ")" && after_open_) {
       const Frame& top = stack_.back();
-      if (top.open == Open::call) return fail(Fault::syntax, top.function->wrong_count, top.function->name, top.column);
+      if (top.open == Open::call)
+        return fail(Fault::syntax, kFunctions[top.function].wrong_count, kFunctions[top.function].name, top.column);
       return syntax("empty brackets");
     }
     if (token_.text == "**") return syntax("there is no power operator");
@@ -257,8 +272,8 @@ class InfixParser {
     if (is_reserved_word(token_.text)) return syntax("expected a value");
     skip_space();
     if (at_ < text_.size() && text_[at_] == '(') {
-      const FunctionRow* function = find_row(kFunctions, token_.text, &FunctionRow::name);
-      if (function == nullptr) return syntax("unknown function");
+      const std::size_t function = find_row(kFunctions, token_.text, &FunctionRow::name);
+      if (function == kNoFunction) return syntax("unknown function");
       ++at_;
       return open_bracket(Open::call, function);
     }
@@ -269,10 +284,10 @@ class InfixParser {
     push(Open::prefix, action, precedence);
     after_minus_ = action == Action::neg;
   }
-  constexpr void open_bracket(Open open, const FunctionRow* function) {
+  constexpr void open_bracket(Open open, std::size_t function) {
     if (++depth_ > kMaxBrackets)
       return fail(Fault::budget, "more than 200000 brackets are open", token_.text, token_.column);
-    push(open, function == nullptr ? Action::neg : function->action, 0);
+    push(open, function == kNoFunction ? Action::neg : kFunctions[function].action, 0);
     stack_.back().function = function;
     after_open_ = true;
   }
@@ -287,16 +302,18 @@ class InfixParser {
     if (token_.text == "if") return begin_ternary(Open::when, Action::if_else);
     if (token_.text == ":") return middle(Open::question, Open::colon, "':' without '?'");
     if (token_.text == "else") return middle(Open::when, Open::otherwise, "'else' without 'if'");
-    const BinaryRow* row = token_.kind == TokenKind::number ? nullptr : find_row(kBinary, token_.text, &BinaryRow::text);
-    if (row == nullptr) return syntax(token_.text == "**" ? "there is no power operator" : "expected an operator");
-    if (row->precedence == kCompare) {
+    const std::size_t at =
+        token_.kind == TokenKind::number ? std::size(kBinary) : find_row(kBinary, token_.text, &BinaryRow::text);
+    if (at == std::size(kBinary))
+      return syntax(token_.text == "**" ? "there is no power operator" : "expected an operator");
+    if (kBinary[at].precedence == kCompare) {
       reduce(kAdd);
       if (!stack_.empty() && is_operator(stack_.back()) && stack_.back().precedence == kCompare)
         return syntax("comparisons do not chain, write 'a < b and b < c'");
     } else {
-      reduce(row->precedence);
+      reduce(kBinary[at].precedence);
     }
-    push(Open::binary, row->action, row->precedence);
+    push(Open::binary, kBinary[at].action, kBinary[at].precedence);
   }
   constexpr void begin_ternary(Open open, Action action) {
     reduce(0);
@@ -322,13 +339,14 @@ class InfixParser {
     --depth_;
     if (top.open != Open::call) return;
     const std::size_t count = top.commas + 1;
-    if (count < top.function->least || count > top.function->most)
-      return fail(Fault::syntax, top.function->wrong_count, top.function->name, top.column);
+    if (count < kFunctions[top.function].least || count > kFunctions[top.function].most)
+      return fail(Fault::syntax, kFunctions[top.function].wrong_count, kFunctions[top.function].name, top.column);
     sink_.apply(top.action, count, top.column);
   }
   constexpr void finish() {
     if (!reach_bracket()) return;
-    if (!stack_.empty()) return fail(Fault::syntax, "'(' is never closed", "(", bracket_column(stack_.back()));
+    if (!stack_.empty())
+      return fail(Fault::syntax, "'(' is never closed", "(", bracket_column(stack_.back()));
     done_ = true;
   }
   constexpr std::size_t bracket_column(const Frame& frame) const {
@@ -337,10 +355,12 @@ class InfixParser {
 
   // --- the stack ---
 
-  static constexpr bool is_operator(const Frame& f) { return f.open == Open::prefix || f.open == Open::binary; }
+  static constexpr bool is_operator(const Frame& f) {
+    return f.open == Open::prefix || f.open == Open::binary;
+  }
 
   constexpr void push(Open open, Action action, std::uint8_t precedence) {
-    stack_.push_back({open, action, precedence, token_.column, 0, nullptr});
+    stack_.push_back({open, action, precedence, token_.column, 0, kNoFunction});
     ready_for_value();
   }
   constexpr void ready_for_value() {
@@ -358,7 +378,8 @@ class InfixParser {
   /// Applies operators and complete ternaries down to a bracket or an incomplete ternary.
   constexpr void reduce_all() {
     reduce(0);
-    while (!stack_.empty() && (stack_.back().open == Open::colon || stack_.back().open == Open::otherwise)) {
+    while (!stack_.empty() &&
+           (stack_.back().open == Open::colon || stack_.back().open == Open::otherwise)) {
       sink_.apply(stack_.back().action, 3, stack_.back().column);
       stack_.pop_back();
     }

@@ -19,14 +19,17 @@ namespace {
 struct Word {
   std::string_view latex, infix;
 };
+// clang-format off
 constexpr Word kWords[] = {
     {"left", ""},     {"right", ""},     {"bmod", " % "},   {"cdot", " * "}, {"min", "min"}, {"max", "max"}, {"le", " <= "},
     {"ge", " >= "},   {"ne", " != "},    {"land", " and "}, {"lor", " or "}, {"lnot", "!"},  {"_", "_"},     {",", " "},
 };
+// clang-format on
 
 class Translator {
  public:
-  Translator(std::string_view text, std::vector<std::size_t>& columns) : text_(text), columns_(columns) {}
+  Translator(std::string_view text, std::vector<std::size_t>& columns)
+      : text_(text), columns_(columns) {}
 
   std::string run() {
     while (at_ < text_.size()) {
@@ -48,8 +51,10 @@ class Translator {
     columns_.insert(columns_.end(), infix.size(), from_ + 1);
   }
   [[noreturn]] void fail(std::string_view what, std::string_view token) const {
-    throw Error(ErrorKind::parse, message("[parse] ", what, token.empty() ? "" : ": ", token.empty() ? "" : quoted(token)),
-                from_ + 1);
+    throw Error(
+        ErrorKind::parse,
+        message("[parse] ", what, token.empty() ? "" : ": ", token.empty() ? "" : quoted(token)),
+        from_ + 1);
   }
   void skip_space() {
     while (at_ < text_.size() && is_space(text_[at_])) ++at_;
@@ -57,7 +62,8 @@ class Translator {
   void expect(std::string_view what) {
     skip_space();
     from_ = at_;
-    if (text_.substr(at_, what.size()) != what) fail(message("expected ", what), text_.substr(at_, 1));
+    if (text_.substr(at_, what.size()) != what)
+      fail(message("expected ", what), text_.substr(at_, 1));
     at_ += what.size();
   }
   /// The text up to the closing brace, which is consumed.
@@ -116,11 +122,13 @@ class Translator {
   void command() {
     ++at_;
     std::size_t size = 0;
-    while (at_ + size < text_.size() && is_name_start(text_[at_ + size]) && text_[at_ + size] != '_') ++size;
+    while (at_ + size < text_.size() && is_name_start(text_[at_ + size]) && text_[at_ + size] != '_')
+      ++size;
     if (size == 0 && at_ < text_.size()) size = 1;
     const std::string_view word = text_.substr(at_, size);
     at_ += size;
-    if (const Word* row = find_row(kWords, word, &Word::latex); row != nullptr) return write(row->infix);
+    if (const Word* row = find_row(kWords, word, &Word::latex); row != nullptr)
+      return write(row->infix);
     if (word == "mathit") return name();
     if (word == "mathrel") return relation();
     if (word == "lfloor") return begin_floor();

@@ -16,7 +16,8 @@
 namespace strata {
 
 inline constexpr std::size_t kMaxText = std::size_t{64} << 20;
-inline constexpr std::size_t kWorthCounting = std::size_t{1} << 20;  // from here on it pays to foresee the length
+inline constexpr std::size_t kWorthCounting = std::size_t{1}
+                                              << 20;  // from here on it pays to foresee the length
 
 /// The terms of a sum in printed order: falling |coefficient|, ties as they stand.
 std::vector<Term> printed_terms(const Node* sum);
@@ -49,9 +50,13 @@ class Printer {
   virtual void sum(const Node* n);
   virtual void quotient(const Node* n) { list(n->sources(), "(", "//", ")"); }
   virtual void remainder(const Node* n) { list(n->sources(), "(", "%", ")"); }
-  virtual void extremum(const Node* n) { list(n->sources(), n->is(Op::Min) ? "min(" : "max(", ", ", ")"); }
+  virtual void extremum(const Node* n) {
+    list(n->sources(), n->is(Op::Min) ? "min(" : "max(", ", ", ")");
+  }
   virtual void choice(const Node* n) { list(n->sources(), "select(", ", ", ")"); }
-  virtual void junction(const Node* n) { list(n->sources(), "(", n->is(Op::And) ? " and " : " or ", ")"); }
+  virtual void junction(const Node* n) {
+    list(n->sources(), "(", n->is(Op::And) ? " and " : " or ", ")");
+  }
   /// An atom of a sum or a factor.
   virtual void operand(const Node* n, const Node* parent);
 

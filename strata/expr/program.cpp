@@ -21,7 +21,8 @@ class Program::Builder {
   void apply(Action action, std::size_t arity, std::size_t column) {
     add(Kind::apply, action, column, static_cast<std::int64_t>(arity));
   }
-  [[noreturn]] void fail(Fault fault, std::string_view what, std::string_view token, std::size_t column) {
+  [[noreturn]] void fail(Fault fault, std::string_view what, std::string_view token,
+                         std::size_t column) {
     source_.fail(fault, what, token, column);
   }
 
@@ -107,7 +108,8 @@ Outcome choose(const Outcome& condition, const Outcome& a, const Outcome& b) {
 Outcome Program::apply(Action action, std::span<const Outcome> in, std::size_t column) {
   if (action == Action::select) return choose(in[0], in[1], in[2]);
   if (action == Action::if_else) return choose(in[1], in[0], in[2]);
-  if (action == Action::logical_and || action == Action::logical_or) return logical(action, in[0], in[1]);
+  if (action == Action::logical_and || action == Action::logical_or)
+    return logical(action, in[0], in[1]);
   Outcome out = in[0];
   if (out.failed) return out;
   if (action == Action::logical_not) return value_of(out.value == 0);
@@ -120,8 +122,8 @@ Outcome Program::apply(Action action, std::span<const Outcome> in, std::size_t c
 }
 
 Outcome Program::try_evaluate(std::span<const std::int64_t> values) const {
-  STRATA_CHECK(values.size() == names_.size(), domain, "[evaluate] ", values.size(), " values for ", names_.size(),
-               " names");
+  STRATA_CHECK(values.size() == names_.size(), domain, "[evaluate] ", values.size(), " values for ",
+               names_.size(), " names");
   std::vector<Outcome> stack;
   for (const Step& step : steps_) {
     if (step.kind == Kind::number) {
@@ -141,7 +143,9 @@ Outcome Program::try_evaluate(std::span<const std::int64_t> values) const {
 std::int64_t Program::evaluate(std::span<const std::int64_t> values) const {
   const Outcome out = try_evaluate(values);
   if (!out.failed) return out.value;
-  throw Error(out.kind, out.kind == ErrorKind::domain ? "[evaluate] division by zero" : "[evaluate] the value leaves 64 bits",
+  throw Error(out.kind,
+              out.kind == ErrorKind::domain ? "[evaluate] division by zero"
+                                            : "[evaluate] the value leaves 64 bits",
               out.column);
 }
 

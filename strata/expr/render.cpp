@@ -2,6 +2,7 @@
 #include "strata/expr/render.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 
 #include "strata/expr/printer.h"
@@ -9,17 +10,27 @@
 namespace strata {
 
 std::vector<Term> printed_terms(const Node* sum) {
-  std::vector<Term> out(sum->terms().begin(), sum->terms().end());
-  std::stable_sort(out.begin(), out.end(),
-                   [](const Term& a, const Term& b) { return magnitude(a.coefficient) > magnitude(b.coefficient); });
+  const std::span<const Term> terms = sum->terms();
+  std::vector<std::size_t> order(terms.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const std::uint64_t left = magnitude(terms[a].coefficient),
+                        right = magnitude(terms[b].coefficient);
+    return left != right ? left > right : a < b;
+  });
+  std::vector<Term> out;
+  out.reserve(terms.size());
+  for (std::size_t i : order) out.push_back(terms[i]);
   return out;
 }
 
 void Printer::check_size(const Node* root, std::size_t size, bool& counted) {
   // In the shortest notation three nodes, (x*-1), are two bytes, -x.
-  const bool hopeless = size > kWorthCounting && !counted && count_nodes(Expr::share(root)) / 2 > kMaxText;
+  const bool hopeless =
+      size > kWorthCounting && !counted && count_nodes(Expr::share(root)) / 2 > kMaxText;
   counted = size > kWorthCounting;
-  STRATA_CHECK(!hopeless && size <= kMaxText, budget, "[render] the text is longer than ", kMaxText, " bytes");
+  STRATA_CHECK(!hopeless && size <= kMaxText, budget, "[render] the text is longer than ", kMaxText,
+               " bytes");
 }
 
 std::string Printer::print(const Node* root) {
@@ -42,8 +53,8 @@ std::string Printer::print(const Node* root) {
   return out;
 }
 
-void Printer::list(std::span<const Node* const> sources, std::string_view open, std::string_view between,
-                   std::string_view close, Place place) {
+void Printer::list(std::span<const Node* const> sources, std::string_view open,
+                   std::string_view between, std::string_view close, Place place) {
   text(open);
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (i != 0) text(between);
@@ -79,7 +90,9 @@ void Printer::expand(const Node* n, Place) {
   throw InternalError("internal error: render met an unknown op");
 }
 
-void Printer::expand_tail(const Node*, std::size_t) { throw InternalError("internal error: this notation has no tails"); }
+void Printer::expand_tail(const Node*, std::size_t) {
+  throw InternalError("internal error: this notation has no tails");
+}
 
 void Printer::operand(const Node* n, const Node*) { node(n); }
 
@@ -120,7 +133,9 @@ class PythonPrinter : public Printer {
   }
 };
 
-std::size_t saturating_add(std::size_t a, std::size_t b) { return a + b < a ? static_cast<std::size_t>(-1) : a + b; }
+std::size_t saturating_add(std::size_t a, std::size_t b) {
+  return a + b < a ? static_cast<std::size_t>(-1) : a + b;
+}
 
 /// Operators and leaves that `n` itself adds to those of its children, each child once.
 std::size_t own_count(const Node* n) {

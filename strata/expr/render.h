@@ -11,8 +11,8 @@
 namespace strata {
 
 enum class Notation : std::uint8_t {
-  spec,    ///< the specification's: `(((idx0%10)*10)+(idx0//10))`, `((x<2) and (y<2))`, `min(a, b)`, `select(c, a, b)`
-  c,       ///< a C expression of int64_t variables: `/` and `%` truncate there, and the text makes up for it
+  spec,  ///< the specification's: `(((idx0%10)*10)+(idx0//10))`, `((x<2) and (y<2))`, `min(a, b)`, `select(c, a, b)`
+  c,  ///< a C expression of int64_t variables: `/` and `%` truncate there, and the text makes up for it
   python,  ///< as spec, with `(a if c else b)`
   latex,   ///< `10\cdot\left(\mathit{idx0}\bmod 10\right)+...`
 };

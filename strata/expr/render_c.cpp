@@ -175,7 +175,9 @@ class CPrinter : public Printer {
     node(n->src(2));
     text(")");
   }
-  void junction(const Node* n) override { list(n->sources(), "(", n->is(Op::And) ? "&&" : "||", ")"); }
+  void junction(const Node* n) override {
+    list(n->sources(), "(", n->is(Op::And) ? "&&" : "||", ")");
+  }
 
   std::unordered_map<const Node*, bool> narrow_;
 };

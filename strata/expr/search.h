@@ -25,6 +25,12 @@ class Budget {
     std::uint64_t units = 0;
     return !__builtin_mul_overflow(points, std::uint64_t{tape.size()}, &units) && take(units);
   }
+  /// Takes `units`, or all that is left: false then.
+  bool charge(std::uint64_t units) {
+    const bool enough = take(units);
+    if (!enough) left_ = 0;
+    return enough;
+  }
   std::uint64_t left() const { return left_; }
 
  private:

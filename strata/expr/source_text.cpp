@@ -66,7 +66,8 @@ std::size_t SourceText::column(std::size_t infix_column) const {
   return infix_column - 1 < columns_.size() ? columns_[infix_column - 1] : original_.size() + 1;
 }
 
-void SourceText::fail(Fault fault, std::string_view what, std::string_view token, std::size_t column) const {
+void SourceText::fail(Fault fault, std::string_view what, std::string_view token,
+                      std::size_t column) const {
   const std::string found = token.empty() ? std::string() : ": " + quoted(token);
   throw Error(kind_of(fault), detail::message("[parse] ", what, found), this->column(column));
 }
@@ -75,14 +76,15 @@ NameTable::NameTable(std::vector<std::string_view> names) : names_(std::move(nam
   for (std::size_t i = 0; i < names_.size(); ++i) {
     STRATA_CHECK(!is_reserved_word(names_[i]), parse, "[parse] ", quoted(names_[i]),
                  " is a word of the grammar, not a name");
-    STRATA_CHECK(index_.emplace(names_[i], i).second, domain, "[parse] the name ", quoted(names_[i]),
-                 " is given twice");
+    STRATA_CHECK(index_.emplace(names_[i], i).second, domain, "[parse] the name ",
+                 quoted(names_[i]), " is given twice");
   }
 }
 
 std::size_t NameTable::find(std::string_view name, std::size_t column) const {
   if (const auto it = index_.find(name); it != index_.end()) return it->second;
-  constexpr std::size_t longest = 64, most_names = 1000;  // beyond these a suggestion is not worth its cost
+  constexpr std::size_t longest = 64,
+                        most_names = 1000;  // beyond these a suggestion is not worth its cost
   std::string hint;
   std::size_t best = name.size() <= 3 ? 2 : 3;  // one above what counts as close
   for (std::size_t i = 0; i < std::min(names_.size(), most_names) && name.size() <= longest; ++i) {

@@ -24,7 +24,8 @@ class SourceText {
   std::size_t column(std::size_t infix_column) const;
 
   /// Throws the error that the grammar reports.
-  [[noreturn]] void fail(Fault fault, std::string_view what, std::string_view token, std::size_t column) const;
+  [[noreturn]] void fail(Fault fault, std::string_view what, std::string_view token,
+                         std::size_t column) const;
 
  private:
   std::string_view original_;

@@ -134,7 +134,9 @@ TEST(Scan, LongRangesAreCutIntoChunks) {
       for (std::size_t i = 0; i < scan.count(); ++i, ++points) {
         const std::int64_t vc = points % 2, vb = -5 + points / 2 % 9006, va = points / 2 / 9006;
         ASSERT_EQ(static_cast<std::int64_t>(scan.values(0)[i]), floor_mod(floor_div(va * 100 + vb, 7), 50) + vc * vb);
-        if (i % 64 == 0) ASSERT_EQ(scan.point(i), (std::vector<std::int64_t>{va, vb, vc}));
+        if (i % 64 == 0) {
+          ASSERT_EQ(scan.point(i), (std::vector<std::int64_t>{va, vb, vc}));
+        }
       }
   });
   EXPECT_EQ(points, 3 * 9006 * 2);

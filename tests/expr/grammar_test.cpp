@@ -26,7 +26,9 @@ struct Calculator {
   std::size_t column = 0;
 
   constexpr void number(std::int64_t value, std::size_t) { stack.push_back(value); }
-  constexpr void name(std::string_view name, std::size_t) { stack.push_back(static_cast<std::int64_t>(name.size())); }
+  constexpr void name(std::string_view name, std::size_t) {
+    stack.push_back(static_cast<std::int64_t>(name.size()));
+  }
   constexpr void fail(Fault f, std::string_view, std::string_view, std::size_t c) {
     failed = true;
     fault = f;
@@ -95,6 +97,7 @@ struct Case {
 };
 
 TEST(Grammar, PrecedenceAndAssociativity) {
+  // clang-format off
   constexpr Case cases[] = {
       {"7", 7}, {"007", 7}, {" \t\n7\r ", 7}, {"9223372036854775807", kPosInf}, {"True", 1}, {"False", 0},
       {"10-3-2", 5}, {"100//7//2", 7}, {"100/7/2", 7}, {"2*7%4", 2}, {"7%4*2", 6}, {"1+2*3-4", 3},
@@ -112,7 +115,9 @@ TEST(Grammar, PrecedenceAndAssociativity) {
       {"2*(3+4)", 14}, {"((((5))))", 5}, {"min + max", 6}, {"_a1 * abc", 9}, {"-9223372036854775808 + 1", kNegInf + 1},
       {"- 9223372036854775808", kNegInf}, {"0-9223372036854775807", -kPosInf}, {"notx", 4}, {"iff", 3}, {"1if 1else 2", 1},
   };
-  for (const Case& c : cases) EXPECT_EQ(value(c.text), c.value) << c.text << " at " << fault_column(c.text);
+  // clang-format on
+  for (const Case& c : cases)
+    EXPECT_EQ(value(c.text), c.value) << c.text << " at " << fault_column(c.text);
 }
 
 struct BadCase {
@@ -124,6 +129,7 @@ struct BadCase {
 
 TEST(Grammar, EveryErrorHasItsColumnAndItsSentence) {
   using namespace std::string_view_literals;
+  // clang-format off
   const BadCase cases[] = {
       {"", 1, "the text is empty"}, {"  \n", 4, "the text is empty"},
       {"()", 2, "empty brackets"}, {"1+( )", 5, "empty brackets"},
@@ -155,6 +161,7 @@ TEST(Grammar, EveryErrorHasItsColumnAndItsSentence) {
       {"1 + \xC3\xA9", 5, "unexpected character: '\\xC3'"}, {"1\0"sv, 2, "unexpected character: '\\x00'"},
       {"\xFF", 1, "unexpected character: '\\xFF'"}, {"x\x7F", 2, "unexpected character: '\\x7F'"},
   };
+  // clang-format on
   const std::vector<std::string> names{"a", "b", "c", "x"};
   for (const BadCase& c : cases) {
     EXPECT_EQ(fault_column(c.text), c.column) << c.text;
@@ -164,7 +171,8 @@ TEST(Grammar, EveryErrorHasItsColumnAndItsSentence) {
     } catch (const Error& e) {
       EXPECT_EQ(e.column(), c.column) << c.text;
       EXPECT_EQ(e.kind(), c.kind) << c.text;
-      EXPECT_NE(std::string_view(e.what()).find(c.says), std::string_view::npos) << c.text << ": " << e.what();
+      EXPECT_NE(std::string_view(e.what()).find(c.says), std::string_view::npos)
+          << c.text << ": " << e.what();
     }
   }
 }
@@ -221,16 +229,21 @@ struct Operator {
   std::string_view text;
   int precedence, left, right;  // what the sides must bind with at least
 };
+// clang-format off
 constexpr Operator kOperators[] = {
     {"+", 6, 6, 7}, {"-", 6, 6, 7}, {"*", 7, 7, 8},      {"//", 7, 7, 8},    {"/", 7, 7, 8}, {"%", 7, 7, 8},
     {"<", 5, 6, 6}, {"==", 5, 6, 6}, {" and ", 3, 3, 4}, {" or ", 2, 2, 3}, {"&&", 3, 3, 4}, {"||", 2, 2, 3},
 };
+// clang-format on
 
-std::string bracketed(const Written& w, int least) { return w.precedence < least ? "(" + w.sparse + ")" : w.sparse; }
+std::string bracketed(const Written& w, int least) {
+  return w.precedence < least ? "(" + w.sparse + ")" : w.sparse;
+}
 
 Written write_random(std::mt19937_64& random, int depth) {
   if (depth == 0 || random() % 8 == 0) {
-    const std::string leaf = random() % 2 == 0 ? std::string(1, "xyz"[random() % 3]) : std::to_string(random() % 9);
+    const std::string leaf =
+        random() % 2 == 0 ? std::string(1, "xyz"[random() % 3]) : std::to_string(random() % 9);
     return {leaf, leaf, 9};
   }
   const Written a = write_random(random, depth - 1);
@@ -239,11 +252,14 @@ Written write_random(std::mt19937_64& random, int depth) {
   if (which == 12) return {"(-(" + a.full + "))", "-" + bracketed(a, 8), 8};
   if (which == 13) return {"(!(" + a.full + "))", "not " + bracketed(a, 4), 4};
   if (which == 14) return {"(!(" + a.full + "))", "!" + bracketed(a, 8), 8};
-  if (which == 15) return {"max((" + a.full + "),(" + b.full + "))", "max(" + a.sparse + "," + b.sparse + ")", 9};
+  if (which == 15)
+    return {"max((" + a.full + "),(" + b.full + "))", "max(" + a.sparse + "," + b.sparse + ")", 9};
   const Written c = write_random(random, depth - 1);
   const std::string full = "select((" + c.full + "),(" + a.full + "),(" + b.full + "))";
-  if (which == 16) return {full, bracketed(a, 2) + " if " + bracketed(c, 2) + " else " + bracketed(b, 1), 1};
-  if (which == 17) return {full, bracketed(c, 2) + "?" + bracketed(a, 1) + ":" + bracketed(b, 1), 1};
+  if (which == 16)
+    return {full, bracketed(a, 2) + " if " + bracketed(c, 2) + " else " + bracketed(b, 1), 1};
+  if (which == 17)
+    return {full, bracketed(c, 2) + "?" + bracketed(a, 1) + ":" + bracketed(b, 1), 1};
   const Operator& op = kOperators[which];
   return {"((" + a.full + ")" + std::string(op.text) + "(" + b.full + "))",
           bracketed(a, op.left) + std::string(op.text) + bracketed(b, op.right), op.precedence};

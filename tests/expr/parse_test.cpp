@@ -18,8 +18,8 @@ namespace strata {
 namespace {
 
 std::vector<Variable> letters() {
-  return {Variable("a", 0, 10), Variable("b", 0, 10), Variable("n", 1, 100), Variable("x", -50, 50), Variable("y", -50, 50),
-          Variable("idx0", 0, 99)};
+  return {Variable("a", 0, 10),   Variable("b", 0, 10),   Variable("n", 1, 100),
+          Variable("x", -50, 50), Variable("y", -50, 50), Variable("idx0", 0, 99)};
 }
 
 std::string repeat(std::string_view part, std::size_t n) {
@@ -64,6 +64,7 @@ struct BadCase {
 
 TEST(Parse, EveryErrorHasItsColumn) {
   const auto vars = letters();
+  // clang-format off
   const BadCase cases[] = {
       {"a + foo", ErrorKind::parse, 5, "unknown name 'foo'"},
       {"a + idx1", ErrorKind::parse, 5, "did you mean 'idx0'?"},
@@ -80,6 +81,7 @@ TEST(Parse, EveryErrorHasItsColumn) {
       {"", ErrorKind::parse, 1, "empty"},
       {"a +", ErrorKind::parse, 4, "end of the text"},
   };
+  // clang-format on
   for (const BadCase& c : cases) {
     try {
       const Expr e = parse(c.text, vars);
@@ -87,7 +89,8 @@ TEST(Parse, EveryErrorHasItsColumn) {
     } catch (const Error& e) {
       EXPECT_EQ(e.kind(), c.kind) << c.text << ": " << e.what();
       EXPECT_EQ(e.column(), c.column) << c.text << ": " << e.what();
-      EXPECT_NE(std::string_view(e.what()).find(c.says), std::string_view::npos) << c.text << ": " << e.what();
+      EXPECT_NE(std::string_view(e.what()).find(c.says), std::string_view::npos)
+          << c.text << ": " << e.what();
     }
   }
 }
@@ -119,7 +122,8 @@ TEST(Parse, NamesAreDistinctAndNotWordsOfTheGrammar) {
 TEST(Parse, LongSums) {
   const auto vars = letters();
   const std::size_t n = 100000;
-  EXPECT_TRUE(same(parse(repeat("a+", n) + "1", vars), Expr(1) + vars[0] * static_cast<std::int64_t>(n)));
+  EXPECT_TRUE(
+      same(parse(repeat("a+", n) + "1", vars), Expr(1) + vars[0] * static_cast<std::int64_t>(n)));
 }
 
 TEST(Parse, DeepChainsOfEveryKind) {
@@ -146,7 +150,8 @@ TEST(Parse, ASumOfManyVariablesTakesNoQuadraticTime) {
     vars.emplace_back("v" + std::to_string(i), 0, 9);
     ones.emplace_back(vars.back(), i % 2 == 0 ? 1 : 0);
   }
-  const Expr short_sum = parse(alternating_sum(1000), vars), long_sum = parse(alternating_sum(50000), vars);
+  const Expr short_sum = parse(alternating_sum(1000), vars),
+             long_sum = parse(alternating_sum(50000), vars);
   EXPECT_TRUE(same(parse(short_sum.render(), vars), short_sum));
   EXPECT_EQ(variables(long_sum).size(), 50000u);
   EXPECT_EQ(evaluate(long_sum, ones), 25007);
@@ -188,19 +193,22 @@ TEST(Latex, ReadsWhatRenderWrites) {
   };
   check("\\left(x+3\\right)\\cdot y", "(x+3)*y");
   check("\\left\\lfloor\\frac{x + 1}{3}\\right\\rfloor\\cdot 2", "((x+1)//3)*2");
-  check("\\left\\lfloor \\frac{\\left\\lfloor\\frac{x}{3}\\right\\rfloor}{ n } \\right\\rfloor", "(x//3)//n");
+  check("\\left\\lfloor \\frac{\\left\\lfloor\\frac{x}{3}\\right\\rfloor}{ n } \\right\\rfloor",
+        "(x//3)//n");
   check("\\left(x+y\\right)\\bmod 7", "(x+y)%7");
   check("\\min\\left(x, \\max\\left(y, 3\\right)\\right)", "min(x,max(y,3))");
   check("x\\le 3\\land y\\ge 4\\lor \\lnot\\left(a\\ne 2\\right)", "(x<=3 and y>=4) or not (a!=2)");
   check("\\left[x=3\\right]\\cdot 5", "(x==3)*5");
   check("\\mathit{idx0}+\\mathit{a}", "idx0+a");
-  check("\\begin{cases}x & \\text{if }a<3 \\\\ y & \\text{otherwise}\\end{cases}", "x if a<3 else y");
+  check("\\begin{cases}x & \\text{if }a<3 \\\\ y & \\text{otherwise}\\end{cases}",
+        "x if a<3 else y");
   check("\\begin{cases}x&\\text{if }a<3\\\\y&\\text{if }b<2\\\\4&\\text{otherwise}\\end{cases}+1",
         "(x if a<3 else y if b<2 else 4)+1");
 }
 
 TEST(Latex, ErrorsPointIntoTheOriginal) {
   const auto vars = letters();
+  // clang-format off
   const BadCase cases[] = {
       {"x \\foo y", ErrorKind::parse, 3, "unknown LaTeX command: '\\foo'"},
       {"x \\cdot zzzz", ErrorKind::parse, 9, "unknown name 'zzzz'"},
@@ -218,6 +226,7 @@ TEST(Latex, ErrorsPointIntoTheOriginal) {
       {"x & y \\cdot 2", ErrorKind::parse, 3, "'&' outside of cases"},
       {"\\", ErrorKind::parse, 1, "unknown LaTeX command"},
   };
+  // clang-format on
   for (const BadCase& c : cases) {
     try {
       const Expr e = parse(c.text, vars);
@@ -225,7 +234,8 @@ TEST(Latex, ErrorsPointIntoTheOriginal) {
     } catch (const Error& e) {
       EXPECT_EQ(e.kind(), c.kind) << c.text << ": " << e.what();
       EXPECT_EQ(e.column(), c.column) << c.text << ": " << e.what();
-      EXPECT_NE(std::string_view(e.what()).find(c.says), std::string_view::npos) << c.text << ": " << e.what();
+      EXPECT_NE(std::string_view(e.what()).find(c.says), std::string_view::npos)
+          << c.text << ": " << e.what();
     }
   }
 }
@@ -251,7 +261,8 @@ TEST(Program, DetectsOverflowAndZeroDivisorsWhereTheyCount) {
   const std::vector<std::string> names{"x", "y"};
   const auto fails = [&](std::string_view text, std::int64_t x, std::int64_t y) {
     const Program::Outcome out = compile(text, names).try_evaluate(std::array{x, y});
-    return out.failed ? std::string(to_string(out.kind)) + std::to_string(out.column) : std::to_string(out.value);
+    return out.failed ? std::string(to_string(out.kind)) + std::to_string(out.column)
+                      : std::to_string(out.value);
   };
   EXPECT_EQ(fails("1 + x//y", 1, 0), "domain6");
   EXPECT_EQ(fails("1 + x%y", 1, 0), "domain6");

@@ -160,6 +160,7 @@ class RandomCase {
       case 3: return addition(value(depth - 1), constant_leaf(constant()));
       case 4:
         if (random_.one_in(8)) return tile(value(depth - 2), value(depth - 2));
+        if (random_.one_in(2)) return mixture(value(depth - 2));
         return digits(value(depth - 1), depth);
       case 5:
       case 6: return product(value(depth - 1), constant_leaf(constant()));
@@ -222,6 +223,17 @@ class RandomCase {
     const std::int32_t low = divide(TreeOp::Mod, a, e);
     return binary(TreeOp::Add, high, low, add(span(high), span(low)));
   }
+  /// i*a + j*(a//c) + k*(a%e) with factors that nearly cancel.
+  std::int32_t mixture(std::int32_t a) {
+    const std::int32_t d = divisor();
+    const std::int64_t c = case_.tree.nodes[static_cast<std::size_t>(d)].op == TreeOp::Const ? span(d).low : 2;
+    const auto factor = [&] { return constant_leaf(random_.between(-3, 3) * (random_.one_in(2) ? c : 1)); };
+    const std::int32_t high = divide(TreeOp::Div, a, d);
+    const std::int32_t low = divide(TreeOp::Mod, a, random_.one_in(3) ? divisor() : d);
+    std::int32_t total = product(high, factor());
+    if (!random_.one_in(3)) total = addition(total, product(low, factor()));
+    return random_.one_in(3) ? total : addition(total, product(a, factor()));
+  }
   std::int32_t extremum(std::int32_t a, std::int32_t b) {
     const Span both{std::min(span(a).low, span(b).low), std::max(span(a).high, span(b).high)};
     const std::int32_t least = note(case_.tree.add(TreeOp::Min, a, b), both);
@@ -240,7 +252,7 @@ class RandomCase {
     if (kind <= 3) return note(case_.tree.add(TreeOp::Or, condition(depth - 1), condition(depth - 1)), {0, 1});
     if (kind == 4) return note(case_.tree.add(TreeOp::Not, condition(depth - 1)), {0, 1});
     constexpr std::array ops = {TreeOp::Lt, TreeOp::Le, TreeOp::Gt, TreeOp::Ge, TreeOp::Eq, TreeOp::Ne};
-    const std::int32_t a = value(depth - 1);
+    const std::int32_t a = depth > 1 && random_.one_in(4) ? mixture(value(depth - 2)) : value(depth - 1);
     const std::int32_t b = random_.one_in(2) ? constant_leaf(constant()) : value(depth - 2);
     return note(case_.tree.add(random_.pick(ops), a, b), {0, 1});
   }

@@ -51,12 +51,14 @@ RandomOptions options_of(const Arguments& arguments) {
 }
 
 void report(const Case& original, const Failure& first, std::uint64_t seed, Checker& checker) {
+  const std::optional<Failure> cheap = checker(original, false, seed);
+  const bool thorough = !cheap || cheap->check != first.check;
   const auto fails = [&](const Case& c) {
-    const std::optional<Failure> failure = checker(c, true, seed);
+    const std::optional<Failure> failure = checker(c, thorough, seed);
     return failure && failure->check == first.check;
   };
   const Case least = fails(original) ? shrink(original, fails) : original;
-  const std::optional<Failure> failure = checker(least, true, seed);
+  const std::optional<Failure> failure = checker(least, thorough, seed);
   std::printf("FAILED %s: %s\n", first.check.c_str(), failure ? failure->detail.c_str() : first.detail.c_str());
   std::printf("  expression  %s\n", text_of(least.tree, least.names()).c_str());
   for (const CaseVariable& v : least.variables)

@@ -1,0 +1,7 @@
+// Arguments name their axis.
+// expect: assignments to its axes
+#include "strata/expr/affine_axes.h"
+
+const auto [i, j] = strata::axes<"i", "j">;
+constexpr auto g = i * 128 + j;
+const auto value = g(3, 4);
