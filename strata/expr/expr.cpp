@@ -2,9 +2,9 @@
 #include "strata/expr/expr.h"
 
 #include <array>
-#include <cctype>
 
 #include "strata/expr/build.h"
+#include "strata/expr/grammar.h"
 
 namespace strata {
 
@@ -35,7 +35,7 @@ Expr Expr::share(const Node* node) {
   return adopt(node);
 }
 const Node* Expr::release() noexcept {
-  static const Node* const zero = Expr(0).node_;  // immortal
+  static const Node* const zero = intern_constant(0).node_;  // immortal
   return std::exchange(node_, zero);
 }
 Expr Expr::constant(std::int64_t value) { return intern_constant(value); }
@@ -90,14 +90,14 @@ bool is_identifier(std::string_view name) {
   for (const char c : name) {
     if (!letter(c) && !(c >= '0' && c <= '9')) return false;
   }
-  return true;
+  return !is_reserved_word(name);
 }
 
 }  // namespace
 
 Variable::Variable(std::string_view name, std::int64_t min, std::int64_t max)
     : Expr([&] {
-        STRATA_CHECK(is_identifier(name), parse, "[variable] '", name, "' is not a name: letters, digits and _ only");
+        STRATA_CHECK(is_identifier(name), parse, "[variable] '", name, "' is not a name: letters, digits and _, and no word of the grammar");
         STRATA_CHECK(min <= max, domain, "[variable] the bounds of '", name, "' are empty: min ", min, " > max ", max);
         return intern_variable({std::string(name), min, max});
       }()) {}

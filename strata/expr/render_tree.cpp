@@ -82,11 +82,11 @@ std::string_view op_name(const Item& item) {
 }
 
 std::string argument(const Item& item) {
-  if (item.kind == Item::Kind::constant) return ", arg=" + std::to_string(item.number);
+  if (item.kind == Item::Kind::constant) return detail::message(", arg=", item.number);
   if (item.kind == Item::Kind::range_end) return ", arg=9223372036854775808";
   if (item.kind != Item::Kind::node || !item.node->is(Op::Var)) return "";
   const VariableInfo& v = item.node->variable();
-  return ", arg=" + v.name + (v.bound ? "=" + std::to_string(v.value) : "");
+  return v.bound ? detail::message(", arg=", v.name, "=", v.value) : detail::message(", arg=", v.name);
 }
 
 class TreePrinter {
@@ -145,7 +145,7 @@ class TreePrinter {
   std::vector<Item> begin_line(const Line& line) {
     out_.append(2 * line.depth, ' ');
     if (const auto it = seen_.find(line.item); it != seen_.end() && it->second.uses > 1) {
-      out_ += "x" + std::to_string(it->second.index);
+      out_ += detail::message("x", it->second.index);
       if (it->second.written) return {};
       it->second.written = true;
       out_ += ":=";
