@@ -62,6 +62,7 @@ void fold(T* __restrict out, const T* __restrict x, std::size_t n, F f) {
 }
 
 constexpr std::size_t kBlock = 2048;            // points of one block, at most
+constexpr std::size_t kCheckedBlock = 64;        // the same, point by point
 constexpr std::size_t kStore = std::size_t{1} << 18;  // slots times points of one block: what fits a cache
 
 std::size_t block_capacity(std::size_t slots) {
@@ -257,7 +258,7 @@ template <class T>
 void BoxScan<T>::reset(const Box& box) {
   box_ = box;
   position_ = 0;
-  started_ = overflowed_ = false;
+  started_ = ended_ = overflowed_ = false;
   outer_.clear();
   for (const Interval& r : box_) outer_.push_back(r.lo);
   if (tape_.width() != Width::checked) plan();
@@ -356,18 +357,18 @@ template <class T>
 bool BoxScan<T>::next_checked() {
   std::vector<std::int64_t> slots;
   checked_.assign(tape_.roots(), {});
+  points_.clear();
   split_ = box_.size();
-  count_ = 0;
-  trail_ = 1;
-  while (count_ < 64 && (!started_ || advance())) {
-    started_ = true;
+  while (!ended_ && points_.size() < kCheckedBlock) {
     if (tape_.run(outer_, slots) != tape_.size()) {
       overflowed_ = true;
       return false;
     }
     for (std::size_t r = 0; r < tape_.roots(); ++r) checked_[r].push_back(slots[tape_.root(r)]);
-    ++count_;
+    points_.push_back(outer_);
+    ended_ = !advance();
   }
+  count_ = points_.size();
   if (count_ == 0) return false;
   for (auto& values : checked_) values.resize(padded(), values.back());
   return true;
@@ -382,18 +383,8 @@ const T* BoxScan<T>::values(std::size_t root) {
 
 template <class T>
 std::vector<std::int64_t> BoxScan<T>::point(std::size_t i) const {
+  if (tape_.width() == Width::checked) return points_[i];
   std::vector<std::int64_t> point = outer_;
-  if (tape_.width() == Width::checked) {  // outer_ is the last point of the block
-    std::uint64_t back = count_ - 1 - i;
-    for (std::size_t v = box_.size(); v-- > 0 && back != 0;) {
-      const std::uint64_t extent = box_[v].extent();
-      const auto at = static_cast<std::uint64_t>(point[v]) - static_cast<std::uint64_t>(box_[v].lo);
-      const std::uint64_t step = back % extent;
-      back = back / extent + (step > at ? 1 : 0);
-      point[v] = box_[v].lo + static_cast<std::int64_t>(step > at ? at + extent - step : at - step);
-    }
-    return point;
-  }
   std::uint64_t rest = i;
   for (std::size_t v = box_.size(); v-- > split_ + 1;) {
     const std::uint64_t extent = box_[v].extent();

@@ -145,8 +145,9 @@ class BoxScan {
   std::vector<std::int64_t> outer_;
   std::uint64_t position_ = 0;  // first value of the chunk, from the lower bound
   std::size_t count_ = 0;
-  bool started_ = false, overflowed_ = false;
+  bool started_ = false, ended_ = false, overflowed_ = false;
   std::vector<std::vector<std::int64_t>> checked_;  // Width::checked: values by root
+  std::vector<std::vector<std::int64_t>> points_;   // and the points of the block
 };
 
 extern template class Blocks<double>;

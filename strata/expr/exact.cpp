@@ -11,7 +11,7 @@ constexpr std::size_t kMaxVariables = 64;
 constexpr int kMaxPasses = 64;
 
 // Passes until one does not make the expression cheaper. Every pass has the same budget, so that the last one, which
-// changed nothing, would change nothing again: the result is a fixed point.
+// changed nothing, would change nothing again: the result is a fixed point. NOTE: not where a budget ran out.
 Expr simplify_where(const Expr& e, const Expr& valid) {
   if (e.is_constant()) return e;
   if (valid.is_constant() && valid.value() == 0) return 0;
@@ -24,6 +24,7 @@ Expr simplify_where(const Expr& e, const Expr& valid) {
     const Expr next = ExactPass(best, valid, budget).run();
     if (!(costs.cost(next) < costs.cost(best))) return best;
     best = next;
+    if (budget.left() == 0) return best;
   }
   return best;
 }

@@ -127,8 +127,8 @@ class Translator {
     if (size == 0 && at_ < text_.size()) size = 1;
     const std::string_view word = text_.substr(at_, size);
     at_ += size;
-    if (const Word* row = find_row(kWords, word, &Word::latex); row != nullptr)
-      return write(row->infix);
+    if (const std::size_t row = find_row(kWords, word, &Word::latex); row != std::size(kWords))
+      return write(kWords[row].infix);
     if (word == "mathit") return name();
     if (word == "mathrel") return relation();
     if (word == "lfloor") return begin_floor();

@@ -102,7 +102,7 @@ TEST(Scan, EqualsTheOracle) {
 // The three ways of computing agree: doubles, 64-bit integers, point by point.
 TEST(Scan, AllWidths) {
   const Variable x("x", -7, 50), y("y", 1, 90);
-  const std::int64_t scale[] = {1, std::int64_t{1} << 46, std::int64_t{1} << 57};
+  const std::int64_t scale[] = {1, std::int64_t{1} << 46, std::int64_t{1} << 49};
   const Width width[] = {Width::real, Width::wide, Width::checked};
   for (int i = 0; i < 3; ++i) {
     const Expr e = max((x * 5 - y * 3) * scale[i], y * y * scale[i] / (y + 2)) % (scale[i] * 7 + y);

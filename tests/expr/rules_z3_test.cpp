@@ -16,7 +16,7 @@
 namespace strata::oracle {
 namespace {
 
-constexpr unsigned kProofTimeoutMs = 20000;  // generous: a loaded machine must not fail a proof
+constexpr unsigned kProofTimeoutMs = 20000;   // generous: a loaded machine must not fail a proof
 constexpr unsigned kInstanceTimeoutMs = 150;  // rows with a written proof: sizes put in
 constexpr unsigned kAttemptTimeoutMs = 50;    // rows with a written proof: any sizes
 
@@ -59,7 +59,8 @@ class Z3 {
       } else if (n.op == TreeOp::Var) {
         terms.push_back(letters[static_cast<std::size_t>(n.value)]);
       } else {
-        terms.push_back(node(n.op, src(0), n.arity() > 1 ? src(1) : src(0), n.arity() > 2 ? src(2) : src(0)));
+        terms.push_back(
+            node(n.op, src(0), n.arity() > 1 ? src(1) : src(0), n.arity() > 2 ? src(2) : src(0)));
       }
     }
     return terms.back();
@@ -80,7 +81,9 @@ class Z3 {
   }
 
  private:
-  Z3_ast as_integer(Z3_ast condition) const { return Z3_mk_ite(context_, condition, number(1), number(0)); }
+  Z3_ast as_integer(Z3_ast condition) const {
+    return Z3_mk_ite(context_, condition, number(1), number(0));
+  }
   Z3_ast negative(Z3_ast x) const { return Z3_mk_unary_minus(context_, x); }
   Z3_ast floor_quotient(Z3_ast a, Z3_ast b) const {
     return Z3_mk_ite(context_, Z3_mk_gt(context_, b, number(0)), Z3_mk_div(context_, a, b),
@@ -112,7 +115,8 @@ class Z3 {
       case TreeOp::And:
       case TreeOp::Or: {
         Z3_ast conditions[] = {holds(a), holds(b)};
-        return as_integer(op == TreeOp::And ? Z3_mk_and(context_, 2, conditions) : Z3_mk_or(context_, 2, conditions));
+        return as_integer(op == TreeOp::And ? Z3_mk_and(context_, 2, conditions)
+                                            : Z3_mk_or(context_, 2, conditions));
       }
       case TreeOp::Const:
       case TreeOp::Var: break;
@@ -138,13 +142,14 @@ std::span<const std::int64_t> values_of(LetterKind kind, bool instantiate_sizes,
   const bool size = kind == LetterKind::positive && instantiate_sizes;
   if (size || (kind == LetterKind::positive_constant && many)) return kFewPositive;
   if (kind == LetterKind::positive_constant) return kPositive;
-  if (kind == LetterKind::constant) return many ? std::span<const std::int64_t>(kFewConstant) : kConstant;
+  if (kind == LetterKind::constant)
+    return many ? std::span<const std::int64_t>(kFewConstant) : kConstant;
   return {};
 }
 
 /// One instance of a row: `choice` puts constants in, digit by digit. False when there is no such instance.
-bool ask(const Z3& z3, const ParsedRule& rule, std::size_t choice, bool instantiate_sizes, bool many,
-         unsigned timeout, Answers& answers) {
+bool ask(const Z3& z3, const ParsedRule& rule, std::size_t choice, bool instantiate_sizes,
+         bool many, unsigned timeout, Answers& answers) {
   std::vector<Z3_ast> letters, facts;
   std::string constants;
   for (const std::string& letter : rule.letters) {
@@ -167,7 +172,8 @@ bool ask(const Z3& z3, const ParsedRule& rule, std::size_t choice, bool instanti
   const Z3_lbool answer = z3.satisfiable(facts, timeout);
   answers.proven += answer == Z3_L_FALSE;
   answers.unknown += answer == Z3_L_UNDEF;
-  if (answer == Z3_L_TRUE && answers.refuted.empty()) answers.refuted = constants.empty() ? "any" : constants;
+  if (answer == Z3_L_TRUE && answers.refuted.empty())
+    answers.refuted = constants.empty() ? "any" : constants;
   return true;
 }
 
@@ -192,8 +198,10 @@ TEST(RulesZ3, EveryRowIsProven) {
   for (const Rule& rule : rules()) {
     const auto start = std::chrono::steady_clock::now();
     const bool written = rule.check == Check::written;
-    const Answers answers = ask_all(rule, written, written ? kInstanceTimeoutMs : kProofTimeoutMs, written ? 1000 : 1);
-    EXPECT_EQ(answers.refuted, "") << rule.name << ": " << rule.before << " -> " << rule.after << " if " << rule.guard;
+    const Answers answers =
+        ask_all(rule, written, written ? kInstanceTimeoutMs : kProofTimeoutMs, written ? 1000 : 1);
+    EXPECT_EQ(answers.refuted, "")
+        << rule.name << ": " << rule.before << " -> " << rule.after << " if " << rule.guard;
     EXPECT_TRUE(written || answers.unknown == 0) << rule.name << ": Z3 gives no answer";
     EXPECT_GT(answers.proven, 0) << rule.name;
     proven += answers.proven;
@@ -202,13 +210,16 @@ TEST(RulesZ3, EveryRowIsProven) {
       EXPECT_EQ(attempt.refuted, "") << rule.name;
       by_hand += attempt.unknown != 0;
     }
-    if (seconds_since(start) > 1) std::printf("[ slow     ] %s: %.1f s\n", rule.name.data(), seconds_since(start));
+    if (seconds_since(start) > 1)
+      std::printf("[ slow     ] %s: %.1f s\n", rule.name.data(), seconds_since(start));
   }
-  std::printf("[ rules    ] %d instances proven; %d rows rest on their written proof\n", proven, by_hand);
+  std::printf("[ rules    ] %d instances proven; %d rows rest on their written proof\n", proven,
+              by_hand);
 }
 
 TEST(RulesZ3, TheCheckerCatchesWrongRows) {
-  for (const Rule& rule : kWrongRules) EXPECT_NE(ask_all(rule, false, 2000, 100).refuted, "") << rule.name;
+  for (const Rule& rule : kWrongRules)
+    EXPECT_NE(ask_all(rule, false, 2000, 100).refuted, "") << rule.name;
 }
 
 }  // namespace

@@ -45,15 +45,17 @@ class Replay {
     for (const auto& [letter, value] : event.bindings)
       bindings += std::string(letter) + " = " + value.render() + "; ";
     if (++wrong_[index] <= 3)
-      ADD_FAILURE() << rule(event.rule).name << ": " << rule(event.rule).before << " -> " << rule(event.rule).after
-                    << " if " << rule(event.rule).guard << "\n  " << wrong << "\n  " << bindings;
+      ADD_FAILURE() << rule(event.rule).name << ": " << rule(event.rule).before << " -> "
+                    << rule(event.rule).after << " if " << rule(event.rule).guard << "\n  " << wrong
+                    << "\n  " << bindings;
   }
   std::size_t fired(std::size_t rule) const { return fired_[rule]; }
   /// Rows of `names` that have not fired.
   std::string silent(const std::set<std::string>& names) const {
     std::string out;
     for (std::size_t i = 0; i < fired_.size(); ++i)
-      if (const std::string name(rules()[i].name); fired_[i] == 0 && names.contains(name)) out += name + " ";
+      if (const std::string name(rules()[i].name); fired_[i] == 0 && names.contains(name))
+        out += name + " ";
     return out;
   }
 
@@ -75,7 +77,8 @@ class Replay {
         if (column.ok[i] == 0) continue;
         if ((kind == LetterKind::positive || kind == LetterKind::positive_constant) && v <= 0)
           return letter + " is not positive";
-        if (kind == LetterKind::condition && v != 0 && v != 1) return letter + " is not a condition";
+        if (kind == LetterKind::condition && v != 0 && v != 1)
+          return letter + " is not a condition";
       }
       columns.push_back(column.values);
     }
@@ -97,8 +100,10 @@ class Replay {
     const Column after = evaluate_(row.after, columns, points.count);
     for (std::size_t i = 0; i < points.count; ++i) {
       std::string at = " at";
-      for (std::size_t v = 0; v < box.size(); ++v) at += " " + names[v] + "=" + std::to_string(points.columns[v][i]);
-      if (guard.ok[i] != 0 && guard.values[i] == 0) return "the guard " + std::string(rule.guard) + " fails" + at;
+      for (std::size_t v = 0; v < box.size(); ++v)
+        at += " " + names[v] + "=" + std::to_string(points.columns[v][i]);
+      if (guard.ok[i] != 0 && guard.values[i] == 0)
+        return "the guard " + std::string(rule.guard) + " fails" + at;
       if (before.ok[i] != 0 && after.ok[i] != 0 && before.values[i] != after.values[i])
         return std::to_string(before.values[i]) + " became " + std::to_string(after.values[i]) + at;
     }
@@ -137,7 +142,8 @@ void exercise(std::uint64_t seed) {
     inner.nodes.resize(1 + seed / 4 % inner.nodes.size());
     simplify_under(build(inner, variables), e);
   } catch (const Error& error) {
-    EXPECT_TRUE(error.kind() == ErrorKind::overflow || error.kind() == ErrorKind::budget) << error.what();
+    EXPECT_TRUE(error.kind() == ErrorKind::overflow || error.kind() == ErrorKind::budget)
+        << error.what();
   }
 }
 
@@ -155,7 +161,8 @@ TEST(Trace, EveryFiringIsAnInstanceOfItsRow) {
       replay(event);
       replaying = false;
     });
-    for (; seed <= kMost && (seed <= kEnough || seed % 1024 != 0 || !replay.silent(named).empty()); ++seed)
+    for (; seed <= kMost && (seed <= kEnough || seed % 1024 != 0 || !replay.silent(named).empty());
+         ++seed)
       exercise(seed);
   }
   std::size_t firings = 0, rows = 0;
@@ -165,10 +172,13 @@ TEST(Trace, EveryFiringIsAnInstanceOfItsRow) {
     rows += replay.fired(i) != 0;
     if (replay.fired(i) == 0) idle += std::string(rules()[i].name) + " ";
   }
-  std::printf("[ rules    ] %zu firings of %zu rows in %llu expressions; %zu of %zu rows are named in the sources\n",
-              firings, rows, static_cast<unsigned long long>(seed), named.size(), rules().size());
+  std::printf(
+      "[ rules    ] %zu firings of %zu rows in %llu expressions; %zu of %zu rows are named in the "
+      "sources\n",
+      firings, rows, static_cast<unsigned long long>(seed), named.size(), rules().size());
   std::printf("[ rules    ] never fired: %s\n", idle.c_str());
-  EXPECT_EQ(replay.silent(named), "") << "named in the sources, but no random expression made them fire";
+  EXPECT_EQ(replay.silent(named), "")
+      << "named in the sources, but no random expression made them fire";
 }
 
 TEST(Trace, NestsAndEnds) {

@@ -15,11 +15,30 @@
 namespace strata::oracle {
 
 enum class TreeOp : std::uint8_t {
-  Const, Var, Neg, Not, Add, Sub, Mul, Div, Mod, Min, Max, Lt, Le, Gt, Ge, Eq, Ne, And, Or, Select,
+  Const,
+  Var,
+  Neg,
+  Not,
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Mod,
+  Min,
+  Max,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  Eq,
+  Ne,
+  And,
+  Or,
+  Select,
 };
 inline constexpr std::string_view kTreeText[] = {
-    "const", "var", "-", "not ", "+", "-", "*", "//", "%", "min", "max",
-    "<", "<=", ">", ">=", "==", "!=", " and ", " or ", "select",
+    "const", "var", "-",  "not ", "+",  "-",  "*",  "//",    "%",    "min",
+    "max",   "<",   "<=", ">",    ">=", "==", "!=", " and ", " or ", "select",
 };
 
 struct TreeNode {
@@ -59,7 +78,8 @@ enum class Rounding : std::uint8_t { floor, truncate };
 
 namespace detail {
 
-inline bool divide(std::int64_t a, std::int64_t b, Rounding rounding, bool remainder, std::int64_t& out) {
+inline bool divide(std::int64_t a, std::int64_t b, Rounding rounding, bool remainder,
+                   std::int64_t& out) {
   if (b == 0 || (a == kNegInf && b == -1)) return false;
   if (rounding == Rounding::floor) {
     out = remainder ? floor_mod(a, b) : floor_div(a, b);
@@ -69,7 +89,8 @@ inline bool divide(std::int64_t a, std::int64_t b, Rounding rounding, bool remai
   return true;
 }
 
-inline bool apply(TreeOp op, std::int64_t a, std::int64_t b, std::int64_t c, Rounding rounding, std::int64_t& out) {
+inline bool apply(TreeOp op, std::int64_t a, std::int64_t b, std::int64_t c, Rounding rounding,
+                  std::int64_t& out) {
   switch (op) {
     case TreeOp::Neg: return try_sub(0, a, out);
     case TreeOp::Not: out = a == 0; return true;
