@@ -3,6 +3,7 @@
 #include <charconv>
 #include <ostream>
 
+#include "strata/base/check.h"
 #include "strata/base/int_math.h"
 #include "strata/expr/grammar.h"
 #include "strata/expr/parse.h"
@@ -144,7 +145,7 @@ void print_answer(const ExprQuestion& question, const ExprAnswer& answer, Consol
                                  std::to_string(answer.facts.modulus));
   }
   std::string free;
-  for (const Variable& v : variables(e)) free += (free.empty() ? "" : " ") + std::string(v.name());
+  for (const Variable& v : variables(e)) free += detail::message(free.empty() ? "" : " ", v.name());
   lines.print("free", free.empty() ? "none" : free);
   const auto form = affine_form(e);
   lines.print("affine", form ? affine_text(*form) : "no");

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "strata/base/check.h"
 #include "tools/cli.h"
 
 namespace strata::tools {
@@ -30,7 +31,7 @@ std::string bash_command(const Command& c) {
   std::string names = "--help";
   std::string values;
   for (const Option& o : c.options) {
-    names += " " + std::string(o.name);
+    names += detail::message(" ", o.name);
     if (o.argument.empty()) continue;
     values += "        " + std::string(o.name) + ") COMPREPLY=($(compgen -W '" + words(o.choices) +
               "' -- \"$word\")); return ;;\n";
@@ -82,14 +83,14 @@ std::string zsh_text(std::string_view text) {
 
 std::string zsh_action(std::string_view completes) {
   if (completes == "FILE") return "_files";
-  return completes.empty() ? " " : "(" + words(completes) + ")";
+  return completes.empty() ? " " : detail::message("(", words(completes), ")");
 }
 
 std::string zsh_command(const Command& c) {
   std::string out = "    " + std::string(c.name) + ")\n      _arguments '--help[show help]'";
   for (const Option& o : c.options) {
-    std::string spec = (o.repeats ? "*" : "") + std::string(o.name) + "[" + zsh_text(o.help) + "]";
-    if (!o.argument.empty()) spec += ":" + zsh_text(o.argument) + ":" + zsh_action(o.choices);
+    std::string spec = detail::message(o.repeats ? "*" : "", o.name, "[", zsh_text(o.help), "]");
+    if (!o.argument.empty()) spec += detail::message(":", zsh_text(o.argument), ":", zsh_action(o.choices));
     out += " \\\n        " + single_quoted(spec);
   }
   if (c.most > 0) {

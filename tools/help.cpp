@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "strata/base/check.h"
 #include "tools/cli.h"
 
 namespace strata::tools {
@@ -14,7 +15,7 @@ std::string padded(std::string_view text, std::size_t width) {
 }
 
 std::string heading(bool colour, std::string_view text) {
-  return "\n" + paint(colour, Style::bold, text) + "\n";
+  return detail::message("\n", paint(colour, Style::bold, text), "\n");
 }
 
 void append_examples(std::string& out, std::span<const Example> examples, bool colour) {
@@ -53,9 +54,9 @@ std::string help_text(bool colour) {
 std::string help_text(const Command& c, bool colour) {
   std::string out = paint(colour, Style::bold, "strata " + std::string(c.name)) + ": " +
                     std::string(c.summary) + "\n";
-  if (!c.description.empty()) out += "\n" + std::string(c.description) + "\n";
+  if (!c.description.empty()) out += detail::message("\n", c.description, "\n");
   out += heading(colour, "Usage") + "  strata " + std::string(c.name);
-  if (!c.arguments.empty()) out += " " + std::string(c.arguments);
+  if (!c.arguments.empty()) out += detail::message(" ", c.arguments);
   out += c.options.empty() ? "\n" : " [OPTIONS]\n";
   if (!c.options.empty()) {
     out += heading(colour, "Options");

@@ -1,4 +1,5 @@
 // Every rule that fires is an instance of its row: the guard holds and both sides agree at the bindings it names.
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -179,6 +180,19 @@ TEST(Trace, EveryFiringIsAnInstanceOfItsRow) {
   std::printf("[ rules    ] never fired: %s\n", idle.c_str());
   EXPECT_EQ(replay.silent(named), "")
       << "named in the sources, but no random expression made them fire";
+}
+
+TEST(Trace, TheReplayCatchesWrongFirings) {
+  const Variable x("x", 0, 20), y("y", 0, 20);
+  Replay replay;
+  const auto d8 = [&](const Expr& c, const Expr& rest) {
+    replay({RuleId::D8, {{"g", 4}, {"x", x}, {"c", c}, {"y", rest}}});
+  };
+  d8(3, y % 4);
+  EXPECT_NONFATAL_FAILURE(d8(3, y), "the guard");
+  EXPECT_NONFATAL_FAILURE(d8(x + 1, y % 4), "c is not a constant");
+  EXPECT_NONFATAL_FAILURE(d8(-3, y % 4), "c is not positive");
+  EXPECT_NONFATAL_FAILURE(replay({RuleId::D1, {}}), "no binding for x");
 }
 
 TEST(Trace, NestsAndEnds) {
