@@ -24,6 +24,9 @@ std::int64_t checked_neg(std::int64_t v) {
 }  // namespace
 
 Expr Build::lt(const Expr& a, const Expr& b) const {
+  if (context_ == nullptr && b.is_constant()) {
+    if (const Node* known = find_interned(Op::Lt, a.node(), b.value())) return Expr::adopt(known);
+  }
   if (upper(a.node()) < lower(b.node())) {
     STRATA_FIRED(C13, {"x", a}, {"y", b});
     return 1;
@@ -37,6 +40,10 @@ Expr Build::lt(const Expr& a, const Expr& b) const {
                "[lt] a coefficient of the difference does not fit in 64 bits");
   STRATA_FIRED(C28, {"x", a}, {"y", b});
   const Expr d = sum(std::move(l));  // may recombine digits
+  const Node* n = d.node();
+  if (context_ == nullptr && n->is(Op::Sum) && n->k0() == 0) {
+    if (const Node* known = find_interned(Op::Lt, n, 0)) return Expr::adopt(known);
+  }
   return lt_zero(copy(LinearView(d.node())));
 }
 
@@ -126,7 +133,7 @@ Expr Build::lt_zero(Linear&& l) const {
   const Expr bound(checked_neg(k0)), x = sum(std::move(l));
   if (const LinearView again(x.node()); again->terms.size() != width) {  // digits came together: start over
     Linear next = copy(again);
-    next.k0 = k0;
+    STRATA_CHECK(try_add(next.k0, k0, next.k0), overflow, "[lt] a bound does not fit in 64 bits");
     return lt_zero(std::move(next));
   }
   return intern(Op::Lt, std::array{x.node(), bound.node()});
@@ -157,7 +164,7 @@ Expr Build::equality(Op op, const Expr& a, const Expr& b) const {
   const std::int64_t g = content(l);
   if (g > 1 && l->k0 % g != 0) return decided(false);
   const std::int64_t sign = l->terms[0].coefficient < 0 ? -1 : 1;
-  Linear t = divided(l, g * sign == 0 ? 1 : g);
+  Linear t = divided(l, g);
   if (sign < 0) {
     Linear flipped;
     STRATA_CHECK(combine(ref(t), -1, LinearRef{0, {}}, 0, flipped), overflow, "[eq] a coefficient does not fit in 64 bits");
@@ -165,7 +172,9 @@ Expr Build::equality(Op op, const Expr& a, const Expr& b) const {
   }
   const std::int64_t value = checked_neg(t.k0);
   t.k0 = 0;
+  const std::size_t width = t.terms.size();
   const Expr x = sum(std::move(t));
+  if (LinearView(x.node())->terms.size() != width) return equality(op, x, value);  // digits came together
   if (g > 1) {
     if (is_eq) {
       STRATA_FIRED(C18, {"c", g}, {"x", x}, {"a", value * g});

@@ -63,9 +63,7 @@ Expr Build::div(const Expr& x, std::int64_t c) const {
   if (c == 1) return x;
   const Node* n = x.node();
   if (context_ == nullptr) {
-    const Expr d(c);
-    const std::array<const Node*, 2> key{n, d.node()};
-    if (const Node* known = find_interned(Op::Div, key)) return Expr::adopt(known);
+    if (const Node* known = find_interned(Op::Div, n, c)) return Expr::adopt(known);
   }
   const Range r = range(x);
   if (!is_inf(r.lo) && !is_inf(r.hi) && floor_div(r.lo, c) == floor_div(r.hi, c)) {
@@ -156,9 +154,7 @@ Expr Build::mod(const Expr& x, std::int64_t c) const {
   if (c == 1) return 0;
   const Node* n = x.node();
   if (context_ == nullptr) {
-    const Expr d(c);
-    const std::array<const Node*, 2> key{n, d.node()};
-    if (const Node* known = find_interned(Op::Mod, key)) return Expr::adopt(known);
+    if (const Node* known = find_interned(Op::Mod, n, c)) return Expr::adopt(known);
   }
   const Range r = range(x);
   if (!is_inf(r.lo) && !is_inf(r.hi) && floor_div(r.lo, c) == floor_div(r.hi, c)) {

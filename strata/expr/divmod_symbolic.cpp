@@ -85,6 +85,8 @@ Expr divided_by(const Build& build, const Expr& x, const Node* factor) {
 
 // 0 when 0 <= x < n is proven, -1 when -n <= x < 0 is; otherwise nothing.
 static std::optional<std::int64_t> small_quotient(const Build& build, const Expr& x, const Expr& n) {
+  if (const Node* atom = lone_atom(LinearView(x.node())); atom != nullptr && atom->is(Op::Mod) && atom->src(1) == n.node())
+    return 0;
   const Range r = build.range(x);
   if (r.lo >= 0 && build.range(build.add(n, 1, x, -1)).lo > 0) return 0;
   if (r.hi < 0 && build.range(build.add(n, 1, x, 1)).lo >= 0) return -1;

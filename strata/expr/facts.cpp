@@ -36,6 +36,8 @@ Congruence congruence_of(const Node* n) { return {n->modulus, n->residue}; }
 
 // {r + c*s} for r in a, s in b; gives up (modulus 1) where a product leaves 64 bits.
 Congruence add_scaled(Congruence a, std::int64_t c, Congruence b) {
+  if (a.modulus == 1) return a;
+  if ((c == 1 || c == -1) && b.modulus == 1) return {1, 0};
   std::int64_t step = 0, shift = 0, residue = 0;
   if (!try_mul(c, b.modulus, step) || !try_mul(c, b.residue, shift) || !try_add(a.residue, shift, residue))
     return normal(gcd(a.modulus, gcd(c, 0)), floor_mod(a.residue, std::max<std::int64_t>(gcd(c, 0), 1)));

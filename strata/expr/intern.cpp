@@ -45,11 +45,10 @@ class SpinLock {
   std::atomic<bool>& flag_;
 };
 
+// @pre the shard is locked: nobody else can meet the node while its dead count is touched
 bool try_retain(const Node* n) {
-  std::uint32_t refs = n->refs.load(std::memory_order_relaxed);
-  while (refs != 0) {
-    if (n->refs.compare_exchange_weak(refs, refs + 1, std::memory_order_acq_rel)) return true;
-  }
+  if (n->has(kImmortal) || n->refs.fetch_add(1, std::memory_order_acq_rel) != 0) [[likely]] return true;
+  n->refs.fetch_sub(1, std::memory_order_relaxed);
   return false;
 }
 
@@ -209,9 +208,18 @@ int compare_variables(const VariableInfo& a, const VariableInfo& b) {
 
 }  // namespace
 
+// Unlinks and frees a node whose last count is gone, and all that dies with it.
+[[gnu::noinline]] static void bury(const Node* n) noexcept;
+
 void release(const Node* n) noexcept {
-  Node* dead = nullptr;
-  drop(n, dead);
+  if (n->has(kImmortal) || n->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  bury(n);
+}
+
+static void bury(const Node* shared) noexcept {
+  Node* dead = const_cast<Node*>(shared);
+  shard_of(dead->hash).remove(dead);
+  dead->order = 0;
   while (dead != nullptr) {
     Node* victim = dead;
     dead = reinterpret_cast<Node*>(static_cast<std::uintptr_t>(victim->order));
@@ -350,6 +358,12 @@ Expr intern(Op op, std::span<const Node* const> sources) {
 const Node* find_interned(Op op, std::span<const Node* const> sources) {
   const std::uint64_t hash = hash_sources(op, sources);
   return shard_of(hash).find_counted(hash, [&](const Node* n) { return has_sources(n, op, sources); });
+}
+
+const Node* find_interned(Op op, const Node* x, std::int64_t c) {
+  const std::uint64_t hash = mix(mix(mix(5, static_cast<std::uint64_t>(op)), x->hash), hash_constant(c));
+  return shard_of(hash).find_counted(
+      hash, [&](const Node* n) { return n->op == op && n->src(0) == x && n->src(1)->is_const(c); });
 }
 
 std::size_t live_nodes() {

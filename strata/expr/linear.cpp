@@ -16,22 +16,39 @@ bool scaled_sum(std::int64_t a, std::int64_t s, std::int64_t b, std::int64_t t, 
 bool combine(LinearRef a, std::int64_t s, LinearRef b, std::int64_t t, Linear& out) {
   if (!scaled_sum(a.k0, s, b.k0, t, out.k0)) return false;
   out.terms.clear();
-  out.terms.reserve(a.terms.size() + b.terms.size());
   const Term *p = a.terms.data(), *const p_end = p + a.terms.size();
   const Term *q = b.terms.data(), *const q_end = q + b.terms.size();
-  const auto push = [&](std::int64_t coefficient, const Node* atom) {
-    if (coefficient != 0) out.terms.push_back({coefficient, atom});
-    return true;
-  };
-  while (p != p_end || q != q_end) {
-    const int order = p == p_end ? 1 : q == q_end ? -1 : compare_nodes(p->atom, q->atom);
+  const std::size_t most = a.terms.size() + b.terms.size();
+  out.terms.reserve(most);
+  Term* end = out.terms.data();
+  bool fits = true;
+  while (p != p_end && q != q_end) {
+    const int order = p->atom == q->atom ? 0
+                      : p->atom->order != q->atom->order ? (p->atom->order < q->atom->order ? -1 : 1)
+                                                         : compare_nodes(p->atom, q->atom);
     std::int64_t c = 0;
-    if (!scaled_sum(order <= 0 ? p->coefficient : 0, s, order >= 0 ? q->coefficient : 0, t, c)) return false;
-    push(c, order <= 0 ? p->atom : q->atom);
+    if (order == 0) {
+      fits &= scaled_sum(p->coefficient, s, q->coefficient, t, c);
+    } else {
+      fits &= order < 0 ? try_mul(p->coefficient, s, c) : try_mul(q->coefficient, t, c);
+    }
+    *end = {c, order <= 0 ? p->atom : q->atom};
+    end += c != 0;
     p += order <= 0;
     q += order >= 0;
   }
-  return true;
+  for (; p != p_end; ++p) {
+    fits &= try_mul(p->coefficient, s, end->coefficient);
+    end->atom = p->atom;
+    end += end->coefficient != 0;
+  }
+  for (; q != q_end; ++q) {
+    fits &= try_mul(q->coefficient, t, end->coefficient);
+    end->atom = q->atom;
+    end += end->coefficient != 0;
+  }
+  out.terms.truncate(static_cast<std::size_t>(end - out.terms.data()));
+  return fits;
 }
 
 bool add_scaled(Linear& a, LinearRef b, std::int64_t t) {

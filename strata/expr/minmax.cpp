@@ -83,51 +83,69 @@ Expr exactly_divided(const Build& build, const Expr& e, std::int64_t g) {
   return build.sum(std::move(l));
 }
 
+// Two or more arms that are 0 or 1 become one: min is `and`, max is `or`.
+bool merge_conditions(const Build& build, Op op, std::vector<Expr>& arms) {
+  std::vector<Expr> conditions, others;
+  for (const Expr& e : arms) (e.node()->is_boolean() ? conditions : others).push_back(e);
+  if (conditions.size() < 2) return false;
+  if (conditions.size() == 2) {
+    if (op == Op::Min) {
+      STRATA_FIRED(S20, {"p", conditions[0]}, {"q", conditions[1]});
+    } else {
+      STRATA_FIRED(S21, {"p", conditions[0]}, {"q", conditions[1]});
+    }
+  }
+  arms = std::move(others);
+  arms.push_back(build.junction(op == Op::Min ? Op::And : Op::Or, conditions));
+  return true;
+}
+
+// The arms in canonical order, each once, single-valued ones as constants.
+void sort_arms(std::vector<Expr>& arms) {
+  for (Expr& e : arms) {
+    if (e.node()->lo == e.node()->hi && !e.node()->has(kBound)) e = Expr(e.node()->lo);
+  }
+  std::sort(arms.begin(), arms.end(), [](const Expr& a, const Expr& b) { return compare(a, b) < 0; });
+  arms.erase(std::unique(arms.begin(), arms.end(), [](const Expr& a, const Expr& b) { return same(a, b); }), arms.end());
+}
+
+// Drops the arms that another arm beats. Among few, all pairs are compared; among many, only the constant with the rest.
+std::vector<Expr> undominated(const Build& build, Op op, const std::vector<Expr>& arms) {
+  std::vector<Expr> kept;
+  const bool few = arms.size() <= kPairwise;
+  for (const Expr& e : arms) {
+    const auto beats = [&](const Expr& by) {
+      if (!dominates(build, op, by, e)) return false;
+      if (op == Op::Min) {
+        STRATA_FIRED(S1, {"x", by}, {"y", e});
+      } else {
+        STRATA_FIRED(S8, {"x", by}, {"y", e});
+      }
+      return true;
+    };
+    const auto last = few || kept.empty() ? kept.end() : kept.begin() + 1;
+    if (std::any_of(kept.begin(), last, beats)) continue;
+    if (few) std::erase_if(kept, [&](const Expr& k) { return dominates(build, op, e, k); });
+    kept.push_back(e);
+  }
+  return kept;
+}
+
 }  // namespace
 
 Expr Build::extremum(Op op, std::span<const Expr> given) const {
   STRATA_CHECK(!given.empty(), request, "[", to_string(op), "] needs at least one operand");
+  if (context_ == nullptr && given.size() == 2) {  // these two arms are canonical if their node exists
+    const bool ordered = compare(given[0], given[1]) <= 0;
+    const std::array key{given[ordered ? 0 : 1].node(), given[ordered ? 1 : 0].node()};
+    if (const Node* known = find_interned(op, key)) return Expr::adopt(known);
+  }
   std::vector<Expr> arms;
   for (const Expr& e : given) push_flat(*this, op, e, arms);
-  std::sort(arms.begin(), arms.end(), [](const Expr& a, const Expr& b) { return compare(a, b) < 0; });
-  arms.erase(std::unique(arms.begin(), arms.end(), [](const Expr& a, const Expr& b) { return same(a, b); }), arms.end());
-  if (arms.size() <= kPairwise || arms[0].is_constant()) {
-    std::vector<Expr> kept;
-    for (const Expr& e : arms) {
-      // Against all that stay: a constant meets every arm, the others meet each other only when they are few.
-      const auto beaten = [&](const Expr& by) {
-        if (!same(by, e) && dominates(*this, op, by, e)) {
-          if (op == Op::Min) {
-            STRATA_FIRED(S1, {"x", by}, {"y", e});
-          } else {
-            STRATA_FIRED(S8, {"x", by}, {"y", e});
-          }
-          return true;
-        }
-        return false;
-      };
-      const bool few = arms.size() <= kPairwise;
-      const bool lost = few ? std::any_of(kept.begin(), kept.end(), beaten)
-                            : !kept.empty() && beaten(kept.front());
-      if (lost) continue;
-      const auto falls = [&](const Expr& k) { return dominates(*this, op, e, k); };
-      if (few) kept.erase(std::remove_if(kept.begin(), kept.end(), falls), kept.end());
-      kept.push_back(e);
-    }
-    arms = std::move(kept);
-  }
+  sort_arms(arms);
+  arms = undominated(*this, op, arms);
   if (arms.size() == 1) return arms[0];
-  if (std::all_of(arms.begin(), arms.end(), [](const Expr& e) { return e.node()->is_boolean(); })) {
-    const Op logic = op == Op::Min ? Op::And : Op::Or;
-    if (arms.size() == 2) {
-      if (op == Op::Min) {
-        STRATA_FIRED(S20, {"p", arms[0]}, {"q", arms[1]});
-      } else {
-        STRATA_FIRED(S21, {"p", arms[0]}, {"q", arms[1]});
-      }
-    }
-    return junction(logic, arms);
-  }
+  if (merge_conditions(*this, op, arms)) return extremum(op, arms);
   if (Linear common = shared_part(arms); common.k0 != 0 || !common.terms.empty()) {
     const Expr z = sum(std::move(common));
     for (Expr& e : arms) e = add(e, 1, z, -1);

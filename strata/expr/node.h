@@ -118,6 +118,8 @@ Expr intern_sum(const Linear& sum);  // collapses to a constant or to the atom i
 Expr intern(Op op, std::span<const Node* const> sources);
 /// The live node that `intern` would return, counted, or null.
 const Node* find_interned(Op op, std::span<const Node* const> sources);
+/// The same for the sources `x` and the constant `c`.
+const Node* find_interned(Op op, const Node* x, std::int64_t c);
 
 /// Wider sums and n-ary ops are nested: a node of this many operands counts as one operand of the next.
 inline constexpr std::size_t kMaxArity = 1024;

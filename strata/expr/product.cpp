@@ -77,6 +77,11 @@ Expr Build::mul(const Expr& a, const Expr& b) const {
   const LinearView x(a.node()), y(b.node());
   if (y->terms.empty()) return scale(a, y->k0);
   if (x->terms.empty()) return scale(b, x->k0);
+  if (context_ == nullptr) {  // a product of exactly these two factors is canonical if it exists
+    const bool ordered = compare_nodes(a.node(), b.node()) <= 0;
+    const std::array key{ordered ? a.node() : b.node(), ordered ? b.node() : a.node()};
+    if (const Node* known = find_interned(Op::Mul, key)) return Expr::adopt(known);
+  }
   if (x->terms.size() * y->terms.size() > kMaxProducts) {
     const bool ordered = compare_nodes(a.node(), b.node()) <= 0;
     return intern(Op::Mul, std::array{ordered ? a.node() : b.node(), ordered ? b.node() : a.node()});

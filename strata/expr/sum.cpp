@@ -36,7 +36,37 @@ Linear divided(LinearRef l, std::int64_t g) {
   return out;
 }
 
+namespace {
+
+// s*a + t*b for two nodes that are no sums: at most two terms, no merging of lists.
+Expr add_atoms(const Build& build, const Node* a, std::int64_t s, const Node* b, std::int64_t t) {
+  Linear l;
+  bool fits = true;
+  std::int64_t part = 0;
+  const auto add_one = [&](const Node* n, std::int64_t scale) {
+    if (scale == 0) return;
+    if (n->lo == n->hi && !n->has(kBound)) {
+      fits = fits && try_mul(n->lo, scale, part) && try_add(l.k0, part, l.k0);
+    } else {
+      l.terms.push_back({scale, n});
+    }
+  };
+  if (a == b) {
+    fits = try_add(s, t, s);
+    add_one(a, s);
+  } else {
+    add_one(a, s);
+    add_one(b, t);
+    if (l.terms.size() == 2 && compare_nodes(a, b) > 0) std::swap(l.terms[0], l.terms[1]);
+  }
+  STRATA_CHECK(fits, overflow, "[add] a coefficient of the sum does not fit in 64 bits");
+  return build.sum(std::move(l));
+}
+
+}  // namespace
+
 Expr Build::add(const Expr& a, std::int64_t s, const Expr& b, std::int64_t t) const {
+  if (!a.node()->is(Op::Sum) && !b.node()->is(Op::Sum)) return add_atoms(*this, a.node(), s, b.node(), t);
   const LinearView x(a.node()), y(b.node());
   const Term whole_x{1, a.node()}, whole_y{1, b.node()};
   const LinearRef p = is_wide(x) ? LinearRef{0, {&whole_x, 1}} : LinearRef(x);
@@ -54,12 +84,11 @@ Expr Build::add(const Expr& a, std::int64_t s, const Expr& b, std::int64_t t) co
 
 Expr Build::sum(Linear&& l) const {
   if (l.terms.size() < 2 || l.terms.size() > kMaxRecombined) return intern_sum(l);
-  bool interesting = false;
-  for (const Term& t : l.terms) {
-    const Op op = t.atom->op;
-    interesting |= op == Op::Div || op == Op::Mod || op == Op::Min || op == Op::Max;
-  }
-  if (!interesting) return intern_sum(l);
+  constexpr auto bit = [](Op op) { return 1u << static_cast<unsigned>(op); };
+  constexpr unsigned kInteresting = bit(Op::Div) | bit(Op::Mod) | bit(Op::Min) | bit(Op::Max);
+  unsigned seen = 0;
+  for (const Term *t = l.terms.data(), *end = t + l.terms.size(); t != end; ++t) seen |= bit(t->atom->op);
+  if ((seen & kInteresting) == 0) return intern_sum(l);
   std::vector<Expr> held;  // keeps what the rules made alive until the sum is interned
   while (l.terms.size() >= 2 && recombine(l, held)) {
   }

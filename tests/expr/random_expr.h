@@ -66,9 +66,9 @@ struct RandomOptions {
   bool symbolic_divisors = true;
 };
 
-/// Draws trees whose values stay below 2^40, and whose divisors are never 0: constants of either sign and, if asked for,
-/// positive variables, their products and negations. Constants come from a few factors a case, so that they divide each other often;
-/// subtrees are shared now and then.
+/// Draws trees whose values stay below 2^40, and whose divisors are never 0: constants of either sign and, if
+/// asked for, positive variables, their products and negations. Constants come from a few factors a case, so that
+/// they divide each other often; subtrees are shared now and then.
 class RandomCase {
  public:
   RandomCase(std::uint64_t seed, const RandomOptions& options) : random_(seed), options_(options) {}
