@@ -90,7 +90,8 @@ std::string zsh_command(const Command& c) {
   std::string out = "    " + std::string(c.name) + ")\n      _arguments '--help[show help]'";
   for (const Option& o : c.options) {
     std::string spec = detail::message(o.repeats ? "*" : "", o.name, "[", zsh_text(o.help), "]");
-    if (!o.argument.empty()) spec += detail::message(":", zsh_text(o.argument), ":", zsh_action(o.choices));
+    if (!o.argument.empty())
+      spec += detail::message(":", zsh_text(o.argument), ":", zsh_action(o.choices));
     out += " \\\n        " + single_quoted(spec);
   }
   if (c.most > 0) {

@@ -66,16 +66,14 @@ std::string message(const Parts&... parts) {
 
 }  // namespace strata
 
-#define STRATA_CHECK(condition, kind, ...)                                             \
-  do {                                                                                 \
-    if (!(condition))                                                                  \
-      throw ::strata::Error(::strata::ErrorKind::kind,                                 \
-                            ::strata::detail::message(__VA_ARGS__));                   \
+#define STRATA_CHECK(condition, kind, ...)                                                      \
+  do {                                                                                          \
+    if (!(condition))                                                                           \
+      throw ::strata::Error(::strata::ErrorKind::kind, ::strata::detail::message(__VA_ARGS__)); \
   } while (false)
 
-#define STRATA_ASSERT(condition, ...)                                                  \
-  do {                                                                                 \
-    if (!(condition))                                                                  \
-      throw ::strata::InternalError(::strata::detail::message("internal error: ",      \
-                                                              __VA_ARGS__));           \
+#define STRATA_ASSERT(condition, ...)                                                            \
+  do {                                                                                           \
+    if (!(condition))                                                                            \
+      throw ::strata::InternalError(::strata::detail::message("internal error: ", __VA_ARGS__)); \
   } while (false)

@@ -54,7 +54,8 @@ std::uint64_t natural_key(std::string_view name) {
       break;
     }
     put(static_cast<unsigned char>('0' + number.size()));
-    for (std::size_t d = 0; d < number.size() && room > 0; ++d) put(static_cast<unsigned char>(number[d]));
+    for (std::size_t d = 0; d < number.size() && room > 0; ++d)
+      put(static_cast<unsigned char>(number[d]));
   }
   return room > 0 ? key << (8 * room) : key;
 }

@@ -72,10 +72,10 @@ struct AxisFunction {
                   "= 3, j = 20)");
     if constexpr ((is_axis_value<B> && ...)) {
       (check_argument<AxisValueOf<B>::name, B...>(), ...);
-      return with_values<any_expr<typename AxisValueOf<B>::Type...>,
-                         E::kMayDivideByZero>([&]<class V>() __attribute__((always_inline)) {
-        return static_cast<const E&>(*this).template value<V>(values...);
-      });
+      return with_values<any_expr<typename AxisValueOf<B>::Type...>, E::kMayDivideByZero>(
+          [&]<class V>() __attribute__((always_inline)) {
+            return static_cast<const E&>(*this).template value<V>(values...);
+          });
     }
   }
   /// In the grammar of affine.h, with all brackets.
@@ -196,7 +196,7 @@ template <Action A, class... X>
 inline constexpr bool is_axis_expression<AxisTerm<A, X...>> = true;
 
 template <class T>
-concept AxisOperand = is_axis_expression<T> ||(std::integral<T> && !std::same_as<T, bool>);
+concept AxisOperand = is_axis_expression<T> || (std::integral<T> && !std::same_as<T, bool>);
 /// Operands of which at least one is an expression.
 template <class... T>
 concept AxisOperands = (AxisOperand<T> && ...) && (is_axis_expression<T> || ...);
@@ -223,7 +223,7 @@ constexpr auto axis_quotient(const L& a, const R& b) {
 
 #define STRATA_AXIS_BINARY(symbol, make, action)           \
   template <class L, class R>                              \
-  requires detail::AxisOperands<L, R>                      \
+    requires detail::AxisOperands<L, R>                    \
   constexpr auto operator symbol(const L& a, const R& b) { \
     return detail::make<Action::action>(a, b);             \
   }
@@ -243,29 +243,33 @@ STRATA_AXIS_BINARY(||, axis_term, logical_or)
 #undef STRATA_AXIS_BINARY
 
 template <class T>
-requires detail::AxisOperands<T>
-constexpr auto operator-(const T& x) { return detail::axis_term<Action::neg>(x); }
+  requires detail::AxisOperands<T>
+constexpr auto operator-(const T& x) {
+  return detail::axis_term<Action::neg>(x);
+}
 template <class T>
-requires detail::AxisOperands<T>
-constexpr auto operator!(const T& x) { return detail::axis_term<Action::logical_not>(x); }
+  requires detail::AxisOperands<T>
+constexpr auto operator!(const T& x) {
+  return detail::axis_term<Action::logical_not>(x);
+}
 template <class L, class... R>
-requires(sizeof...(R) > 0 && detail::AxisOperands<L, R...>) constexpr auto min(const L& a,
-                                                                               const R&... rest) {
+  requires(sizeof...(R) > 0 && detail::AxisOperands<L, R...>)
+constexpr auto min(const L& a, const R&... rest) {
   return detail::axis_term<Action::min>(a, rest...);
 }
 template <class L, class... R>
-requires(sizeof...(R) > 0 && detail::AxisOperands<L, R...>) constexpr auto max(const L& a,
-                                                                               const R&... rest) {
+  requires(sizeof...(R) > 0 && detail::AxisOperands<L, R...>)
+constexpr auto max(const L& a, const R&... rest) {
   return detail::axis_term<Action::max>(a, rest...);
 }
 template <class L, class R>
-requires detail::AxisOperands<L, R>
+  requires detail::AxisOperands<L, R>
 constexpr auto ceildiv(const L& a, const R& b) {
   return detail::axis_quotient<Action::ceil_div>(a, b);
 }
 /// condition != 0 ? a : b
 template <class C, class L, class R>
-requires detail::AxisOperands<C, L, R>
+  requires detail::AxisOperands<C, L, R>
 constexpr auto select(const C& condition, const L& a, const R& b) {
   return detail::axis_term<Action::select>(condition, a, b);
 }

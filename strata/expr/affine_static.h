@@ -76,11 +76,11 @@ class AffineFunction {
   [[gnu::always_inline]] constexpr auto operator()(const A&... arguments) const {
     [[maybe_unused]] constexpr affine_argument_count<arity(), sizeof...(A)> checked;
     if constexpr (arity() == sizeof...(A)) {
-      return detail::with_values<detail::any_expr<A...>, kMayDivideByZero>([&]<class V>() __attribute__((
-          always_inline)) {
-        const std::array<V, sizeof...(A) + 1> x{detail::to_static<V>(arguments)...};
-        return run<V>(x.data(), std::make_index_sequence<kText.node_count>());
-      });
+      return detail::with_values<detail::any_expr<A...>, kMayDivideByZero>(
+          [&]<class V>() __attribute__((always_inline)) {
+            const std::array<V, sizeof...(A) + 1> x{detail::to_static<V>(arguments)...};
+            return run<V>(x.data(), std::make_index_sequence<kText.node_count>());
+          });
     }
   }
 

@@ -35,7 +35,8 @@ std::vector<Linear> inequalities(const Expr& p) {
     Linear l;
     const std::int64_t slack = n->is(Op::Eq) ? 1 : 0;  // x == c: x - c - 1 < 0 and -x + c - 1 < 0
     const LinearRef bound{c, {}}, one{slack, {}};
-    if (combine(LinearView(n->src(0)), sign, bound, -sign, l) && add_scaled(l, one, -1)) out.push_back(std::move(l));
+    if (combine(LinearView(n->src(0)), sign, bound, -sign, l) && add_scaled(l, one, -1))
+      out.push_back(std::move(l));
   }
   return out;
 }
@@ -76,7 +77,8 @@ class Narrowing {
       const std::int64_t most = sat_sub(-1, rest);  // a*x <= most
       if (is_inf(most)) continue;
       if (t.coefficient > 0) r.hi = std::min(r.hi, floor_div(most, t.coefficient));
-      if (t.coefficient < 0 && t.coefficient != kNegInf) r.lo = std::max(r.lo, -floor_div(most, -t.coefficient));
+      if (t.coefficient < 0 && t.coefficient != kNegInf)
+        r.lo = std::max(r.lo, -floor_div(most, -t.coefficient));
       empty_ |= r.lo > r.hi;
       ranges_[t.atom] = r;
     }

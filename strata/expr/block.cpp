@@ -30,10 +30,12 @@ void modulo(const double* __restrict x, std::int64_t d, double* __restrict out, 
   const auto m = static_cast<double>(d);
   for (std::size_t i = 0; i < n; ++i) out[i] = x[i] - by(x[i]) * m;
 }
-void divide(const double* __restrict x, const double* __restrict d, double* __restrict out, std::size_t n) {
+void divide(const double* __restrict x, const double* __restrict d, double* __restrict out,
+            std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) out[i] = (((x[i] + 0.5) / d[i] - 0.5) + kRound) - kRound;
 }
-void modulo(const double* __restrict x, const double* __restrict d, double* __restrict out, std::size_t n) {
+void modulo(const double* __restrict x, const double* __restrict d, double* __restrict out,
+            std::size_t n) {
   for (std::size_t i = 0; i < n; ++i)
     out[i] = x[i] - ((((x[i] + 0.5) / d[i] - 0.5) + kRound) - kRound) * d[i];
 }
@@ -61,8 +63,8 @@ void fold(T* __restrict out, const T* __restrict x, std::size_t n, F f) {
   for (std::size_t i = 0; i < n; ++i) out[i] = f(out[i], x[i]);
 }
 
-constexpr std::size_t kBlock = 2048;            // points of one block, at most
-constexpr std::size_t kCheckedBlock = 64;        // the same, point by point
+constexpr std::size_t kBlock = 2048;                  // points of one block, at most
+constexpr std::size_t kCheckedBlock = 64;             // the same, point by point
 constexpr std::size_t kStore = std::size_t{1} << 18;  // slots times points of one block: what fits a cache
 
 std::size_t block_capacity(std::size_t slots) {
@@ -74,25 +76,35 @@ std::size_t block_capacity(std::size_t slots) {
 
 template <class T>
 Blocks<T>::Blocks(const Tape& tape, std::size_t capacity)
-    : tape_(tape), capacity_(capacity), rate_(tape.size()), scalar_(tape.size()), store_(tape.size() * capacity) {}
+    : tape_(tape),
+      capacity_(capacity),
+      rate_(tape.size()),
+      scalar_(tape.size()),
+      store_(tape.size() * capacity) {}
 
 template <class T>
 void Blocks<T>::classify(std::span<const std::uint8_t> variable_rates) {
   outer_.clear();
   once_.clear();
   each_.clear();
-  for (std::size_t v = 0; v < variable_rates.size(); ++v) rate_[tape_.variables()[v]] = variable_rates[v];
+  for (std::size_t v = 0; v < variable_rates.size(); ++v)
+    rate_[tape_.variables()[v]] = variable_rates[v];
   for (std::uint32_t slot = 0; slot < tape_.size(); ++slot) {
     const Node* n = tape_.node(slot);
     if (n->is(Op::Var)) continue;
     std::uint8_t rate = 0;
     for (const std::uint32_t s : tape_.operands(slot)) rate |= rate_[s];
     rate_[slot] = rate;
-    if (n->is(Op::Const)) scalar_[slot] = n->value();
-    else if (rate == 0) scalar_step(slot);
-    else if (rate == kOuter) outer_.push_back(slot);
-    else if (rate == kOnce) once_.push_back(slot);
-    else each_.push_back(slot);
+    if (n->is(Op::Const))
+      scalar_[slot] = n->value();
+    else if (rate == 0)
+      scalar_step(slot);
+    else if (rate == kOuter)
+      outer_.push_back(slot);
+    else if (rate == kOnce)
+      once_.push_back(slot);
+    else
+      each_.push_back(slot);
   }
 }
 
@@ -270,11 +282,13 @@ void BoxScan<T>::plan() {
   const std::size_t capacity = blocks_.capacity();
   trail_ = 1;
   split_ = box_.size();
-  while (split_ > 1 && box_[split_ - 1].extent() <= capacity / trail_) trail_ *= box_[--split_].extent();
+  while (split_ > 1 && box_[split_ - 1].extent() <= capacity / trail_)
+    trail_ *= box_[--split_].extent();
   std::vector<std::uint8_t> rates(box_.size(), Blocks<T>::kOnce);
   if (split_ > 0) {
     --split_;
-    chunk_ = std::min<std::uint64_t>(box_[split_].extent(), std::max<std::uint64_t>(capacity / trail_, 1));
+    chunk_ =
+        std::min<std::uint64_t>(box_[split_].extent(), std::max<std::uint64_t>(capacity / trail_, 1));
     std::fill_n(rates.begin(), split_, static_cast<std::uint8_t>(Blocks<T>::kOuter));
     if (chunk_ < box_[split_].extent()) rates[split_] = Blocks<T>::kEach;
   }
@@ -343,8 +357,10 @@ bool BoxScan<T>::next() {
   const std::uint64_t values = box_.empty() ? 1 : std::min(chunk_, extent - position_);
   count_ = static_cast<std::size_t>(values * trail_);
   if (box_.empty()) return true;
-  if (first) fill_once();
-  else if (chunk_ < extent) fill_chunk();
+  if (first)
+    fill_once();
+  else if (chunk_ < extent)
+    fill_chunk();
   if (position_ == 0) {
     for (std::size_t v = 0; v < split_; ++v) blocks_.set_scalar(v, outer_[v]);
     blocks_.run_outer();
@@ -416,12 +432,14 @@ std::vector<std::vector<std::int64_t>> run_columns(const Tape& tape,
                        [](std::int64_t x) { return static_cast<T>(x); });
       blocks.run_each(count);
       for (std::uint32_t slot = 0; slot < tape.size(); ++slot)
-        std::transform(blocks.block(slot, count), blocks.block(slot, count) + count, &out[slot][begin],
-                       [](T x) { return static_cast<std::int64_t>(x); });
+        std::transform(blocks.block(slot, count), blocks.block(slot, count) + count,
+                       &out[slot][begin], [](T x) { return static_cast<std::int64_t>(x); });
     }
   };
-  if (tape.width() == Width::real) run_blocks(double{});
-  else if (tape.width() == Width::wide) run_blocks(std::int64_t{});
+  if (tape.width() == Width::real)
+    run_blocks(double{});
+  else if (tape.width() == Width::wide)
+    run_blocks(std::int64_t{});
   if (tape.width() != Width::checked) return out;
   std::vector<std::int64_t> point(columns.size()), slots;
   for (std::size_t i = 0; i < n; ++i) {

@@ -57,7 +57,7 @@ class Build {
   Expr mod_sum(const Expr& x, std::int64_t c) const;
   Expr div_symbolic(const Expr& x, const Expr& n) const;
   Expr mod_symbolic(const Expr& x, const Expr& n) const;
-  Expr lt_zero(Linear&& l) const;                          ///< l < 0
+  Expr lt_zero(Linear&& l) const;  ///< l < 0
   std::optional<Expr> lt_extremum(const Node* atom, std::int64_t a, std::int64_t k0) const;
   Expr equality(Op op, const Expr& a, const Expr& b) const;
 

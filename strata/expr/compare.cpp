@@ -167,14 +167,16 @@ Expr Build::equality(Op op, const Expr& a, const Expr& b) const {
   Linear t = divided(l, g);
   if (sign < 0) {
     Linear flipped;
-    STRATA_CHECK(combine(ref(t), -1, LinearRef{0, {}}, 0, flipped), overflow, "[eq] a coefficient does not fit in 64 bits");
+    STRATA_CHECK(combine(ref(t), -1, LinearRef{0, {}}, 0, flipped), overflow,
+                 "[eq] a coefficient does not fit in 64 bits");
     t = std::move(flipped);
   }
   const std::int64_t value = checked_neg(t.k0);
   t.k0 = 0;
   const std::size_t width = t.terms.size();
   const Expr x = sum(std::move(t));
-  if (LinearView(x.node())->terms.size() != width) return equality(op, x, value);  // digits came together
+  if (LinearView(x.node())->terms.size() != width)
+    return equality(op, x, value);  // digits came together
   if (g > 1) {
     if (is_eq) {
       STRATA_FIRED(C18, {"c", g}, {"x", x}, {"a", value * g});

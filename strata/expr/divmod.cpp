@@ -8,7 +8,9 @@ namespace {
 
 Expr shared(const Node* n) { return Expr::share(n); }
 
-std::int64_t constant_divisor(const Node* n) { return n->src(1)->is(Op::Const) ? n->src(1)->value() : 0; }
+std::int64_t constant_divisor(const Node* n) {
+  return n->src(1)->is(Op::Const) ? n->src(1)->value() : 0;
+}
 
 Expr plain(Op op, const Expr& x, std::int64_t c) {
   const Expr d(c);
@@ -46,13 +48,16 @@ std::int64_t least_constant(LinearRef l, const Node* n, std::int64_t c) {
 
 }  // namespace
 
-bool Build::quotient_of(LinearRef l, std::int64_t c, Linear& q) const { return affine_quotient(l, c, q); }
+bool Build::quotient_of(LinearRef l, std::int64_t c, Linear& q) const {
+  return affine_quotient(l, c, q);
+}
 
 Expr Build::div(const Expr& x, std::int64_t c) const {
   STRATA_CHECK(c != 0, domain, "[div] ", x.render(), " divided by 0");
   std::int64_t value = 0;
   if (x.is_constant()) {
-    STRATA_CHECK(try_floor_div(x.value(), c, value), overflow, "[div] ", x.value(), " // -1 does not fit in 64 bits");
+    STRATA_CHECK(try_floor_div(x.value(), c, value), overflow, "[div] ", x.value(),
+                 " // -1 does not fit in 64 bits");
     return value;
   }
   if (c < 0) {
@@ -79,8 +84,8 @@ Expr Build::div_sum(const Expr& x, std::int64_t c) const {
   const LinearRef l = view;
   const Node* atom = lone_atom(l);
   std::int64_t whole = 0, shift = 0;
-  if (atom != nullptr && atom->is(Op::Div) && constant_divisor(atom) != 0 && try_mul(constant_divisor(atom), c, whole) &&
-      try_mul(l.k0, constant_divisor(atom), shift)) {
+  if (atom != nullptr && atom->is(Op::Div) && constant_divisor(atom) != 0 &&
+      try_mul(constant_divisor(atom), c, whole) && try_mul(l.k0, constant_divisor(atom), shift)) {
     const Expr y = shared(atom->src(0));
     STRATA_FIRED(D3, {"x", y}, {"c", constant_divisor(atom)}, {"a", l.k0}, {"k", c});
     return div(add(y, 1, Expr(shift), 1), whole);
@@ -94,7 +99,8 @@ Expr Build::div_sum(const Expr& x, std::int64_t c) const {
   }
   if (atom != nullptr && (atom->is(Op::Min) || atom->is(Op::Max)) && atom->arity == 2 &&
       (atom->src(0)->is(Op::Const) || atom->src(1)->is(Op::Const))) {
-    const Expr a = add(shared(atom->src(0)), 1, Expr(l.k0), 1), b = add(shared(atom->src(1)), 1, Expr(l.k0), 1);
+    const Expr a = add(shared(atom->src(0)), 1, Expr(l.k0), 1),
+               b = add(shared(atom->src(1)), 1, Expr(l.k0), 1);
     if (atom->is(Op::Min)) {
       STRATA_FIRED(D23, {"x", a}, {"y", b}, {"c", c});
     } else {
@@ -125,7 +131,8 @@ Expr Build::div_sum(const Expr& x, std::int64_t c) const {
   Linear q, r;
   if (quotient_of(l, c, q) && remainder_of(l, c, q, r)) {
     const Expr quotient = sum(std::move(q));
-    STRATA_FIRED(D11, {"a", c}, {"b", 1}, {"c", c}, {"d", 0}, {"x", quotient}, {"y", sum(std::move(r))});
+    STRATA_FIRED(D11, {"a", c}, {"b", 1}, {"c", c}, {"d", 0}, {"x", quotient},
+                 {"y", sum(std::move(r))});
     return quotient;
   }
   for (const Term& t : l.terms) {
@@ -191,7 +198,8 @@ Expr Build::mod_sum(const Expr& x, std::int64_t c) const {
   }
   Linear next = reduced;
   bool fits = true;
-  for (const Term& t : opened) fits = fits && add_scaled(next, LinearView(t.atom->src(0)), t.coefficient);
+  for (const Term& t : opened)
+    fits = fits && add_scaled(next, LinearView(t.atom->src(0)), t.coefficient);
   if (!opened.empty() && fits) {
     for (const Term& t : opened) {
       STRATA_FIRED(M6, {"a", t.coefficient}, {"x", shared(t.atom->src(0))}, {"c", c},
@@ -220,7 +228,8 @@ Expr Build::mod_sum(const Expr& x, std::int64_t c) const {
   }
   for (const Term& t : l.terms) {
     const std::int64_t g = gcd(t.coefficient, c);
-    if (g == 1 || g == c || !quotient_of(l, g, q) || !remainder_of(l, g, q, r) || !apart(q, r)) continue;
+    if (g == 1 || g == c || !quotient_of(l, g, q) || !remainder_of(l, g, q, r) || !apart(q, r))
+      continue;
     const Expr high = sum(std::move(q)), low = sum(std::move(r));
     STRATA_FIRED(M8, {"x", high}, {"y", low}, {"g", g}, {"c", c / g});
     return add(mod(high, c / g), g, low, 1);

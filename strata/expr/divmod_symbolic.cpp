@@ -23,7 +23,8 @@ struct Split {
 
 // A divisor for splitting: one term, or a sum led by its last term.
 bool leading_quotient(const Term& t, const Term& lead, Expr& quotient) {
-  if (lead.coefficient == -1 ? t.coefficient == kNegInf : t.coefficient % lead.coefficient != 0) return false;
+  if (lead.coefficient == -1 ? t.coefficient == kNegInf : t.coefficient % lead.coefficient != 0)
+    return false;
   Expr q;
   if (!divide_monomial(t.atom, lead.atom, q)) return false;
   quotient = q * Expr(t.coefficient / lead.coefficient);
@@ -44,7 +45,8 @@ Split split(const Build& build, const Expr& x, const Expr& n) {
       if (!leading_quotient(t, lead, q)) continue;
       const Expr next = build.add(s.rest, 1, build.mul(q, n), -1);
       const LinearView after(next.node());
-      const std::size_t cost = after->terms.size() + (after->k0 != 0), before = left->terms.size() + (left->k0 != 0);
+      const std::size_t cost = after->terms.size() + (after->k0 != 0),
+                        before = left->terms.size() + (left->k0 != 0);
       if (!exact && cost >= before) continue;
       s = {build.add(s.quotient, 1, q, 1), next};
       moved = true;
@@ -85,7 +87,8 @@ Expr divided_by(const Build& build, const Expr& x, const Node* factor) {
 
 // 0 when 0 <= x < n is proven, -1 when -n <= x < 0 is; otherwise nothing.
 static std::optional<std::int64_t> small_quotient(const Build& build, const Expr& x, const Expr& n) {
-  if (const Node* atom = lone_atom(LinearView(x.node())); atom != nullptr && atom->is(Op::Mod) && atom->src(1) == n.node())
+  if (const Node* atom = lone_atom(LinearView(x.node()));
+      atom != nullptr && atom->is(Op::Mod) && atom->src(1) == n.node())
     return 0;
   const Range r = build.range(x);
   if (r.lo >= 0 && build.range(build.add(n, 1, x, -1)).lo > 0) return 0;
@@ -94,14 +97,15 @@ static std::optional<std::int64_t> small_quotient(const Build& build, const Expr
 }
 
 // Is `d` negative throughout (true) or positive throughout (false)?  The exact step is asked before an error is raised.
-static bool negative_divisor(const Build& build, const Expr& x, const Expr& d, std::string_view operation) {
+static bool negative_divisor(const Build& build, const Expr& x, const Expr& d,
+                             std::string_view operation) {
   Range r = build.range(d);
   if (r.lo <= 0 && r.hi >= 0) {
     const Facts exact = exact_facts(d);
     r = {exact.min, exact.max};
   }
-  STRATA_CHECK(r.lo > 0 || r.hi < 0, domain, "[", operation, "] the divisor ", d.render(), " of ", x.render(),
-               " can be 0: its bounds are ", r.lo, "..", r.hi);
+  STRATA_CHECK(r.lo > 0 || r.hi < 0, domain, "[", operation, "] the divisor ", d.render(), " of ",
+               x.render(), " can be 0: its bounds are ", r.lo, "..", r.hi);
   return r.hi < 0;
 }
 

@@ -87,9 +87,9 @@ class Blocks {
   void set_scalar(std::size_t variable, std::int64_t value);
   T* column(std::size_t variable);
 
-  void run_outer();                   ///< steps of outer variables alone: one value each
-  void run_once(std::size_t count);   ///< steps of kOnce variables alone
-  void run_each(std::size_t count);   ///< the rest
+  void run_outer();                  ///< steps of outer variables alone: one value each
+  void run_once(std::size_t count);  ///< steps of kOnce variables alone
+  void run_each(std::size_t count);  ///< the rest
   /// `count` values of a slot, spread out where it has just one.
   const T* block(std::uint32_t slot, std::size_t count);
 
@@ -139,9 +139,10 @@ class BoxScan {
   const Tape& tape_;
   Blocks<T> blocks_;
   Box box_;
-  std::size_t split_ = 0;       // variables before are outer; this one is cut into chunks; those after are whole
-  std::uint64_t trail_ = 1;     // points of the variables after split_
-  std::uint64_t chunk_ = 1;     // values of variable split_ in one block
+  std::size_t split_ =
+      0;  // variables before are outer; this one is cut into chunks; those after are whole
+  std::uint64_t trail_ = 1;  // points of the variables after split_
+  std::uint64_t chunk_ = 1;  // values of variable split_ in one block
   std::vector<std::int64_t> outer_;
   std::uint64_t position_ = 0;  // first value of the chunk, from the lower bound
   std::size_t count_ = 0;

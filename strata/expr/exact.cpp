@@ -33,13 +33,24 @@ Expr simplify_where(const Expr& e, const Expr& valid) {
 
 Expr simplify_exact(const Expr& e) { return simplify_where(e, 1); }
 
-Expr simplify_exact_under(const Expr& e, const Expr& assumption) { return simplify_where(e, assumption); }
+Expr simplify_exact_under(const Expr& e, const Expr& assumption) {
+  return simplify_where(e, assumption);
+}
 
-Expr simplify(const Expr& e, Effort effort) { return effort == Effort::exact ? simplify_exact(e) : e; }
+Expr simplify(const Expr& e, Effort effort) {
+  return effort == Effort::exact ? simplify_exact(e) : e;
+}
 
 Facts Expr::facts(Effort effort) const {
   if (effort == Effort::exact) return exact_facts(*this);
-  return {node_->lo, node_->hi, node_->modulus, node_->residue, node_->has(kTight)};
+  Facts f{node_->lo, node_->hi, node_->modulus, node_->residue, node_->has(kTight)};
+  if (f.exact || f.modulus == 0) return f;
+  const Tape tape(*this);
+  const MonotoneBounds found = monotone_bounds(tape, tape.box());
+  f.min = found.bounds.lo;
+  f.max = found.bounds.hi;
+  f.exact = found.exact;
+  return f;
 }
 
 }  // namespace strata

@@ -10,8 +10,8 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kProofs = 6;    // candidates of one node that are tried on the whole box
-constexpr std::size_t kFitted = 16;   // variables of an affine function under an assumption, at most
+constexpr std::size_t kProofs = 6;   // candidates of one node that are tried on the whole box
+constexpr std::size_t kFitted = 16;  // variables of an affine function under an assumption, at most
 
 std::uint64_t wrap(std::int64_t x) { return static_cast<std::uint64_t>(x); }
 
@@ -84,7 +84,8 @@ std::optional<Expr> ExactPass::improve_once(const Expr& e, const Column& v, bool
   if (n->lo == n->hi && !n->has(kBound)) return Expr(n->lo);  // a variable of one value
   if (budget_.left() == 0 || (plain() && n->has(kLinear))) return std::nullopt;
   Candidates found;
-  if (std::all_of(v.begin(), v.end(), [&](std::int64_t x) { return x == v[0]; })) found.emplace_back(v[0]);
+  if (std::all_of(v.begin(), v.end(), [&](std::int64_t x) { return x == v[0]; }))
+    found.emplace_back(v[0]);
   add_drops(e, v, found);
   plain() ? add_affine(e, v, found) : add_fitted(e, v, found);
   add_known(v, found);
@@ -104,7 +105,8 @@ bool ExactPass::equal(const Expr& a, const Expr& b) {
   std::vector<Expr> roots{a, b};
   if (!plain()) roots.push_back(valid_);
   const Tape tape(roots);
-  return budget_.charge(kBuild * tape.size()) && find_difference(tape, budget_, false).equal == Answer::yes;
+  return budget_.charge(kBuild * tape.size()) &&
+         find_difference(tape, budget_, false).equal == Answer::yes;
 }
 
 // e = base + unit * shape: functions with one shape are affine in each other.
@@ -141,7 +143,8 @@ void ExactPass::add_known(const Column& v, Candidates& out) {
     if (mine->unit % theirs.unit != 0) continue;
     const std::int64_t a = mine->unit / theirs.unit;
     const Expr other = slot < done_.size() ? done_[slot] : Expr::share(tape_.node(slot));
-    try_candidate(out, [&, base = theirs.base] { return other * a + (Expr(mine->base) - Expr(base) * a); });
+    try_candidate(
+        out, [&, base = theirs.base] { return other * a + (Expr(mine->base) - Expr(base) * a); });
     if (a == -1 && mine->base + theirs.base == 1 && other.node()->is_boolean())
       try_candidate(out, [&] { return !other; });
   }
@@ -155,7 +158,8 @@ void ExactPass::add_drops(const Expr& e, const Column& v, Candidates& out) {
     if ((mask >> x & 1) == 0) continue;
     const auto base = v.begin() + static_cast<std::ptrdiff_t>(sample_.base);
     const auto flipped = base + static_cast<std::ptrdiff_t>((x + 1) * sample_.flips);
-    if (plain() && !std::equal(base, base + static_cast<std::ptrdiff_t>(sample_.flips), flipped)) continue;
+    if (plain() && !std::equal(base, base + static_cast<std::ptrdiff_t>(sample_.flips), flipped))
+      continue;
     const std::int64_t value = plain() ? variable(x).min() : sample_.columns[x][sample_.count / 2];
     const Substitution one{{variable(x), Expr(value)}};
     if (plain()) all.push_back(one[0]);
@@ -214,13 +218,15 @@ void ExactPass::add_fitted(const Expr& e, const Column& v, Candidates& out) {
   for (std::size_t i = 1; i < v.size() && rows.size() < n; ++i) {
     std::vector<double> row;
     for (const std::size_t x : used)
-      row.push_back(static_cast<double>(sample_.columns[x][i]) - static_cast<double>(sample_.columns[x][0]));
+      row.push_back(static_cast<double>(sample_.columns[x][i]) -
+                    static_cast<double>(sample_.columns[x][0]));
     row.push_back(static_cast<double>(v[i]) - static_cast<double>(v[0]));
     for (std::size_t r = 0; r < rows.size(); ++r) {
       const double factor = row[pivots[r]];
       for (std::size_t c = 0; c <= n; ++c) row[c] -= factor * rows[r][c];
     }
-    const auto pivot = std::find_if(row.begin(), row.end() - 1, [](double x) { return std::abs(x) > 1e-6; });
+    const auto pivot =
+        std::find_if(row.begin(), row.end() - 1, [](double x) { return std::abs(x) > 1e-6; });
     if (pivot == row.end() - 1) continue;
     const double scale = *pivot;
     pivots.push_back(static_cast<std::size_t>(pivot - row.begin()));

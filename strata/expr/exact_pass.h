@@ -49,8 +49,10 @@ using Column = std::vector<std::int64_t>;
 struct Sample {
   std::vector<Column> columns;  ///< one a variable
   std::size_t count = 0;
-  std::size_t base = 0;   ///< index of the first of `flips` base points, followed by `flips` points a variable
-  std::size_t flips = 0;  ///< that differ from the base points in that variable alone; 0 under an assumption
+  std::size_t base =
+      0;  ///< index of the first of `flips` base points, followed by `flips` points a variable
+  std::size_t flips =
+      0;  ///< that differ from the base points in that variable alone; 0 under an assumption
 };
 /// Point 0 is the low corner and point 1 + v the low corner with variable v one higher (or the same, when it cannot).
 Sample make_sample(const Box& box, std::size_t slots);
@@ -87,8 +89,10 @@ class ExactPass {
   void add_known(const Column& v, Candidates& out);
   void add_structural(const Expr& e, const Column& v, Candidates& out);
   void add_partial_sums(const Tape& tape, const std::vector<Column>& values, Candidates& out);
-  void add_deletions(const Tape& tape, const std::vector<Column>& values, const Column& v, Candidates& out);
-  void add_term_deletions(const Tape& tape, const std::vector<Column>& values, const Column& v, Candidates& out);
+  void add_deletions(const Tape& tape, const std::vector<Column>& values, const Column& v,
+                     Candidates& out);
+  void add_term_deletions(const Tape& tape, const std::vector<Column>& values, const Column& v,
+                          Candidates& out);
   void add_separable(const Tape& tape, const Column& v, Candidates& out);
 
   std::vector<Column> columns_for(const Tape& tape) const;

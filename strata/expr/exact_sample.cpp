@@ -9,8 +9,8 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kFlips = 192;          // base points, at most
-constexpr std::size_t kValidPoints = 1024;   // points of a sample under an assumption
+constexpr std::size_t kFlips = 192;                       // base points, at most
+constexpr std::size_t kValidPoints = 1024;                // points of a sample under an assumption
 constexpr std::uint64_t kStore = std::uint64_t{1} << 23;  // slots times points of a sample, at most
 constexpr std::uint64_t kWholeBox = std::uint64_t{1} << 21;
 
@@ -20,7 +20,9 @@ std::int64_t draw(std::mt19937_64& random, const Interval& r) {
                                    (extent == UINT64_MAX ? bits : bits % extent));
 }
 
-std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
+std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
+  return a + b < a ? UINT64_MAX : a + b;
+}
 
 // What a node adds to the size of its children, as count_nodes has it.
 std::uint64_t own_size(const Node* n) {
@@ -40,7 +42,8 @@ std::uint64_t own_size(const Node* n) {
 }  // namespace
 
 Costs::Costs(const Tape& tape) {
-  for (std::size_t i = 0; i < tape.variables().size(); ++i) numbers_.emplace(tape.node(tape.variables()[i]), i);
+  for (std::size_t i = 0; i < tape.variables().size(); ++i)
+    numbers_.emplace(tape.node(tape.variables()[i]), i);
 }
 
 Cost Costs::of(const Info& i) {
@@ -61,7 +64,8 @@ const Costs::Info& Costs::info(const Expr& e) {
         stack.push_back(child);
         ready = false;
       });
-    else stack.pop_back();
+    else
+      stack.pop_back();
     if (!ready) continue;
     stack.pop_back();
     Info info{0, own_size(n), n->has(kLinear) || n->is(Op::Const)};
@@ -151,8 +155,10 @@ Sample make_valid_sample(const Tape& tape, Budget& budget, bool& exhaustive) {
   s.columns.resize(tape.variables().size());
   const std::uint64_t points = volume(tape.box());
   exhaustive = points <= kWholeBox && tape.width() != Width::checked && budget.take(tape, points);
-  if (exhaustive) take_all(tape, s);
-  else take_random(tape, s);
+  if (exhaustive)
+    take_all(tape, s);
+  else
+    take_random(tape, s);
   return s;
 }
 

@@ -60,7 +60,8 @@ class Expr {
   /// The constant `value`.
   template <std::integral T>
   Expr(T value) : Expr(constant(static_cast<std::int64_t>(value))) {
-    static_assert(sizeof(T) < 8 || std::is_signed_v<T>, "Expr constants are signed 64-bit integers");
+    static_assert(sizeof(T) < 8 || std::is_signed_v<T>,
+                  "Expr constants are signed 64-bit integers");
   }
   Expr(const Expr& other) noexcept;
   Expr(Expr&& other) noexcept;
@@ -76,10 +77,12 @@ class Expr {
   /// The value if this is a constant.
   std::optional<std::int64_t> constant() const;
 
-  /// Sound bounds: vmin() <= value <= vmax() on the whole box. Error (overflow) where none is known in 64 bits.
+  /// Sound bounds, O(1): vmin() <= value <= vmax() on the whole box. Error (overflow) where none is known in 64 bits.
   std::int64_t vmin() const;
   std::int64_t vmax() const;
-  /// What the rules know, O(1). `facts(Effort::exact)` is tight on every box of up to 16,384 points.
+  /// What is known: the node's own facts, sharpened along the variables in which the expression is monotone (one pass
+  /// over the expression a variable, unless the node's bounds are proven tight already). `facts(Effort::exact)` is tight
+  /// on every box of up to 16,384 points.
   Facts facts(Effort effort = Effort::rules) const;
 
   /// The text in the specification's notation, e.g. `(((idx0%10)*10)+(idx0//10))`.
@@ -94,9 +97,11 @@ class Expr {
 
   // For the algebra itself.
   const Node* node() const { return node_; }
-  static Expr adopt(const Node* counted) { return Expr(counted, Adopt{}); }  ///< takes over one count
-  static Expr share(const Node* node);                                      ///< adds one count
-  const Node* release() noexcept;  ///< gives its count to the caller and becomes 0
+  static Expr adopt(const Node* counted) {
+    return Expr(counted, Adopt{});
+  }                                     ///< takes over one count
+  static Expr share(const Node* node);  ///< adds one count
+  const Node* release() noexcept;       ///< gives its count to the caller and becomes 0
 
  private:
   struct Adopt {};
@@ -149,8 +154,8 @@ Expr min(const Expr& a, const Expr& b);
 Expr max(const Expr& a, const Expr& b);
 /// condition != 0 ? a : b
 Expr select(const Expr& condition, const Expr& a, const Expr& b);
-Expr sum(std::span<const Expr> terms);      ///< 0 when empty
-Expr all_of(std::span<const Expr> terms);   ///< `and` of all, 1 when empty (the specification's Node.ands)
+Expr sum(std::span<const Expr> terms);  ///< 0 when empty
+Expr all_of(std::span<const Expr> terms);  ///< `and` of all, 1 when empty (the specification's Node.ands)
 
 inline Expr& operator+=(Expr& a, const Expr& b) { return a = a + b; }
 inline Expr& operator-=(Expr& a, const Expr& b) { return a = a - b; }
@@ -226,5 +231,7 @@ std::size_t live_nodes();
 
 template <>
 struct std::hash<strata::Expr> {
-  std::size_t operator()(const strata::Expr& e) const noexcept { return static_cast<std::size_t>(e.hash()); }
+  std::size_t operator()(const strata::Expr& e) const noexcept {
+    return static_cast<std::size_t>(e.hash());
+  }
 };

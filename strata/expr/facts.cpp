@@ -15,8 +15,12 @@ void set_flag(Node& n, NodeFlag flag, bool on = true) {
 }
 
 // Rounds a bound that may lie outside 64 bits: outwards to infinity, inwards to the last finite value.
-std::int64_t clamp_lower(Wide v) { return v <= kNegInf ? kNegInf : v >= kPosInf ? kPosInf - 1 : std::int64_t(v); }
-std::int64_t clamp_upper(Wide v) { return v >= kPosInf ? kPosInf : v <= kNegInf ? kNegInf + 1 : std::int64_t(v); }
+std::int64_t clamp_lower(Wide v) {
+  return v <= kNegInf ? kNegInf : v >= kPosInf ? kPosInf - 1 : std::int64_t(v);
+}
+std::int64_t clamp_upper(Wide v) {
+  return v >= kPosInf ? kPosInf : v <= kNegInf ? kNegInf + 1 : std::int64_t(v);
+}
 
 struct Congruence {
   std::int64_t modulus, residue;
@@ -39,15 +43,17 @@ Congruence add_scaled(Congruence a, std::int64_t c, Congruence b) {
   if (a.modulus == 1) return a;
   if ((c == 1 || c == -1) && b.modulus == 1) return {1, 0};
   std::int64_t step = 0, shift = 0, residue = 0;
-  if (!try_mul(c, b.modulus, step) || !try_mul(c, b.residue, shift) || !try_add(a.residue, shift, residue))
-    return normal(gcd(a.modulus, gcd(c, 0)), floor_mod(a.residue, std::max<std::int64_t>(gcd(c, 0), 1)));
+  if (!try_mul(c, b.modulus, step) || !try_mul(c, b.residue, shift) ||
+      !try_add(a.residue, shift, residue))
+    return normal(gcd(a.modulus, gcd(c, 0)),
+                  floor_mod(a.residue, std::max<std::int64_t>(gcd(c, 0), 1)));
   return normal(gcd(a.modulus, step), residue);
 }
 
 Congruence multiply(Congruence a, Congruence b) {
   std::int64_t mm = 0, mr = 0, rm = 0, rr = 0;
-  if (!try_mul(a.modulus, b.modulus, mm) || !try_mul(a.modulus, b.residue, mr) || !try_mul(a.residue, b.modulus, rm) ||
-      !try_mul(a.residue, b.residue, rr))
+  if (!try_mul(a.modulus, b.modulus, mm) || !try_mul(a.modulus, b.residue, mr) ||
+      !try_mul(a.residue, b.modulus, rm) || !try_mul(a.residue, b.residue, rr))
     return {1, 0};
   return normal(gcd(gcd(mm, mr), rm), rr);
 }
@@ -60,8 +66,10 @@ void set_congruence(Node& n, Congruence c) {
 // Moves the bounds inwards to the nearest members of the congruence class.
 void tighten(Node& n) {
   if (n.modulus <= 1) return;
-  if (!is_inf(n.lo)) n.lo = clamp_lower(Wide{n.lo} + floor_mod(n.residue - floor_mod(n.lo, n.modulus), n.modulus));
-  if (!is_inf(n.hi)) n.hi = clamp_upper(Wide{n.hi} - floor_mod(floor_mod(n.hi, n.modulus) - n.residue, n.modulus));
+  if (!is_inf(n.lo))
+    n.lo = clamp_lower(Wide{n.lo} + floor_mod(n.residue - floor_mod(n.lo, n.modulus), n.modulus));
+  if (!is_inf(n.hi))
+    n.hi = clamp_upper(Wide{n.hi} - floor_mod(floor_mod(n.hi, n.modulus) - n.residue, n.modulus));
 }
 
 // True iff the terms (dense, on disjoint variables) together take every integer of their range: each coefficient, by
@@ -72,7 +80,8 @@ bool fills_range(std::span<const Term> terms) {
   std::array<Term, kMost> sorted;  // by insertion: a handful of terms
   for (std::size_t i = 0; i < terms.size(); ++i) {
     std::size_t j = i;
-    for (; j > 0 && magnitude(sorted[j - 1].coefficient) > magnitude(terms[i].coefficient); --j) sorted[j] = sorted[j - 1];
+    for (; j > 0 && magnitude(sorted[j - 1].coefficient) > magnitude(terms[i].coefficient); --j)
+      sorted[j] = sorted[j - 1];
     sorted[j] = terms[i];
   }
   Wide reach = 0;
@@ -92,7 +101,8 @@ void sum_facts(Node& n) {
   std::uint64_t seen = 0;
   for (const Term& t : n.terms()) {
     const Node* a = t.atom;
-    const std::int64_t down = t.coefficient > 0 ? lower(a) : upper(a), up = t.coefficient > 0 ? upper(a) : lower(a);
+    const std::int64_t down = t.coefficient > 0 ? lower(a) : upper(a),
+                       up = t.coefficient > 0 ? upper(a) : lower(a);
     lo_known &= !is_inf(down);
     hi_known &= !is_inf(up);
     lo = std::max(lo + Wide{t.coefficient} * down, -(Wide{1} << 120));
@@ -117,7 +127,8 @@ void sum_facts(Node& n) {
 
 void div_facts(Node& n) {
   const Node *x = n.src(0), *d = n.src(1);
-  const std::int64_t lo = lower(x), hi = upper(x), small = std::max<std::int64_t>(lower(d), 1), large = upper(d);
+  const std::int64_t lo = lower(x), hi = upper(x), small = std::max<std::int64_t>(lower(d), 1),
+                     large = upper(d);
   // Growing the divisor moves the quotient towards 0 (or -1): the extremes lie at the corners.
   n.lo = lo >= 0 ? (is_inf(large) ? 0 : sat_floor_div(lo, large)) : sat_floor_div(lo, small);
   n.hi = hi >= 0 ? sat_floor_div(hi, small) : (is_inf(large) ? -1 : sat_floor_div(hi, large));
@@ -183,7 +194,8 @@ void mul_facts(Node& n) {
     return;
   }
   // Beyond 64 bits only the sign is kept.
-  const bool nonnegative = std::all_of(sources.begin(), sources.end(), [](const Node* s) { return s->lo >= 0; });
+  const bool nonnegative =
+      std::all_of(sources.begin(), sources.end(), [](const Node* s) { return s->lo >= 0; });
   n.lo = nonnegative ? 0 : kNegInf;
   n.hi = kPosInf;
   set_congruence(n, {1, 0});
@@ -219,7 +231,9 @@ void condition_facts(Node& n) {
   switch (n.op) {
     case Op::Lt: both = x->has(kTight) && x->lo < n.src(1)->lo && n.src(1)->lo <= x->hi; break;
     case Op::Eq:
-    case Op::Ne: both = x->has(kDense) && x->lo < x->hi && x->lo <= n.src(1)->lo && n.src(1)->lo <= x->hi; break;
+    case Op::Ne:
+      both = x->has(kDense) && x->lo < x->hi && x->lo <= n.src(1)->lo && n.src(1)->lo <= x->hi;
+      break;
     default: both = independent_and(kTight, n.sources());
   }
   set_flag(n, kTight, both);

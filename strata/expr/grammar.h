@@ -141,7 +141,7 @@ struct Frame {
   Action action;
   std::uint8_t precedence;
   std::size_t column;
-  std::size_t commas;           // call: how many so far
+  std::size_t commas;    // call: how many so far
   std::size_t function;  // call: its row in kFunctions
 };
 
@@ -229,7 +229,8 @@ class InfixParser {
     if (token_.text == ")" && after_open_) {
       const Frame& top = stack_.back();
       if (top.open == Open::call)
-        return fail(Fault::syntax, kFunctions[top.function].wrong_count, kFunctions[top.function].name, top.column);
+        return fail(Fault::syntax, kFunctions[top.function].wrong_count,
+                    kFunctions[top.function].name, top.column);
       return syntax("empty brackets");
     }
     if (token_.text == "**") return syntax("there is no power operator");
@@ -302,8 +303,9 @@ class InfixParser {
     if (token_.text == "if") return begin_ternary(Open::when, Action::if_else);
     if (token_.text == ":") return middle(Open::question, Open::colon, "':' without '?'");
     if (token_.text == "else") return middle(Open::when, Open::otherwise, "'else' without 'if'");
-    const std::size_t at =
-        token_.kind == TokenKind::number ? std::size(kBinary) : find_row(kBinary, token_.text, &BinaryRow::text);
+    const std::size_t at = token_.kind == TokenKind::number
+                               ? std::size(kBinary)
+                               : find_row(kBinary, token_.text, &BinaryRow::text);
     if (at == std::size(kBinary))
       return syntax(token_.text == "**" ? "there is no power operator" : "expected an operator");
     if (kBinary[at].precedence == kCompare) {
@@ -340,7 +342,8 @@ class InfixParser {
     if (top.open != Open::call) return;
     const std::size_t count = top.commas + 1;
     if (count < kFunctions[top.function].least || count > kFunctions[top.function].most)
-      return fail(Fault::syntax, kFunctions[top.function].wrong_count, kFunctions[top.function].name, top.column);
+      return fail(Fault::syntax, kFunctions[top.function].wrong_count,
+                  kFunctions[top.function].name, top.column);
     sink_.apply(top.action, count, top.column);
   }
   constexpr void finish() {

@@ -47,7 +47,8 @@ class SpinLock {
 
 // @pre the shard is locked: nobody else can meet the node while its dead count is touched
 bool try_retain(const Node* n) {
-  if (n->has(kImmortal) || n->refs.fetch_add(1, std::memory_order_acq_rel) != 0) [[likely]] return true;
+  if (n->has(kImmortal) || n->refs.fetch_add(1, std::memory_order_acq_rel) != 0) [[likely]]
+    return true;
   n->refs.fetch_sub(1, std::memory_order_relaxed);
   return false;
 }
@@ -108,7 +109,8 @@ class Shard {
     if (capacity_ == 0) return nullptr;
     const std::size_t mask = capacity_ - 1;
     for (std::size_t i = hash & mask; slots_[i].node != nullptr; i = (i + 1) & mask) {
-      if (slots_[i].hash == hash && matches(slots_[i].node) && try_retain(slots_[i].node)) return slots_[i].node;
+      if (slots_[i].hash == hash && matches(slots_[i].node) && try_retain(slots_[i].node))
+        return slots_[i].node;
     }
     return nullptr;
   }
@@ -160,7 +162,9 @@ void fill_constant(Node& n, std::int64_t value) {
   n.flags = static_cast<std::uint8_t>(n.flags | kTight | kDense | kLinear);
 }
 
-std::uint64_t hash_constant(std::int64_t value) { return mix(1, static_cast<std::uint64_t>(value)); }
+std::uint64_t hash_constant(std::int64_t value) {
+  return mix(1, static_cast<std::uint64_t>(value));
+}
 
 // Constants of small magnitude are made once and never counted.
 const Node* small_constants() {
@@ -262,7 +266,8 @@ int compare_nodes(const Node* a, const Node* b) {
 }
 
 Expr intern_constant(std::int64_t value) {
-  if (value >= kSmallMin && value <= kSmallMax) return Expr::adopt(small_constants() + (value - kSmallMin));
+  if (value >= kSmallMin && value <= kSmallMax)
+    return Expr::adopt(small_constants() + (value - kSmallMin));
   const std::uint64_t hash = hash_constant(value);
   return Expr::adopt(shard_of(hash).find_or_make(
       hash, [&](const Node* n) { return n->is_const(value); },
@@ -278,7 +283,8 @@ Expr intern_variable(const VariableInfo& info) {
                            static_cast<std::uint64_t>(info.max));
   if (info.bound) hash = mix(hash + 1, static_cast<std::uint64_t>(info.value));
   return Expr::adopt(shard_of(hash).find_or_make(
-      hash, [&](const Node* n) { return n->is(Op::Var) && compare_variables(n->variable(), info) == 0; },
+      hash,
+      [&](const Node* n) { return n->is(Op::Var) && compare_variables(n->variable(), info) == 0; },
       [&] {
         auto owned = std::make_unique<const VariableInfo>(info);
         Node* n = allocate(Op::Var, 0, sizeof(owned.get()), hash);
@@ -292,17 +298,20 @@ Expr intern_variable(const VariableInfo& info) {
 
 Expr intern_sum(const Linear& sum) {
   if (sum.terms.empty()) return intern_constant(sum.k0);
-  if (sum.k0 == 0 && sum.terms.size() == 1 && sum.terms[0].coefficient == 1) return Expr::share(sum.terms[0].atom);
+  if (sum.k0 == 0 && sum.terms.size() == 1 && sum.terms[0].coefficient == 1)
+    return Expr::share(sum.terms[0].atom);
   const std::size_t arity = sum.terms.size(), bytes = arity * sizeof(Term);
   STRATA_ASSERT(arity <= kMaxArity, "a sum of ", arity, " terms");
   std::uint64_t hash = mix(4, static_cast<std::uint64_t>(sum.k0));
-  for (const Term& t : sum.terms) hash = mix(hash + static_cast<std::uint64_t>(t.coefficient), t.atom->hash);
+  for (const Term& t : sum.terms)
+    hash = mix(hash + static_cast<std::uint64_t>(t.coefficient), t.atom->hash);
   return Expr::adopt(shard_of(hash).find_or_make(
       hash,
       [&](const Node* n) {
         if (!n->is(Op::Sum) || n->arity != arity || n->k0() != sum.k0) return false;
         for (std::size_t i = 0; i < arity; ++i) {
-          if (n->terms()[i].atom != sum.terms[i].atom || n->terms()[i].coefficient != sum.terms[i].coefficient)
+          if (n->terms()[i].atom != sum.terms[i].atom ||
+              n->terms()[i].coefficient != sum.terms[i].coefficient)
             return false;
         }
         return true;
@@ -361,7 +370,8 @@ const Node* find_interned(Op op, std::span<const Node* const> sources) {
 }
 
 const Node* find_interned(Op op, const Node* x, std::int64_t c) {
-  const std::uint64_t hash = mix(mix(mix(5, static_cast<std::uint64_t>(op)), x->hash), hash_constant(c));
+  const std::uint64_t hash =
+      mix(mix(mix(5, static_cast<std::uint64_t>(op)), x->hash), hash_constant(c));
   return shard_of(hash).find_counted(
       hash, [&](const Node* n) { return n->op == op && n->src(0) == x && n->src(1)->is_const(c); });
 }

@@ -83,8 +83,12 @@ Range interval(LinearRef l) {
     lo = std::max(lo + Wide{t.coefficient} * down, -kFar);
     hi = std::min(hi + Wide{t.coefficient} * up, kFar);
   }
-  return {!lo_known || lo <= kNegInf ? kNegInf : lo >= kPosInf ? kPosInf - 1 : std::int64_t(lo),
-          !hi_known || hi >= kPosInf ? kPosInf : hi <= kNegInf ? kNegInf + 1 : std::int64_t(hi)};
+  return {!lo_known || lo <= kNegInf ? kNegInf
+          : lo >= kPosInf            ? kPosInf - 1
+                                     : std::int64_t(lo),
+          !hi_known || hi >= kPosInf ? kPosInf
+          : hi <= kNegInf            ? kNegInf + 1
+                                     : std::int64_t(hi)};
 }
 
 bool affine_quotient(LinearRef l, std::int64_t c, Linear& quotient) {

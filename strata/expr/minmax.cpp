@@ -39,7 +39,8 @@ bool dominates(const Build& build, Op op, const Expr& a, const Expr& b) {
     const auto s = b.node()->sources();
     if (std::find(s.begin(), s.end(), a.node()) != s.end()) return true;
   }
-  if (op == Op::Min ? upper(a.node()) <= lower(b.node()) : lower(a.node()) >= upper(b.node())) return true;
+  if (op == Op::Min ? upper(a.node()) <= lower(b.node()) : lower(a.node()) >= upper(b.node()))
+    return true;
   Linear gap;
   if (!combine(LinearView(b.node()), 1, LinearView(a.node()), -1, gap)) return false;
   const Range r = build.range(ref(gap));
@@ -71,7 +72,8 @@ std::int64_t shared_factor(std::span<const Expr> arms) {
     const LinearView l(arm.node());
     g = gcd(g, gcd(l->k0, content(l)));
     negative = negative && l->k0 <= 0 &&
-               std::all_of(l->terms.begin(), l->terms.end(), [](const Term& t) { return t.coefficient < 0; });
+               std::all_of(l->terms.begin(), l->terms.end(),
+                           [](const Term& t) { return t.coefficient < 0; });
   }
   return g == 0 ? 1 : negative ? -g : g;
 }
@@ -106,7 +108,9 @@ void sort_arms(std::vector<Expr>& arms) {
     if (e.node()->lo == e.node()->hi && !e.node()->has(kBound)) e = Expr(e.node()->lo);
   }
   std::sort(arms.begin(), arms.end(), [](const Expr& a, const Expr& b) { return compare(a, b) < 0; });
-  arms.erase(std::unique(arms.begin(), arms.end(), [](const Expr& a, const Expr& b) { return same(a, b); }), arms.end());
+  arms.erase(
+      std::unique(arms.begin(), arms.end(), [](const Expr& a, const Expr& b) { return same(a, b); }),
+      arms.end());
 }
 
 // Drops the arms that another arm beats. Among few, all pairs are compared; among many, only the constant with the rest.
@@ -177,7 +181,8 @@ Expr Build::extremum(Op op, std::span<const Expr> given) const {
     std::vector<const Node*> head;
     for (std::size_t i = 0; i < kMaxArity; ++i) head.push_back(arms[i].node());
     const Expr inner = intern(op, head);
-    STRATA_CHECK(arms.size() < 2 * kMaxArity, budget, "[", to_string(op), "] more than ", 2 * kMaxArity, " operands");
+    STRATA_CHECK(arms.size() < 2 * kMaxArity, budget, "[", to_string(op), "] more than ",
+                 2 * kMaxArity, " operands");
     std::vector<const Node*> tail{inner.node()};
     for (std::size_t i = kMaxArity; i < arms.size(); ++i) tail.push_back(arms[i].node());
     return intern(op, tail);

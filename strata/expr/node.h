@@ -52,7 +52,7 @@ struct Node {
   std::uint8_t flags;
   std::uint16_t arity;
   std::uint64_t hash;
-  std::uint64_t order;      // a prefix of the canonical order: op rank in the top byte, then the leftmost name
+  std::uint64_t order;  // a prefix of the canonical order: op rank in the top byte, then the leftmost name
   std::uint64_t variables;  // a Bloom set of the variables below: disjoint sets prove independence
   std::int64_t lo, hi;      // bounds; kNegInf, kPosInf when unknown
   std::int64_t modulus, residue;  // value == residue (mod modulus), modulus 0 for a constant
@@ -67,7 +67,7 @@ struct Node {
     return **reinterpret_cast<const VariableInfo* const*>(this + 1);
   }
   std::int64_t k0() const { return *reinterpret_cast<const std::int64_t*>(this + 1); }  // Sum
-  std::span<const Term> terms() const {                                                   // Sum
+  std::span<const Term> terms() const {                                                 // Sum
     return {reinterpret_cast<const Term*>(reinterpret_cast<const std::int64_t*>(this + 1) + 1), arity};
   }
   std::span<const Node* const> sources() const {  // everything but Const, Var, Sum
@@ -109,7 +109,6 @@ struct Linear {
   std::int64_t k0 = 0;
   SmallVec<Term, 8> terms;
 };
-
 
 // The intern table: returns the one node with this content, a counted handle. These do not simplify.
 Expr intern_constant(std::int64_t value);

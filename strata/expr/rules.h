@@ -2,7 +2,7 @@
 //
 // The table (rules.def) is the specification of the algebra. The code that applies a rule names its row with
 // STRATA_FIRED, with the bindings that make the row an instance; the tests replay every firing and check that the guard
-// held and both sides agree. Letters in a row: x y z w are integers; a b are integer constants; c k g h are positive
+// held and both sides agree. letters in a row: x y z w are integers; a b d e are integer constants; c k g h are positive
 // constants; n m are positive variables (symbolic sizes); p q r are conditions (0 or 1).
 #pragma once
 
@@ -32,7 +32,7 @@ struct Rule {
   std::string_view after;   ///< "x//c"
   std::string_view guard;   ///< "0<=y and y<g", "1" when none
   Check check;
-  std::string_view proof;   ///< the written proof, empty for Check::z3
+  std::string_view proof;  ///< the written proof, empty for Check::z3
 };
 
 enum class RuleId : std::uint16_t {
@@ -53,8 +53,9 @@ struct RewriteEvent {
 
 /// Records that a rule fired: STRATA_FIRED(D8, {"g", g}, {"x", x}, {"y", y}, {"c", c}). The bindings are evaluated
 /// only while a RewriteTrace is installed.
-#define STRATA_FIRED(id, ...)                                                                         \
-  do {                                                                                                \
-    if (::strata::RewriteTrace* trace = ::strata::RewriteTrace::current(); trace != nullptr) [[unlikely]] \
-      trace->record(::strata::RewriteEvent{::strata::RuleId::id, {__VA_ARGS__}});                     \
+#define STRATA_FIRED(id, ...)                                                                \
+  do {                                                                                       \
+    if (::strata::RewriteTrace* trace = ::strata::RewriteTrace::current(); trace != nullptr) \
+        [[unlikely]]                                                                         \
+      trace->record(::strata::RewriteEvent{::strata::RuleId::id, {__VA_ARGS__}});            \
   } while (false)

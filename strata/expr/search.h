@@ -40,6 +40,14 @@ class Budget {
 /// Sound bounds of every slot of `tape` on `box`.
 void run_intervals(const Tape& tape, const Box& box, std::vector<Interval>& bounds);
 
+/// Bounds of root 0 on `box`, with every variable along which it is monotone put at its ends. `exact` when that pins all of
+/// them, so that both bounds are values.
+struct MonotoneBounds {
+  Interval bounds;
+  bool exact;
+};
+MonotoneBounds monotone_bounds(const Tape& tape, const Box& box);
+
 /// What a whole table shows.
 struct Extremes {
   std::int64_t min, max;

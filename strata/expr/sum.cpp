@@ -66,13 +66,15 @@ Expr add_atoms(const Build& build, const Node* a, std::int64_t s, const Node* b,
 }  // namespace
 
 Expr Build::add(const Expr& a, std::int64_t s, const Expr& b, std::int64_t t) const {
-  if (!a.node()->is(Op::Sum) && !b.node()->is(Op::Sum)) return add_atoms(*this, a.node(), s, b.node(), t);
+  if (!a.node()->is(Op::Sum) && !b.node()->is(Op::Sum))
+    return add_atoms(*this, a.node(), s, b.node(), t);
   const LinearView x(a.node()), y(b.node());
   const Term whole_x{1, a.node()}, whole_y{1, b.node()};
   const LinearRef p = is_wide(x) ? LinearRef{0, {&whole_x, 1}} : LinearRef(x);
   const LinearRef q = is_wide(y) ? LinearRef{0, {&whole_y, 1}} : LinearRef(y);
   Linear l;
-  STRATA_CHECK(combine(p, s, q, t, l), overflow, "[add] a coefficient of the sum does not fit in 64 bits");
+  STRATA_CHECK(combine(p, s, q, t, l), overflow,
+               "[add] a coefficient of the sum does not fit in 64 bits");
   if (l.terms.size() > kMaxArity) {  // nest: the wider operand becomes one atom
     const bool nest_x = p.terms.size() >= q.terms.size();
     const LinearRef nested{0, {nest_x ? &whole_x : &whole_y, 1}};
@@ -87,7 +89,8 @@ Expr Build::sum(Linear&& l) const {
   constexpr auto bit = [](Op op) { return 1u << static_cast<unsigned>(op); };
   constexpr unsigned kInteresting = bit(Op::Div) | bit(Op::Mod) | bit(Op::Min) | bit(Op::Max);
   unsigned seen = 0;
-  for (const Term *t = l.terms.data(), *end = t + l.terms.size(); t != end; ++t) seen |= bit(t->atom->op);
+  for (const Term *t = l.terms.data(), *end = t + l.terms.size(); t != end; ++t)
+    seen |= bit(t->atom->op);
   if ((seen & kInteresting) == 0) return intern_sum(l);
   std::vector<Expr> held;  // keeps what the rules made alive until the sum is interned
   while (l.terms.size() >= 2 && recombine(l, held)) {
@@ -100,11 +103,11 @@ bool Build::recombine(Linear& l, std::vector<Expr>& held) const {
   for (std::size_t i = 0; i < l.terms.size(); ++i) {
     const Term t = l.terms[i];
     const bool symbolic = (t.atom->is(Op::Mod) || t.atom->is(Op::Div)) && divisor(t.atom) == 0;
-    const bool fired = symbolic                ? recombine_symbolic(l, t, held)
-                       : t.atom->is(Op::Mod)   ? recombine_mod(l, t, held)
-                       : t.atom->is(Op::Div)   ? recombine_div(l, t, held)
-                       : t.atom->is(Op::Min)   ? recombine_minmax(l, t)
-                                               : false;
+    const bool fired = symbolic              ? recombine_symbolic(l, t, held)
+                       : t.atom->is(Op::Mod) ? recombine_mod(l, t, held)
+                       : t.atom->is(Op::Div) ? recombine_div(l, t, held)
+                       : t.atom->is(Op::Min) ? recombine_minmax(l, t)
+                                             : false;
     if (fired) return true;
   }
   return false;
@@ -131,15 +134,16 @@ bool Build::recombine_mod(Linear& l, const Term& t, std::vector<Expr>& held) con
     if (has_above && u.coefficient == above) {
       if (d->is(Op::Div)) {
         // D16: a*c*(y//c) + a*(x%c) = a*y, where x is y with its coefficients reduced mod c
-        const bool top = divisor(d) == c && (d->src(0) == x || mod(Expr::share(d->src(0)), c).node() == m);
+        const bool top =
+            divisor(d) == c && (d->src(0) == x || mod(Expr::share(d->src(0)), c).node() == m);
         if (top && replace(d, Expr::share(d->src(0)), a)) {
           STRATA_FIRED(D16, {"x", Expr::share(d->src(0))}, {"c", c}, {"a", a});
           return true;
         }
         // D33: x = z//l and d = z//(l*c)
         std::int64_t whole = 0;
-        if (x->is(Op::Div) && divisor(x) != 0 && d->src(0) == x->src(0) && try_mul(divisor(x), c, whole) &&
-            divisor(d) == whole && replace(d, Expr::share(x), a)) {
+        if (x->is(Op::Div) && divisor(x) != 0 && d->src(0) == x->src(0) &&
+            try_mul(divisor(x), c, whole) && divisor(d) == whole && replace(d, Expr::share(x), a)) {
           STRATA_FIRED(D33, {"x", Expr::share(x->src(0))}, {"c", divisor(x)}, {"k", c}, {"a", a});
           return true;
         }
@@ -148,7 +152,8 @@ bool Build::recombine_mod(Linear& l, const Term& t, std::vector<Expr>& held) con
         const Node* w = d->src(0);
         std::int64_t whole = 0, inner = 0;
         if (!w->is(Op::Div) || !try_mul(c, divisor(d), whole) || divisor(w) == 0) continue;
-        const bool direct = divisor(w) == c && (w->src(0) == x || mod(Expr::share(w->src(0)), c).node() == m);
+        const bool direct =
+            divisor(w) == c && (w->src(0) == x || mod(Expr::share(w->src(0)), c).node() == m);
         const bool shifted = x->is(Op::Div) && divisor(x) != 0 && w->src(0) == x->src(0) &&
                              try_mul(divisor(x), c, inner) && divisor(w) == inner;
         if (!direct && !shifted) continue;
@@ -161,8 +166,8 @@ bool Build::recombine_mod(Linear& l, const Term& t, std::vector<Expr>& held) con
       }
     }
     // M24: x%(c*k) - x%c = c*((x//c)%k)
-    if (d->is(Op::Mod) && a != kNegInf && u.coefficient == -a && divisor(d) % c == 0 && divisor(d) != c &&
-        (d->src(0) == x || mod(Expr::share(d->src(0)), c).node() == m)) {
+    if (d->is(Op::Mod) && a != kNegInf && u.coefficient == -a && divisor(d) % c == 0 &&
+        divisor(d) != c && (d->src(0) == x || mod(Expr::share(d->src(0)), c).node() == m)) {
       const Expr y = Expr::share(d->src(0));
       const std::int64_t k = divisor(d) / c;
       Expr digit = mod(div(y, c), k);
@@ -175,12 +180,14 @@ bool Build::recombine_mod(Linear& l, const Term& t, std::vector<Expr>& held) con
   }
   // D40: x - x%c = c*(x//c), when all of x is there to be taken
   const LinearView inner(x);
-  if (a != kNegInf && has_above && above != kNegInf && l.terms.size() > inner->terms.size() && contains(ref(l), inner, -a)) {
+  if (a != kNegInf && has_above && above != kNegInf && l.terms.size() > inner->terms.size() &&
+      contains(ref(l), inner, -a)) {
     Linear next = l;
     const Expr quotient = div(Expr::share(x), c);
     held.push_back(quotient);
     remove_term(next, m);
-    if (!add_scaled(next, inner, a) || !add_scaled(next, LinearView(quotient.node()), -above)) return false;
+    if (!add_scaled(next, inner, a) || !add_scaled(next, LinearView(quotient.node()), -above))
+      return false;
     STRATA_FIRED(D40, {"x", Expr::share(x)}, {"c", c});
     l = std::move(next);
     return true;
@@ -200,7 +207,8 @@ bool Build::recombine_div(Linear& l, const Term& t, std::vector<Expr>& held) con
     const Expr digit = mod(y, k);
     Linear next = l;
     remove_term(next, d);
-    if (!add_scaled(next, whole, -a) || !add_scaled(next, LinearView(digit.node()), a)) return false;
+    if (!add_scaled(next, whole, -a) || !add_scaled(next, LinearView(digit.node()), a))
+      return false;
     STRATA_FIRED(D34, {"x", y}, {"c", k}, {"a", a});
     held.push_back(digit);
     l = std::move(next);
@@ -209,7 +217,8 @@ bool Build::recombine_div(Linear& l, const Term& t, std::vector<Expr>& held) con
   if (take(Expr::share(x), c)) return true;
   for (const Term& u : ref(l).terms) {
     const Node* z = u.atom;
-    if (z == d || !z->is(Op::Div) || z->src(0) != x || divisor(z) == 0 || c % divisor(z) != 0) continue;
+    if (z == d || !z->is(Op::Div) || z->src(0) != x || divisor(z) == 0 || c % divisor(z) != 0)
+      continue;
     if (take(Expr::share(z), c / divisor(z))) return true;
   }
   return false;
@@ -236,13 +245,17 @@ bool Build::recombine_symbolic(Linear& l, const Term& t, std::vector<Expr>& held
 // S7: min(x,y) + max(x,y) = x + y
 bool Build::recombine_minmax(Linear& l, const Term& t) const {
   for (const Term& u : l.terms) {
-    if (!u.atom->is(Op::Max) || u.coefficient != t.coefficient || t.atom->arity != 2 || u.atom->arity != 2) continue;
+    if (!u.atom->is(Op::Max) || u.coefficient != t.coefficient || t.atom->arity != 2 ||
+        u.atom->arity != 2)
+      continue;
     const Node *x = t.atom->src(0), *y = t.atom->src(1);
     if (x != u.atom->src(0) || y != u.atom->src(1)) continue;
     Linear next = l;
     remove_term(next, t.atom);
     remove_term(next, u.atom);
-    if (!add_scaled(next, LinearView(x), t.coefficient) || !add_scaled(next, LinearView(y), t.coefficient)) continue;
+    if (!add_scaled(next, LinearView(x), t.coefficient) ||
+        !add_scaled(next, LinearView(y), t.coefficient))
+      continue;
     STRATA_FIRED(S7, {"x", Expr::share(x)}, {"y", Expr::share(y)});
     l = std::move(next);
     return true;

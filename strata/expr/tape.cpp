@@ -70,7 +70,8 @@ Variable Tape::variable_handle(std::size_t i) const {
 Box Tape::box() const {
   Box box;
   box.reserve(variables_.size());
-  for (std::size_t i = 0; i < variables_.size(); ++i) box.push_back({variable(i).min, variable(i).max});
+  for (std::size_t i = 0; i < variables_.size(); ++i)
+    box.push_back({variable(i).min, variable(i).max});
   return box;
 }
 
@@ -115,7 +116,8 @@ bool exact_sum(const Node* n, std::span<const std::uint32_t> operands, const std
   return high == (out < 0 ? -1 : 0);
 }
 
-bool exact_product(std::span<const std::uint32_t> operands, const std::int64_t* values, std::int64_t& out) {
+bool exact_product(std::span<const std::uint32_t> operands, const std::int64_t* values,
+                   std::int64_t& out) {
   out = 1;
   for (const std::uint32_t s : operands)
     if (values[s] == 0) {
@@ -150,7 +152,8 @@ std::size_t Tape::run(std::span<const std::int64_t> point, std::vector<std::int6
         break;
       case Op::Mod:
         if (v[in[1]] == 0) return slot;
-        v[slot] = floor_mod(v[in[0]], v[in[1]]); break;
+        v[slot] = floor_mod(v[in[0]], v[in[1]]);
+        break;
       case Op::Min:
         v[slot] = v[in[0]];
         for (const std::uint32_t s : in) v[slot] = std::min(v[slot], v[s]);

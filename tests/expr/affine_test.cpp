@@ -148,9 +148,8 @@ TEST(Affine, SumsAreExactWhateverTheirParts) {
   for (const char* text :
        {"a + a", "a * 2 + 5", "-b", "a * a", "b / c", "-b + 0 * c", "a * 9223372036854775807 * 3"}) {
     SCOPED_TRACE(text);
-    const Error e = error_of([&] {
-      (void)value_of(text, {{"a", INT64_MAX}, {"b", INT64_MIN}, {"c", -1}});
-    });
+    const Error e =
+        error_of([&] { (void)value_of(text, {{"a", INT64_MAX}, {"b", INT64_MIN}, {"c", -1}}); });
     EXPECT_EQ(e.kind(), ErrorKind::overflow) << e.what();
   }
 }
@@ -412,9 +411,7 @@ TEST(AffineFill, SizesAndMissingDomainsAreErrors) {
   const Affine huge = ap.compile("i", domain{{"i", 0, INT64_MAX}, {"j", 0, INT64_MAX}});
   EXPECT_EQ(error_of([&] { huge.fill(out); }).kind(), ErrorKind::shape);
   EXPECT_EQ(error_of([&] { (void)huge.domain().size(); }).kind(), ErrorKind::overflow);
-  EXPECT_EQ(error_of([&] {
-              ap.create("i + k", domain{{"i", 0, 5}}).fill(out);
-            }).kind(),
+  EXPECT_EQ(error_of([&] { ap.create("i + k", domain{{"i", 0, 5}}).fill(out); }).kind(),
             ErrorKind::undefined);
 }
 

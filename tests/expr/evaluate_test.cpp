@@ -31,7 +31,8 @@ TEST(Evaluate, FloorDivisionAndModulus) {
     EXPECT_EQ(evaluate(x % 7, at), floor_mod(v, 7));
     EXPECT_EQ(evaluate(x / -7, at), floor_div(v, -7));
     EXPECT_EQ(evaluate(x % -7, at), floor_mod(v, -7));
-    EXPECT_EQ(evaluate(min(x, 3) + max(x * 2, -5), at), std::min<std::int64_t>(v, 3) + std::max<std::int64_t>(2 * v, -5));
+    EXPECT_EQ(evaluate(min(x, 3) + max(x * 2, -5), at),
+              std::min<std::int64_t>(v, 3) + std::max<std::int64_t>(2 * v, -5));
     EXPECT_EQ(evaluate(select(x, x + 1, 9), at), v != 0 ? v + 1 : 9);
   }
 }
@@ -73,7 +74,8 @@ TEST(Scan, EqualsTheOracle) {
     const Tape tape(e);
     std::vector<std::int64_t> slots;
     std::vector<std::string> names;
-    for (std::size_t v = 0; v < tape.variables().size(); ++v) names.push_back(tape.variable(v).name);
+    for (std::size_t v = 0; v < tape.variables().size(); ++v)
+      names.push_back(tape.variable(v).name);
     Case ordered;
     for (std::size_t v = 0; v < names.size(); ++v)
       ordered.variables.push_back({names[v], tape.variable(v).min, tape.variable(v).max});
@@ -92,7 +94,8 @@ TEST(Scan, EqualsTheOracle) {
           ASSERT_EQ(slots[tape.root(0)], (*wanted)[at]);
         }
         for (std::size_t i = scan.count(); i < scan.padded(); ++i)
-          EXPECT_NE(std::find(wanted->begin(), wanted->end(), static_cast<std::int64_t>(values[i])), wanted->end());
+          EXPECT_NE(std::find(wanted->begin(), wanted->end(), static_cast<std::int64_t>(values[i])),
+                    wanted->end());
       }
     });
     EXPECT_EQ(at, wanted->size());
@@ -113,8 +116,10 @@ TEST(Scan, AllWidths) {
       scan.reset(tape.box());
       while (scan.next())
         for (std::size_t p = 0; p < scan.count(); ++p, ++points) {
-          const std::int64_t a = -7 + static_cast<std::int64_t>(points) / 90, b = 1 + static_cast<std::int64_t>(points) % 90;
-          const std::int64_t v = std::max((a * 5 - b * 3) * scale[i], floor_div(b * b * scale[i], b + 2));
+          const std::int64_t a = -7 + static_cast<std::int64_t>(points) / 90,
+                             b = 1 + static_cast<std::int64_t>(points) % 90;
+          const std::int64_t v =
+              std::max((a * 5 - b * 3) * scale[i], floor_div(b * b * scale[i], b + 2));
           ASSERT_EQ(static_cast<std::int64_t>(scan.values(0)[p]), floor_mod(v, scale[i] * 7 + b));
           ASSERT_EQ(scan.point(p), (std::vector<std::int64_t>{a, b}));
         }
@@ -133,7 +138,8 @@ TEST(Scan, LongRangesAreCutIntoChunks) {
     while (scan.next())
       for (std::size_t i = 0; i < scan.count(); ++i, ++points) {
         const std::int64_t vc = points % 2, vb = -5 + points / 2 % 9006, va = points / 2 / 9006;
-        ASSERT_EQ(static_cast<std::int64_t>(scan.values(0)[i]), floor_mod(floor_div(va * 100 + vb, 7), 50) + vc * vb);
+        ASSERT_EQ(static_cast<std::int64_t>(scan.values(0)[i]),
+                  floor_mod(floor_div(va * 100 + vb, 7), 50) + vc * vb);
         if (i % 64 == 0) {
           ASSERT_EQ(scan.point(i), (std::vector<std::int64_t>{va, vb, vc}));
         }

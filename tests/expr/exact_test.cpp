@@ -82,18 +82,19 @@ struct Row {
 
 TEST_F(ExactStep, FindsWhatTheTableShows) {
   const Row rows[] = {
-      {x * x % 2 + x % 2 * -1, 0},                              // constant
-      {x * y % 2 - (x % 2) * (y % 2), 0},                       //
-      {x * y + (x * x + x) % 2, x * y},                         // a part of a sum
-      {(x * x + x) % 2 * y + z, z},                             // y and x are gone
-      {max(x - 5, (x * 3 - 15) / 3), x - 5},                    // affine
-      {(x * 2 + x * x % 2) / 2, x},                             // a term that does not matter
-      {min(min(x, y + 12), x + y), min(x, y + 12)},             // a source that never decides
-      {(x < 10) * 2 - (x < 10) + 0, x < 10},                    // a node that is there already
+      {x * x % 2 + x % 2 * -1, 0},                   // constant
+      {x * y % 2 - (x % 2) * (y % 2), 0},            //
+      {x * y + (x * x + x) % 2, x * y},              // a part of a sum
+      {(x * x + x) % 2 * y + z, z},                  // y and x are gone
+      {max(x - 5, (x * 3 - 15) / 3), x - 5},         // affine
+      {(x * 2 + x * x % 2) / 2, x},                  // a term that does not matter
+      {min(min(x, y + 12), x + y), min(x, y + 12)},  // a source that never decides
+      {(x < 10) * 2 - (x < 10) + 0, x < 10},         // a node that is there already
   };
   for (const Row& row : rows) {
     const Expr got = simplify(row.before, Effort::exact);
-    EXPECT_TRUE(same(got, row.after)) << row.before.render() << " -> " << got.render() << ", not " << row.after.render();
+    EXPECT_TRUE(same(got, row.after))
+        << row.before.render() << " -> " << got.render() << ", not " << row.after.render();
   }
 }
 
@@ -111,8 +112,8 @@ TEST(Forms, EqualTheirTables) {
   for (int round = 0; round < 3000; ++round) {
     const std::int64_t lo = random.between(-9, 9), n = random.between(2, 40);
     const Variable x("x", lo, lo + n - 1);
-    const std::int64_t a = random.between(-3, 3), b = random.between(-5, 5), p = random.between(2, 9), s = random.between(-9, 9),
-                       k = random.between(lo, lo + n);
+    const std::int64_t a = random.between(-3, 3), b = random.between(-5, 5), p = random.between(2, 9),
+                       s = random.between(-9, 9), k = random.between(lo, lo + n);
     std::vector<std::int64_t> table;
     for (std::int64_t v = lo; v < lo + n; ++v) {
       switch (round % 8) {
@@ -129,7 +130,8 @@ TEST(Forms, EqualTheirTables) {
     for (const Expr& form : univariate_forms(x, lo, table)) {
       ++found;
       for (std::int64_t v = lo; v < lo + n; ++v)
-        ASSERT_EQ(evaluate(form, {{x, v}}), table[static_cast<std::size_t>(v - lo)]) << form.render() << " at " << v << ", round " << round;
+        ASSERT_EQ(evaluate(form, {{x, v}}), table[static_cast<std::size_t>(v - lo)])
+            << form.render() << " at " << v << ", round " << round;
     }
   }
   EXPECT_GT(found, 3000U);
@@ -138,14 +140,19 @@ TEST(Forms, EqualTheirTables) {
 TEST(Forms, OfKnownShapes) {
   const Variable x("x", 0, 40);
   const Row rows[] = {
-      {(x + 3) / 5 * 2 - x, (x + 3) / 5 * 2 - x}, {(x % 12) / 4, (x % 12) / 4}, {max(x, 7), max(x, 7)},
-      {x == 9, x == 9},                           {(x + 2) % 6, (x + 2) % 6},   {x / 4 + x / 9, x / 4 + x / 9},
+      {(x + 3) / 5 * 2 - x, (x + 3) / 5 * 2 - x},
+      {(x % 12) / 4, (x % 12) / 4},
+      {max(x, 7), max(x, 7)},
+      {x == 9, x == 9},
+      {(x + 2) % 6, (x + 2) % 6},
+      {x / 4 + x / 9, x / 4 + x / 9},
   };
   for (const Row& row : rows) {
     std::vector<std::int64_t> table;
     for (std::int64_t v = 0; v <= 40; ++v) table.push_back(evaluate(row.before, {{x, v}}));
     std::size_t least = SIZE_MAX;
-    for (const Expr& form : univariate_forms(x, 0, table)) least = std::min(least, count_nodes(form));
+    for (const Expr& form : univariate_forms(x, 0, table))
+      least = std::min(least, count_nodes(form));
     EXPECT_LE(least, count_nodes(row.after)) << row.before.render();
   }
 }
@@ -164,17 +171,21 @@ TEST(Under, RandomAssumptions) {
     const Expr e = oracle::build(c.tree, variables);
     const Variable &a = variables.front(), &b = variables.back();
     const std::int64_t middle = a.min() + (a.max() - a.min()) / 2;
-    const Expr assumption = seed % 3 == 0 ? a + b * 2 < middle * 2 : seed % 3 == 1 ? a % 3 == 1 : a * b > middle;
+    const Expr assumption = seed % 3 == 0   ? a + b * 2 < middle * 2
+                            : seed % 3 == 1 ? a % 3 == 1
+                                            : a * b > middle;
     const Expr got = simplify_exact_under(e, assumption);
     std::int64_t valid = 0, value = 0;
     bool constant = true;
     for (std::uint64_t p = 0; p < oracle::volume_of(c); ++p) {
       const auto columns = oracle::columns_of(c, p, 1);
       Values at;
-      for (std::size_t v = 0; v < variables.size(); ++v) at.emplace_back(variables[v], columns[v][0]);
+      for (std::size_t v = 0; v < variables.size(); ++v)
+        at.emplace_back(variables[v], columns[v][0]);
       if (evaluate(assumption, at) == 0) continue;
       const std::int64_t wanted = evaluate(e, at);
-      ASSERT_EQ(evaluate(got, at), wanted) << e.render() << " under " << assumption.render() << " -> " << got.render();
+      ASSERT_EQ(evaluate(got, at), wanted)
+          << e.render() << " under " << assumption.render() << " -> " << got.render();
       if (valid++ == 0) value = wanted;
       constant &= wanted == value;
     }
@@ -203,7 +214,8 @@ TEST(Large, DeepAndWideGraphsAreLeftInPeace) {
   Expr e = x;
   for (int i = 0; i < 20000; ++i) e = max(e * 3 % 1009 + y, i % 5);
   const Expr got = simplify(e, Effort::exact);
-  for (const std::int64_t v : {0, 17, 40}) EXPECT_EQ(evaluate(got, {{x, v}, {y, 40 - v}}), evaluate(e, {{x, v}, {y, 40 - v}}));
+  for (const std::int64_t v : {0, 17, 40})
+    EXPECT_EQ(evaluate(got, {{x, v}, {y, 40 - v}}), evaluate(e, {{x, v}, {y, 40 - v}}));
   Expr wide = 0;
   for (int i = 0; i < 200; ++i) wide += Variable("w" + std::to_string(i), 0, 9) % 7;
   EXPECT_EQ(wide.facts(Effort::exact).max, 1200);

@@ -20,7 +20,8 @@ TEST(Prove, DecidesWhatTheTableDecides) {
     const auto truth = oracle::truth_of(c);
     if (!truth) continue;
     const Expr e = oracle::build(c.tree, oracle::make_variables(c));
-    const Expr claim = seed % 2 == 0 ? e < truth->max + static_cast<std::int64_t>(seed % 4) / 2 : e != truth->table[truth->table.size() / 2];
+    const Expr claim = seed % 2 == 0 ? e < truth->max + static_cast<std::int64_t>(seed % 4) / 2
+                                     : e != truth->table[truth->table.size() / 2];
     const bool wanted = seed % 2 == 0 && seed % 4 == 2;
     const Proof proof = prove(claim);
     EXPECT_EQ(proof.answer, wanted ? Answer::yes : Answer::no) << claim.render();

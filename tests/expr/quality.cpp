@@ -12,14 +12,17 @@ using strata::Effort;
 using strata::oracle::Quality;
 
 void report(const char* name, const Quality& q) {
-  std::printf("%-6s bounds exact %.2f%%  constants %zu, missed %zu (%.2f%%)  affine %zu, missed %zu (%.2f%%)  dead names %zu, left %zu "
-              "(%.2f%%)  operators %.3f  us %.1f  slowest %.1f ms (seed %llu)\n",
-              name, q.bounds_percent(), q.constants, q.constants_missed, q.constants_percent(), q.affine, q.affine_missed, q.affine_percent(),
-              q.dead_names, q.dead_names_left, q.names_percent(), q.mean_operators(),
-              1e6 * q.seconds / static_cast<double>(q.cases), 1e3 * q.slowest,
-              static_cast<unsigned long long>(q.slowest_seed));
+  std::printf(
+      "%-6s bounds exact %.2f%%  constants %zu, missed %zu (%.2f%%)  affine %zu, missed %zu "
+      "(%.2f%%)  dead names %zu, left %zu "
+      "(%.2f%%)  operators %.3f  us %.1f  slowest %.1f ms (seed %llu)\n",
+      name, q.bounds_percent(), q.constants, q.constants_missed, q.constants_percent(), q.affine,
+      q.affine_missed, q.affine_percent(), q.dead_names, q.dead_names_left, q.names_percent(),
+      q.mean_operators(), 1e6 * q.seconds / static_cast<double>(q.cases), 1e3 * q.slowest,
+      static_cast<unsigned long long>(q.slowest_seed));
   if (q.wrong + q.unsound + q.unstable != 0)
-    std::printf("%-6s WRONG %zu  UNSOUND %zu  NOT IDEMPOTENT %zu\n", name, q.wrong, q.unsound, q.unstable);
+    std::printf("%-6s WRONG %zu  UNSOUND %zu  NOT IDEMPOTENT %zu\n", name, q.wrong, q.unsound,
+                q.unstable);
 }
 
 }  // namespace
@@ -29,8 +32,10 @@ int main(int argc, char** argv) {
   bool verbose = false;
   int position = 0;
   for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) == "--verbose") verbose = true;
-    else (position++ == 0 ? count : first) = std::strtoull(argv[i], nullptr, 10);
+    if (std::string_view(argv[i]) == "--verbose")
+      verbose = true;
+    else
+      (position++ == 0 ? count : first) = std::strtoull(argv[i], nullptr, 10);
   }
   strata::oracle::RandomOptions options;
   options.symbolic_divisors = false;
