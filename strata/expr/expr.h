@@ -99,7 +99,7 @@ class Expr {
   const Node* node() const { return node_; }
   static Expr adopt(const Node* counted) {
     return Expr(counted, Adopt{});
-  }                                     ///< takes over one count
+  }  ///< takes over one count
   static Expr share(const Node* node);  ///< adds one count
   const Node* release() noexcept;       ///< gives its count to the caller and becomes 0
 
