@@ -49,6 +49,7 @@ class Build {
   bool recombine(Linear& l, std::vector<Expr>& held) const;
   bool recombine_mod(Linear& l, const Term& t, std::vector<Expr>& held) const;
   bool recombine_div(Linear& l, const Term& t, std::vector<Expr>& held) const;
+  bool absorb(Linear& l, const Term& t, std::vector<Expr>& held) const;
   bool recombine_symbolic(Linear& l, const Term& t, std::vector<Expr>& held) const;
   bool recombine_minmax(Linear& l, const Term& t) const;
   bool quotient_of(LinearRef l, std::int64_t c, Linear& q) const;

@@ -147,6 +147,14 @@ Expr Build::div_sum(const Expr& x, std::int64_t c) const {
     STRATA_FIRED(D39, {"x", part}, {"a", l.k0}, {"b", k}, {"c", c});
     return div(add(part, 1, Expr(k), 1), c);
   }
+  if (l.terms[0].coefficient < 0) {  // the first coefficient is positive: (-x)//c = -((x + c-1)//c)
+    Linear positive;
+    if (combine(l, -1, LinearRef{c - 1, {}}, 1, positive)) {
+      const Expr y = sum(std::move(positive));
+      STRATA_FIRED(D13, {"x", add(y, 1, Expr(c - 1), -1)}, {"c", c});
+      return scale(div(y, c), -1);
+    }
+  }
   return plain(Op::Div, x, c);
 }
 

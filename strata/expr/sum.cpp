@@ -128,9 +128,18 @@ bool Build::recombine_mod(Linear& l, const Term& t, std::vector<Expr>& held) con
     l = std::move(next);
     return true;
   };
+  // D13 may have turned the quotient over: -((c-1 - y)//c) is y//c.
+  const auto turned = [&](const Node* d) {
+    if (divisor(d) != c || !has_above || above == kNegInf || coefficient_of(ref(l), d) != -above) return false;
+    const Expr y = add(Expr(c - 1), 1, Expr::share(d->src(0)), -1);
+    if (mod(y, c).node() != m || !replace(d, y, a)) return false;
+    STRATA_FIRED(D16, {"x", y}, {"c", c}, {"a", a});
+    return true;
+  };
   for (const Term& u : l.terms) {
     const Node* d = u.atom;
     if (!(d->is(Op::Div) || d->is(Op::Mod)) || d == m || divisor(d) == 0) continue;
+    if (d->is(Op::Div) && turned(d)) return true;
     if (has_above && u.coefficient == above) {
       if (d->is(Op::Div)) {
         // D16: a*c*(y//c) + a*(x%c) = a*y, where x is y with its coefficients reduced mod c
@@ -195,13 +204,40 @@ bool Build::recombine_mod(Linear& l, const Term& t, std::vector<Expr>& held) con
   return false;
 }
 
+// t = a * ((w*x + y)//c) next to u*x with a | u: D41 takes u*x into the quotient, which then moves w by a multiple of c.
+bool Build::absorb(Linear& l, const Term& t, std::vector<Expr>& held) const {
+  const Node* source = t.atom->src(0);
+  const std::int64_t c = divisor(t.atom);
+  const LinearView inside(source);
+  for (const Term& s : inside->terms) {
+    const std::int64_t u = coefficient_of(ref(l), s.atom);
+    std::int64_t shift = 0;
+    if (u == 0 || u == kNegInf || u % t.coefficient != 0) continue;
+    if (!try_mul(u / t.coefficient, c, shift)) continue;
+    Linear moved, next = l;
+    const Term step{shift, s.atom};
+    if (!combine(inside, 1, LinearRef{0, {&step, 1}}, 1, moved)) continue;
+    const Expr whole = div(sum(std::move(moved)), c);
+    held.push_back(whole);
+    remove_term(next, t.atom);
+    remove_term(next, s.atom);
+    if (!add_scaled(next, LinearView(whole.node()), t.coefficient)) continue;
+    const Expr x = Expr::share(s.atom);
+    STRATA_FIRED(D41, {"x", x}, {"y", add(Expr::share(source), 1, x, -s.coefficient)}, {"a", s.coefficient},
+                 {"b", u / t.coefficient}, {"c", c});
+    l = std::move(next);
+    return true;
+  }
+  return false;
+}
+
 // t = -a*c * (x//c): looks for a*x (D34), or for a*(z//l) with x//c = (z//l)//k.
 bool Build::recombine_div(Linear& l, const Term& t, std::vector<Expr>& held) const {
   const Node *d = t.atom, *x = d->src(0);
   const std::int64_t c = divisor(d);
-  const auto take = [&](const Expr& y, std::int64_t k) {
-    if (t.coefficient % k != 0 || t.coefficient == kNegInf) return false;
-    const std::int64_t a = -(t.coefficient / k);
+  const auto take = [&](const Expr& y, std::int64_t k, std::int64_t coefficient) {
+    if (coefficient % k != 0 || coefficient == kNegInf) return false;
+    const std::int64_t a = -(coefficient / k);
     const LinearView whole(y.node());
     if (!contains(ref(l), whole, a)) return false;
     const Expr digit = mod(y, k);
@@ -214,12 +250,14 @@ bool Build::recombine_div(Linear& l, const Term& t, std::vector<Expr>& held) con
     l = std::move(next);
     return true;
   };
-  if (take(Expr::share(x), c)) return true;
+  if (take(Expr::share(x), c, t.coefficient)) return true;
+  if (t.coefficient != kNegInf && take(add(Expr(c - 1), 1, Expr::share(x), -1), c, -t.coefficient)) return true;
+  if (absorb(l, t, held)) return true;
   for (const Term& u : ref(l).terms) {
     const Node* z = u.atom;
     if (z == d || !z->is(Op::Div) || z->src(0) != x || divisor(z) == 0 || c % divisor(z) != 0)
       continue;
-    if (take(Expr::share(z), c / divisor(z))) return true;
+    if (take(Expr::share(z), c / divisor(z), t.coefficient)) return true;
   }
   return false;
 }
