@@ -62,6 +62,8 @@ void print_page(const Rule& rule, Console& console) {
               << "  checked  exhaustively on a box of integers, and by "
               << (rule.check == Check::z3 ? "Z3 with unbounded variables" : "a written proof")
               << '\n';
+  const std::string_view how = through(static_cast<RuleId>(&rule - rules().data()));
+  console.out << "  applied  " << (how.empty() ? "by this name" : how) << '\n';
   if (!rule.proof.empty()) console.out << "  proof    " << rule.proof << '\n';
 }
 

@@ -115,14 +115,24 @@ Expr simplify_once(const Expr& e, std::span<const Expr> given) {
     forward.insert_or_assign(atom, narrowed);
     back.emplace_back(narrowed, Expr::share(atom));
   }
-  // The inequalities, restated over the stand-ins, cut the ranges of sums.
-  std::vector<Expr> restated;
-  for (const Expr& p : given) {
-    Replacements without = forward;
-    without.erase(p.node());
-    restated.push_back(replace(p, std::move(without)));
+  // What is assumed, restated over the stand-ins of variables, cuts the ranges of sums and aligns them. (Stand-ins of other
+  // atoms stay out: they would replace the very sums it speaks of.)
+  Replacements plain;
+  for (const auto& [from, to] : forward) {
+    if (from->is(Op::Var)) plain.emplace(from, to);
   }
-  const Context context(all_of(restated));
+  std::vector<Expr> restated;
+  for (const Expr& p : given) restated.push_back(replace(p, plain));
+  const Expr assumed = all_of(restated);
+  const Context context(assumed);
+  std::optional<RewriteTrace> marked;  // firings below hold where the assumption does
+  if (RewriteTrace* outer = RewriteTrace::current(); outer != nullptr) {
+    marked.emplace([outer, &assumed](const RewriteEvent& event) {
+      RewriteEvent under = event;
+      under.given = assumed;
+      outer->record(under);
+    });
+  }
   const Expr under = replace(e, std::move(forward), Build(&context), true);
   return substitute(under, back);
 }
@@ -133,6 +143,10 @@ Context::Context(const Expr& assumption) {
   for (const Expr& p : conjuncts(assumption)) {
     held_.push_back(p);
     for (Linear& l : inequalities(p)) negative_.push_back(std::move(l));
+    const Node* n = p.node();
+    if (!n->is(Op::Eq) || !n->src(0)->is(Op::Mod) || !n->src(0)->src(1)->is(Op::Const)) continue;
+    const Node* mod = n->src(0);
+    aligned_.push_back({copy(LinearView(mod->src(0))), mod->src(1)->value(), n->src(1)->value()});
   }
 }
 

@@ -14,12 +14,18 @@ class Context {
 
   /// `known` narrowed: when l = t*f + rest for a fact f < 0 and a small t, its range follows from that of the rest.
   Range narrow(LinearRef l, Range known) const;
-  bool contradictory() const { return contradictory_; }
+
+  /// sum == residue (mod modulus)
+  struct Aligned {
+    Linear sum;
+    std::int64_t modulus, residue;
+  };
+  std::span<const Aligned> aligned() const { return aligned_; }
 
  private:
   std::vector<Linear> negative_;  // each is < 0
+  std::vector<Aligned> aligned_;  // from conjuncts x%c == r
   std::vector<Expr> held_;
-  bool contradictory_ = false;
 };
 
 }  // namespace strata

@@ -50,10 +50,17 @@ class Build {
   bool recombine_mod(Linear& l, const Term& t, std::vector<Expr>& held) const;
   bool recombine_div(Linear& l, const Term& t, std::vector<Expr>& held) const;
   bool absorb(Linear& l, const Term& t, std::vector<Expr>& held) const;
+  bool aligned(Linear& l, const Term& t, std::vector<Expr>& held) const;
   bool recombine_symbolic(Linear& l, const Term& t, std::vector<Expr>& held) const;
   bool recombine_minmax(Linear& l, const Term& t) const;
   bool quotient_of(LinearRef l, std::int64_t c, Linear& q) const;
 
+  /// A multiple of something that the context aligns, inside `l`: l = t*sum + rest with t*sum == residue (mod c).
+  struct AlignedPart {
+    Expr part, rest;
+    std::int64_t residue;
+  };
+  std::optional<AlignedPart> aligned_part(const Expr& x, std::int64_t c) const;
   Expr div_sum(const Expr& x, std::int64_t c) const;
   Expr mod_sum(const Expr& x, std::int64_t c) const;
   Expr div_symbolic(const Expr& x, const Expr& n) const;

@@ -76,6 +76,33 @@ std::optional<Expr> Build::lt_extremum(const Node* atom, std::int64_t a, std::in
   return lt_zero(copy(LinearView(arm.node())));
 }
 
+namespace {
+
+// Nonnegative atoms with weights, compared with their least value 0: the weights do not matter.
+//   C9: -(c*x + k*y) < 0 iff -(x + y) < 0;  C54: c*x + k*y < a iff x + y < 1, when 0 < a <= c, k
+bool drop_weights(Linear& l) {
+  bool above = l.k0 == 0, below = l.k0 < 0, weighted = l.k0 < -1;
+  for (const Term& t : l.terms) {
+    above = above && t.coefficient < 0;
+    below = below && t.coefficient >= -(l.k0 + 1) + 1 && t.coefficient > 0;
+    weighted = weighted || (t.coefficient != 1 && t.coefficient != -1);
+    if (lower(t.atom) < 0) return false;
+  }
+  if (!weighted || (!above && !below) || l.terms.size() < 2) return false;
+  if (l.terms.size() == 2) {
+    const Expr x = Expr::share(l.terms[0].atom), y = Expr::share(l.terms[1].atom);
+    const std::int64_t c = l.terms[0].coefficient, k = l.terms[1].coefficient;
+    if (above && c != kNegInf && k != kNegInf)
+      STRATA_FIRED(C9, {"c", -c}, {"x", x}, {"k", -k}, {"y", y});
+    if (below) STRATA_FIRED(C54, {"c", c}, {"x", x}, {"k", k}, {"y", y}, {"a", -l.k0});
+  }
+  for (Term& t : l.terms) t.coefficient = above ? -1 : 1;
+  l.k0 = above ? 0 : -1;
+  return true;
+}
+
+}  // namespace
+
 // l < 0
 Expr Build::lt_zero(Linear&& l) const {
   const Range r = range(ref(l));
@@ -128,6 +155,7 @@ Expr Build::lt_zero(Linear&& l) const {
     STRATA_FIRED(C2, {"c", g}, {"x", sum(Linear(q))}, {"y", sum(std::move(low))}, {"a", 0});
     return lt_zero(std::move(q));
   }
+  if (drop_weights(l)) return lt_zero(std::move(l));
   const std::int64_t k0 = std::exchange(l.k0, 0);
   const std::size_t width = l.terms.size();
   const Expr bound(checked_neg(k0)), x = sum(std::move(l));

@@ -1,6 +1,7 @@
 // Floor division and modulus by a constant: one pass over the sum, each branch naming its row of rules.def.
 #include <array>
 
+#include "strata/expr/assume.h"
 #include "strata/expr/build.h"
 
 namespace strata {
@@ -65,7 +66,10 @@ Expr Build::div(const Expr& x, std::int64_t c) const {
     STRATA_FIRED(N1, {"x", x}, {"c", -c});
     return div(scale(x, -1), -c);
   }
-  if (c == 1) return x;
+  if (c == 1) {
+    STRATA_FIRED(D1, {"x", x});
+    return x;
+  }
   const Node* n = x.node();
   if (context_ == nullptr) {
     if (const Node* known = find_interned(Op::Div, n, c)) return Expr::adopt(known);
@@ -79,9 +83,52 @@ Expr Build::div(const Expr& x, std::int64_t c) const {
   return depth.exceeded() ? plain(Op::Div, x, c) : div_sum(x, c);
 }
 
+std::optional<Build::AlignedPart> Build::aligned_part(const Expr& x, std::int64_t c) const {
+  if (context_ == nullptr) return std::nullopt;
+  const LinearView l(x.node());
+  for (const Context::Aligned& f : context_->aligned()) {
+    if (f.sum.terms.empty()) continue;
+    const Term& lead = f.sum.terms[0];
+    const std::int64_t here = coefficient_of(l, lead.atom);
+    std::int64_t t = 0, reach = 0, residue = 0;
+    if (here == 0 || lead.coefficient == -1 ? here == kNegInf : here % lead.coefficient != 0)
+      continue;
+    t = here / lead.coefficient;
+    if (t == 0 || !try_mul(t, f.modulus, reach) || reach % c != 0 || !try_mul(t, f.residue, residue))
+      continue;
+    Linear rest;
+    if (t == kNegInf || !combine(l, 1, ref(f.sum), -t, rest) ||
+        rest.terms.size() + f.sum.terms.size() != l->terms.size())
+      continue;
+    const Expr remainder = sum(std::move(rest));
+    return AlignedPart{add(x, 1, remainder, -1), remainder, floor_mod(residue, c)};
+  }
+  return std::nullopt;
+}
+
 Expr Build::div_sum(const Expr& x, std::int64_t c) const {
+  if (const auto a = aligned_part(x, c);
+      a && !same(a->rest, Expr(0)) && !same(a->rest, Expr(floor_mod(-a->residue, c)))) {
+    // part = c*q + residue: (part + rest)//c = part//c + (rest + residue)//c
+    const Expr low = add(a->rest, 1, Expr(a->residue), 1);
+    STRATA_FIRED(D21, {"x", low}, {"y", add(a->part, 1, Expr(a->residue), -1)}, {"c", c});
+    return add(div(a->part, c), 1, div(low, c), 1);
+  }
   const LinearView view(x.node());
   const LinearRef l = view;
+  if (context_ != nullptr &&
+      l.terms.size() > 1) {  // D26, D27: the first term and the rest carry alike everywhere
+    const Expr first = sum(copy({0, l.terms.first(1)})), rest = add(x, 1, first, -1);
+    const Range carry = range(add(mod(first, c), 1, mod(rest, c), 1));
+    if (carry.hi < c) {
+      STRATA_FIRED(D26, {"x", first}, {"y", rest}, {"c", c});
+      return add(div(first, c), 1, div(rest, c), 1);
+    }
+    if (carry.lo >= c) {
+      STRATA_FIRED(D27, {"x", first}, {"y", rest}, {"c", c});
+      return add(add(div(first, c), 1, div(rest, c), 1), 1, Expr(1), 1);
+    }
+  }
   const Node* atom = lone_atom(l);
   std::int64_t whole = 0, shift = 0;
   if (atom != nullptr && atom->is(Op::Div) && constant_divisor(atom) != 0 &&
@@ -166,7 +213,10 @@ Expr Build::mod(const Expr& x, std::int64_t c) const {
     STRATA_FIRED(N2, {"x", x}, {"c", -c});
     return scale(mod(scale(x, -1), -c), -1);
   }
-  if (c == 1) return 0;
+  if (c == 1) {
+    STRATA_FIRED(M1, {"x", x});
+    return 0;
+  }
   const Node* n = x.node();
   if (context_ == nullptr) {
     if (const Node* known = find_interned(Op::Mod, n, c)) return Expr::adopt(known);
@@ -186,6 +236,11 @@ Expr Build::mod(const Expr& x, std::int64_t c) const {
 }
 
 Expr Build::mod_sum(const Expr& x, std::int64_t c) const {
+  if (const auto a = aligned_part(x, c)) {
+    const Expr low = add(a->rest, 1, Expr(a->residue), 1);
+    STRATA_FIRED(M11, {"x", low}, {"y", add(a->part, 1, Expr(a->residue), -1)}, {"c", c});
+    return mod(low, c);
+  }
   const LinearView view(x.node());
   const LinearRef l = view;
   Linear reduced;  // coefficients in [0, c), and inner moduli that c divides are dropped

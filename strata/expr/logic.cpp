@@ -241,9 +241,21 @@ Expr Build::select(const Expr& condition, const Expr& a, const Expr& b) const {
         return combine(ref(gap), 1, ref(d), -sign, test) && test.terms.empty() && test.k0 == shift;
       };
       if (is_zero(1, 0) || is_zero(1, 1)) {
+        if (test.k0 == 0) {
+          STRATA_FIRED(S29, {"x", a}, {"y", b});
+        } else {
+          STRATA_FIRED(S44, {"x", a}, {"y", b});
+        }
         return extremum(Op::Min, std::array{a, b});
       }
-      if (is_zero(-1, 0) || is_zero(-1, -1)) return extremum(Op::Max, std::array{a, b});
+      if (is_zero(-1, 0) || is_zero(-1, -1)) {
+        if (test.k0 == 0) {
+          STRATA_FIRED(S30, {"x", b}, {"y", a});
+        } else {
+          STRATA_FIRED(S45, {"x", b}, {"y", a});
+        }
+        return extremum(Op::Max, std::array{a, b});
+      }
     }
     const LinearView x(a.node()), y(b.node());
     Linear common;

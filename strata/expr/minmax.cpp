@@ -150,6 +150,15 @@ Expr Build::extremum(Op op, std::span<const Expr> given) const {
   arms = undominated(*this, op, arms);
   if (arms.size() == 1) return arms[0];
   if (merge_conditions(*this, op, arms)) return extremum(op, arms);
+  if (op == Op::Max && arms.size() == 2 && arms[0].is_constant() && arms[1].op() == Op::Min &&
+      arms[1].node()->src(0)->is(Op::Const)) {  // a clamp is written min(high, max(low, x))
+    const auto s = arms[1].node()->sources();
+    std::vector<Expr> rest;
+    for (const Node* n : s.subspan(1)) rest.push_back(Expr::share(n));
+    const Expr high = Expr::share(s[0]), x = extremum(Op::Min, rest);
+    STRATA_FIRED(S4, {"x", x}, {"a", high}, {"b", arms[0]});
+    return extremum(Op::Min, std::array{high, extremum(Op::Max, std::array{arms[0], x})});
+  }
   if (Linear common = shared_part(arms); common.k0 != 0 || !common.terms.empty()) {
     const Expr z = sum(std::move(common));
     for (Expr& e : arms) e = add(e, 1, z, -1);

@@ -41,12 +41,17 @@ enum class RuleId : std::uint16_t {
 };
 
 std::span<const Rule> rules();
+
+/// How a row that no code fires by its own name takes effect: the rows that cover it, or why it is only known.
+/// Empty for a row that fires itself.
+std::string_view through(RuleId id);
 inline const Rule& rule(RuleId id) { return rules()[static_cast<std::size_t>(id)]; }
 
 /// One firing: `rule.before` with the bindings put in became `rule.after` with them put in.
 struct RewriteEvent {
   RuleId rule;
   std::vector<std::pair<std::string_view, Expr>> bindings;
+  Expr given = 1;  ///< what was assumed: the row holds where this does
 };
 
 }  // namespace strata

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "strata/expr/build.h"
+#include "strata/expr/monomial.h"
 
 namespace strata {
 namespace {
@@ -85,7 +86,8 @@ Expr Build::add(const Expr& a, std::int64_t s, const Expr& b, std::int64_t t) co
 }
 
 Expr Build::sum(Linear&& l) const {
-  if (l.terms.size() < 2 || l.terms.size() > kMaxRecombined) return intern_sum(l);
+  const bool lone = l.terms.size() == 1 && l.terms[0].coefficient != 1 && l.terms[0].atom->is(Op::Div);
+  if ((l.terms.size() < 2 && !lone) || l.terms.size() > kMaxRecombined) return intern_sum(l);
   constexpr auto bit = [](Op op) { return 1u << static_cast<unsigned>(op); };
   constexpr unsigned kInteresting = bit(Op::Div) | bit(Op::Mod) | bit(Op::Min) | bit(Op::Max);
   unsigned seen = 0;
@@ -93,7 +95,7 @@ Expr Build::sum(Linear&& l) const {
     seen |= bit(t->atom->op);
   if ((seen & kInteresting) == 0) return intern_sum(l);
   std::vector<Expr> held;  // keeps what the rules made alive until the sum is interned
-  while (l.terms.size() >= 2 && recombine(l, held)) {
+  while (recombine(l, held)) {
   }
   return intern_sum(l);
 }
@@ -130,7 +132,8 @@ bool Build::recombine_mod(Linear& l, const Term& t, std::vector<Expr>& held) con
   };
   // D13 may have turned the quotient over: -((c-1 - y)//c) is y//c.
   const auto turned = [&](const Node* d) {
-    if (divisor(d) != c || !has_above || above == kNegInf || coefficient_of(ref(l), d) != -above) return false;
+    if (divisor(d) != c || !has_above || above == kNegInf || coefficient_of(ref(l), d) != -above)
+      return false;
     const Expr y = add(Expr(c - 1), 1, Expr::share(d->src(0)), -1);
     if (mod(y, c).node() != m || !replace(d, y, a)) return false;
     STRATA_FIRED(D16, {"x", y}, {"c", c}, {"a", a});
@@ -204,6 +207,23 @@ bool Build::recombine_mod(Linear& l, const Term& t, std::vector<Expr>& held) con
   return false;
 }
 
+// D20: a*c*(x//c) = a*(x - r) where x == r (mod c), by the congruence of x or by what is assumed.
+bool Build::aligned(Linear& l, const Term& t, std::vector<Expr>& held) const {
+  const Expr x = Expr::share(t.atom->src(0));
+  const std::int64_t c = divisor(t.atom);
+  if (t.coefficient % c != 0) return false;
+  const Expr r = mod(x, c);
+  if (!r.is_constant()) return false;
+  const Expr whole = add(x, 1, r, -1);
+  held.push_back(whole);
+  Linear next = l;
+  remove_term(next, t.atom);
+  if (!add_scaled(next, LinearView(whole.node()), t.coefficient / c)) return false;
+  STRATA_FIRED(D20, {"x", whole}, {"c", c});
+  l = std::move(next);
+  return true;
+}
+
 // t = a * ((w*x + y)//c) next to u*x with a | u: D41 takes u*x into the quotient, which then moves w by a multiple of c.
 bool Build::absorb(Linear& l, const Term& t, std::vector<Expr>& held) const {
   const Node* source = t.atom->src(0);
@@ -223,8 +243,8 @@ bool Build::absorb(Linear& l, const Term& t, std::vector<Expr>& held) const {
     remove_term(next, s.atom);
     if (!add_scaled(next, LinearView(whole.node()), t.coefficient)) continue;
     const Expr x = Expr::share(s.atom);
-    STRATA_FIRED(D41, {"x", x}, {"y", add(Expr::share(source), 1, x, -s.coefficient)}, {"a", s.coefficient},
-                 {"b", u / t.coefficient}, {"c", c});
+    STRATA_FIRED(D41, {"x", x}, {"y", add(Expr::share(source), 1, x, -s.coefficient)},
+                 {"a", s.coefficient}, {"b", u / t.coefficient}, {"c", c});
     l = std::move(next);
     return true;
   }
@@ -251,8 +271,9 @@ bool Build::recombine_div(Linear& l, const Term& t, std::vector<Expr>& held) con
     return true;
   };
   if (take(Expr::share(x), c, t.coefficient)) return true;
-  if (t.coefficient != kNegInf && take(add(Expr(c - 1), 1, Expr::share(x), -1), c, -t.coefficient)) return true;
-  if (absorb(l, t, held)) return true;
+  if (t.coefficient != kNegInf && take(add(Expr(c - 1), 1, Expr::share(x), -1), c, -t.coefficient))
+    return true;
+  if (absorb(l, t, held) || aligned(l, t, held)) return true;
   for (const Term& u : ref(l).terms) {
     const Node* z = u.atom;
     if (z == d || !z->is(Op::Div) || z->src(0) != x || divisor(z) == 0 || c % divisor(z) != 0)
@@ -266,7 +287,22 @@ bool Build::recombine_div(Linear& l, const Term& t, std::vector<Expr>& held) con
 bool Build::recombine_symbolic(Linear& l, const Term& t, std::vector<Expr>& held) const {
   if (!t.atom->is(Op::Mod)) return false;
   const Expr x = Expr::share(t.atom->src(0)), n = Expr::share(t.atom->src(1));
-  const Expr whole = mul(n, div(x, n));
+  const Expr quotient = div(x, n);
+  for (const Term& u : ref(l).terms) {  // Y8: ((x//n)%m)*n + x%n = x%(n*m)
+    Expr digit;
+    if (u.coefficient != t.coefficient || !divide_monomial(u.atom, n.node(), digit)) continue;
+    if (digit.op() != Op::Mod || digit.node()->src(0) != quotient.node()) continue;
+    const Expr m = Expr::share(digit.node()->src(1)), both = mod(x, mul(n, m));
+    Linear joined = l;
+    remove_term(joined, t.atom);
+    remove_term(joined, u.atom);
+    held.push_back(both);
+    if (!add_scaled(joined, LinearView(both.node()), t.coefficient)) continue;
+    STRATA_FIRED(Y8, {"x", x}, {"n", n}, {"m", m});
+    l = std::move(joined);
+    return true;
+  }
+  const Expr whole = mul(n, quotient);
   const LinearView part(whole.node());
   if (!contains(ref(l), part, t.coefficient)) return false;
   Linear next = l;
