@@ -19,8 +19,9 @@ inline constexpr std::size_t kMaxText = std::size_t{64} << 20;
 inline constexpr std::size_t kWorthCounting = std::size_t{1}
                                               << 20;  // from here on it pays to foresee the length
 
-/// The terms of a sum in printed order: falling |coefficient|, ties as they stand.
-std::vector<Term> printed_terms(const Node* sum);
+/// Terms in printed order: falling |coefficient|, ties as they stand.
+std::vector<Term> printed_terms(std::span<const Term> terms);
+inline std::vector<Term> printed_terms(const Node* sum) { return printed_terms(sum->terms()); }
 
 class Printer {
  public:
@@ -47,7 +48,7 @@ class Printer {
   virtual void expand_tail(const Node* n, std::size_t from);
   virtual void constant(std::int64_t value) { number(value); }
   virtual void variable(const Node* n) { name(n->variable().name); }
-  virtual void sum(const Node* n);
+  virtual void sum(const Node* n) { linear(n, n->k0(), n->terms()); }
   virtual void quotient(const Node* n) { list(n->sources(), "(", "//", ")"); }
   virtual void remainder(const Node* n) { list(n->sources(), "(", "%", ")"); }
   virtual void extremum(const Node* n) {
@@ -57,10 +58,16 @@ class Printer {
   virtual void junction(const Node* n) {
     list(n->sources(), "(", n->is(Op::And) ? " and " : " or ", ")");
   }
+  /// Are turned quotients printed the shorter way?  See `term`.
+  virtual bool turns() const { return true; }
   /// An atom of a sum or a factor.
   virtual void operand(const Node* n, const Node* parent);
 
  private:
+  /// k0 + terms, as parts of the sum `n`.
+  void linear(const Node* n, std::int64_t k0, std::span<const Term> terms);
+  void term(const Node* n, const Term& t);
+
   enum class Kind : std::uint8_t { text, number, node, tail };
   struct Piece {
     std::string_view text;

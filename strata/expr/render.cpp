@@ -9,8 +9,7 @@
 
 namespace strata {
 
-std::vector<Term> printed_terms(const Node* sum) {
-  const std::span<const Term> terms = sum->terms();
+std::vector<Term> printed_terms(std::span<const Term> terms) {
   std::vector<std::size_t> order(terms.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -96,26 +95,69 @@ void Printer::expand_tail(const Node*, std::size_t) {
 
 void Printer::operand(const Node* n, const Node*) { node(n); }
 
-void Printer::sum(const Node* n) {
-  const std::vector<Term> terms = printed_terms(n);
-  const std::size_t parts = terms.size() + (n->k0() != 0 ? 1 : 0);
+namespace {
+
+// Numerators are stored with a positive first coefficient, so `(x*-1)//4` is the term `-((3+x)//4)`. It is printed the
+// shorter way: what that saves in operators and leaves, for the term `t`, not positive when nothing.
+int saved_by_turning(const Term& t) {
+  const Node* d = t.atom;
+  if (t.coefficient >= 0 || t.coefficient == kNegInf || !d->is(Op::Div) || !d->src(1)->is(Op::Const))
+    return 0;
+  const Node* x = d->src(0);
+  const bool sum = x->is(Op::Sum);
+  const std::int64_t k0 = sum ? x->k0() : 0;
+  int saved = t.coefficient == -1 ? 2 : 0;
+  saved += (k0 != 0 ? 2 : 0) - (d->src(1)->value() - 1 - k0 != 0 ? 2 : 0);
+  if (!sum) return saved - 2;
+  for (const Term& s : x->terms()) {
+    if (s.coefficient == kNegInf || s.atom->is(Op::Div)) return 0;  // those may turn themselves
+    saved += s.coefficient == -1 ? 2 : s.coefficient == 1 ? -2 : 0;
+  }
+  return saved;
+}
+
+}  // namespace
+
+void Printer::linear(const Node* n, std::int64_t k0, std::span<const Term> given) {
+  const std::vector<Term> terms = printed_terms(given);
+  const std::size_t parts = terms.size() + (k0 != 0 ? 1 : 0);
   for (std::size_t i = 1; i < parts; ++i) text("(");
   bool first = true;
-  if (n->k0() != 0) {
-    constant(n->k0());
+  if (k0 != 0) {
+    constant(k0);
     first = false;
   }
   for (const Term& t : terms) {
     if (!first) text("+");
-    if (t.coefficient != 1) text("(");
-    operand(t.atom, n);
-    if (t.coefficient != 1) {
-      text("*");
-      constant(t.coefficient);
-      text(")");
-    }
+    term(n, t);
     if (!first) text(")");
     first = false;
+  }
+}
+
+void Printer::term(const Node* n, const Term& t) {
+  const bool turned = turns() && saved_by_turning(t) > 0;
+  const std::int64_t coefficient = turned ? -t.coefficient : t.coefficient;
+  if (coefficient != 1) text("(");
+  if (turned) {  // -((c-1 - x)//c) for x//c
+    const Node* x = t.atom->src(0);
+    const Term whole{1, x};
+    const auto inside = x->is(Op::Sum) ? x->terms() : std::span<const Term>{&whole, 1};
+    std::vector<Term> negated(inside.begin(), inside.end());
+    for (Term& s : negated) s.coefficient = -s.coefficient;
+    const std::int64_t c = t.atom->src(1)->value();
+    text("(");
+    linear(x, c - 1 - (x->is(Op::Sum) ? x->k0() : 0), negated);
+    text("//");
+    constant(c);
+    text(")");
+  } else {
+    operand(t.atom, n);
+  }
+  if (coefficient != 1) {
+    text("*");
+    constant(coefficient);
+    text(")");
   }
 }
 
@@ -182,6 +224,10 @@ std::size_t count_nodes(const Expr& e) {
     if (it->second != 0) continue;
     std::size_t count = own_count(n);
     for_each_child(n, [&](const Node* child) { count = saturating_add(count, counts.at(child)); });
+    if (n->is(Op::Sum) && count != static_cast<std::size_t>(-1)) {
+      for (const Term& t : n->terms())
+        count -= static_cast<std::size_t>(std::max(saved_by_turning(t), 0));
+    }
     it->second = count;
   }
   return counts.at(e.node());

@@ -39,6 +39,7 @@ Binding binding(const Node* n) {
 bool is_condition(const Node* n) { return binding(n) >= kOr && binding(n) <= kComparison; }
 
 class LatexPrinter : public Printer {
+  bool turns() const override { return false; }
   void expand(const Node* n, Place place) override {
     if (binding(n) >= place) return bare(n);
     const bool iverson = is_condition(n) && place > kComparison;

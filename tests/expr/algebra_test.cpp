@@ -37,10 +37,10 @@ INSTANTIATE_TEST_SUITE_P(
     Division, Algebra,
     testing::Values(Row{"(x//3)//4", "(x//12)"}, Row{"(x*6+y)//6", "(x+(y//6))"},
                     Row{"(x*20+y)//20", "x"}, Row{"(x*20+y)//40", "(x//2)"},
-                    Row{"x//-4", "(((3+x)//4)*-1)"}, Row{"(x%12)//4", "((x//4)%3)"},
-                    Row{"(x+7)//3", "(2+((1+x)//3))"}, Row{"y//10", "0"}, Row{"(y-10)//10", "-1"},
-                    Row{"x//1", "x"}, Row{"(x-x%4)//4", "(x//4)"},
-                    Row{"min(x,50)//10", "min(5, (x//10))"}));
+                    Row{"x//-4", "((x*-1)//4)"}, Row{"ceildiv(x, 4)", "((3+x)//4)"},
+                    Row{"(x%12)//4", "((x//4)%3)"}, Row{"(x+7)//3", "(2+((1+x)//3))"},
+                    Row{"y//10", "0"}, Row{"(y-10)//10", "-1"}, Row{"x//1", "x"},
+                    Row{"(x-x%4)//4", "(x//4)"}, Row{"min(x,50)//10", "min(5, (x//10))"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Modulus, Algebra,
