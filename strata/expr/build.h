@@ -2,7 +2,7 @@
 //
 // `Build` is what the public operators call with no context, and what `simplify_under` calls with the facts that an
 // assumption adds. All methods borrow their arguments and return the canonical form.
-//   sum.cpp       sums and their recombination (x//c*c + x%c = x, ...)
+//   sum.cpp       sums; digits.cpp puts their digits together (x//c*c + x%c = x, ...)
 //   divmod.cpp    floor division and modulus by constants; divmod_symbolic.cpp by expressions
 //   product.cpp   products, minmax.cpp min and max, compare.cpp < == !=, logic.cpp and or not select
 #pragma once
@@ -45,22 +45,30 @@ class Build {
   Range range(LinearRef l) const;
   Range range(const Expr& e) const { return range(LinearView(e.node())); }
 
- private:
-  bool recombine(Linear& l, std::vector<Expr>& held) const;
-  bool recombine_mod(Linear& l, const Term& t, std::vector<Expr>& held) const;
-  bool recombine_div(Linear& l, const Term& t, std::vector<Expr>& held) const;
-  bool absorb(Linear& l, const Term& t, std::vector<Expr>& held) const;
-  bool aligned(Linear& l, const Term& t, std::vector<Expr>& held) const;
-  bool recombine_symbolic(Linear& l, const Term& t, std::vector<Expr>& held) const;
-  bool recombine_minmax(Linear& l, const Term& t) const;
-  bool quotient_of(LinearRef l, std::int64_t c, Linear& q) const;
-
   /// A multiple of something that the context aligns, inside `l`: l = t*sum + rest with t*sum == residue (mod c).
   struct AlignedPart {
     Expr part, rest;
     std::int64_t residue;
   };
   std::optional<AlignedPart> aligned_part(const Expr& x, std::int64_t c) const;
+
+ private:
+  /// One rule, or a few of one kind: x // c or x % c, when it applies. `l` is the linear view of x.
+  using Step = std::optional<Expr> (Build::*)(const Expr& x, LinearRef l, std::int64_t c) const;
+  std::optional<Expr> div_aligned(const Expr& x, LinearRef l, std::int64_t c) const;
+  std::optional<Expr> div_carry(const Expr& x, LinearRef l, std::int64_t c) const;
+  std::optional<Expr> div_lone_digit(const Expr& x, LinearRef l, std::int64_t c) const;
+  std::optional<Expr> div_lone_choice(const Expr& x, LinearRef l, std::int64_t c) const;
+  std::optional<Expr> div_content(const Expr& x, LinearRef l, std::int64_t c) const;
+  std::optional<Expr> div_multiple(const Expr& x, LinearRef l, std::int64_t c) const;
+  std::optional<Expr> div_affine(const Expr& x, LinearRef l, std::int64_t c) const;
+  std::optional<Expr> div_constant(const Expr& x, LinearRef l, std::int64_t c) const;
+  std::optional<Expr> div_sign(const Expr& x, LinearRef l, std::int64_t c) const;
+  std::optional<Expr> mod_aligned(const Expr& x, LinearRef l, std::int64_t c) const;
+  std::optional<Expr> mod_inner(const Expr& x, LinearRef l, std::int64_t c) const;
+  std::optional<Expr> mod_reduced(const Expr& x, LinearRef l, std::int64_t c) const;
+  std::optional<Expr> mod_content(const Expr& x, LinearRef l, std::int64_t c) const;
+  std::optional<Expr> mod_affine(const Expr& x, LinearRef l, std::int64_t c) const;
   Expr div_sum(const Expr& x, std::int64_t c) const;
   Expr mod_sum(const Expr& x, std::int64_t c) const;
   Expr div_symbolic(const Expr& x, const Expr& n) const;
@@ -90,6 +98,8 @@ class RuleDepth {
 inline LinearRef without_constant(LinearRef l) { return {0, l.terms}; }
 /// gcd of the coefficients (0 when there are none).
 std::int64_t content(LinearRef l);
+/// The distinct gcd(coefficient, c) other than 1 and c, in the order of the terms: what a quotient by c may factor through.
+SmallVec<std::int64_t, 8> shared_factors(LinearRef l, std::int64_t c);
 /// l / g, coefficientwise, with the constant rounded down. @pre g divides every coefficient
 Linear divided(LinearRef l, std::int64_t g);
 inline Linear copy(LinearRef l) {

@@ -146,10 +146,9 @@ Expr Build::lt_zero(Linear&& l) const {
       if (auto decided = lt_extremum(atom, a, l.k0)) return *decided;
     }
   }
-  for (const Term& t : l.terms) {  // C3: what the low part cannot change is dropped
-    const std::int64_t g = static_cast<std::int64_t>(magnitude(t.coefficient));
+  for (const std::int64_t g : shared_factors(ref(l), 0)) {  // C3: what the low part cannot change is dropped
     Linear q;
-    if (g <= 1 || !quotient_of(ref(l), g, q)) continue;
+    if (g == 0 || !affine_quotient(ref(l), g, q)) continue;
     Linear low;
     if (!combine(ref(l), 1, ref(q), -g, low)) continue;
     STRATA_FIRED(C2, {"c", g}, {"x", sum(Linear(q))}, {"y", sum(std::move(low))}, {"a", 0});

@@ -49,10 +49,6 @@ std::int64_t least_constant(LinearRef l, const Node* n, std::int64_t c) {
 
 }  // namespace
 
-bool Build::quotient_of(LinearRef l, std::int64_t c, Linear& q) const {
-  return affine_quotient(l, c, q);
-}
-
 Expr Build::div(const Expr& x, std::int64_t c) const {
   STRATA_CHECK(c != 0, domain, "[div] ", x.render(), " divided by 0");
   std::int64_t value = 0;
@@ -106,60 +102,90 @@ std::optional<Build::AlignedPart> Build::aligned_part(const Expr& x, std::int64_
   return std::nullopt;
 }
 
+// The rules for a quotient, in order; the first that applies gives the answer.
 Expr Build::div_sum(const Expr& x, std::int64_t c) const {
-  if (const auto a = aligned_part(x, c);
-      a && !same(a->rest, Expr(0)) && !same(a->rest, Expr(floor_mod(-a->residue, c)))) {
-    // part = c*q + residue: (part + rest)//c = part//c + (rest + residue)//c
-    const Expr low = add(a->rest, 1, Expr(a->residue), 1);
-    STRATA_FIRED(D21, {"x", low}, {"y", add(a->part, 1, Expr(a->residue), -1)}, {"c", c});
-    return add(div(a->part, c), 1, div(low, c), 1);
+  static constexpr Step kSteps[] = {
+      &Build::div_aligned,     &Build::div_carry,    &Build::div_lone_digit,
+      &Build::div_lone_choice, &Build::div_content,  &Build::div_multiple,
+      &Build::div_affine,      &Build::div_constant, &Build::div_sign,
+  };
+  const LinearView l(x.node());
+  for (const Step step : kSteps) {
+    if (auto answer = (this->*step)(x, l, c)) return *std::move(answer);
   }
-  const LinearView view(x.node());
-  const LinearRef l = view;
-  if (context_ != nullptr &&
-      l.terms.size() > 1) {  // D26, D27: the first term and the rest carry alike everywhere
-    const Expr first = sum(copy({0, l.terms.first(1)})), rest = add(x, 1, first, -1);
-    const Range carry = range(add(mod(first, c), 1, mod(rest, c), 1));
-    if (carry.hi < c) {
-      STRATA_FIRED(D26, {"x", first}, {"y", rest}, {"c", c});
-      return add(div(first, c), 1, div(rest, c), 1);
-    }
-    if (carry.lo >= c) {
-      STRATA_FIRED(D27, {"x", first}, {"y", rest}, {"c", c});
-      return add(add(div(first, c), 1, div(rest, c), 1), 1, Expr(1), 1);
-    }
+  return plain(Op::Div, x, c);
+}
+
+// An assumption aligns a part: part = c*q + residue, so (part + rest)//c = part//c + (rest + residue)//c.
+std::optional<Expr> Build::div_aligned(const Expr& x, LinearRef, std::int64_t c) const {
+  const auto a = aligned_part(x, c);
+  if (!a || same(a->rest, 0) || same(a->rest, floor_mod(-a->residue, c))) return std::nullopt;
+  const Expr low = add(a->rest, 1, Expr(a->residue), 1);
+  STRATA_FIRED(D21, {"x", low}, {"y", add(a->part, 1, Expr(a->residue), -1)}, {"c", c});
+  return add(div(a->part, c), 1, div(low, c), 1);
+}
+
+// Under an assumption: the first term and the rest never carry, or always.
+std::optional<Expr> Build::div_carry(const Expr& x, LinearRef l, std::int64_t c) const {
+  if (context_ == nullptr || l.terms.size() < 2) return std::nullopt;
+  const Expr first = sum(copy({0, l.terms.first(1)})), rest = add(x, 1, first, -1);
+  const Range low = range(add(mod(first, c), 1, mod(rest, c), 1));
+  if (low.hi < c) {
+    STRATA_FIRED(D26, {"x", first}, {"y", rest}, {"c", c});
+  } else if (low.lo >= c) {
+    STRATA_FIRED(D27, {"x", first}, {"y", rest}, {"c", c});
+  } else {
+    return std::nullopt;
   }
+  const Expr parts = add(div(first, c), 1, div(rest, c), 1);
+  return add(parts, 1, Expr(low.hi < c ? 0 : 1), 1);
+}
+
+// A quotient or a digit alone.
+std::optional<Expr> Build::div_lone_digit(const Expr&, LinearRef l, std::int64_t c) const {
   const Node* atom = lone_atom(l);
+  if (atom == nullptr || !(atom->is(Op::Div) || atom->is(Op::Mod))) return std::nullopt;
+  const std::int64_t d = constant_divisor(atom);
+  const Expr y = shared(atom->src(0));
   std::int64_t whole = 0, shift = 0;
-  if (atom != nullptr && atom->is(Op::Div) && constant_divisor(atom) != 0 &&
-      try_mul(constant_divisor(atom), c, whole) && try_mul(l.k0, constant_divisor(atom), shift)) {
-    const Expr y = shared(atom->src(0));
-    STRATA_FIRED(D3, {"x", y}, {"c", constant_divisor(atom)}, {"a", l.k0}, {"k", c});
+  if (atom->is(Op::Div) && d != 0 && try_mul(d, c, whole) && try_mul(l.k0, d, shift)) {
+    STRATA_FIRED(D3, {"x", y}, {"c", d}, {"a", l.k0}, {"k", c});
     return div(add(y, 1, Expr(shift), 1), whole);
   }
-  if (atom != nullptr && atom->is(Op::Mod) && l.k0 == 0 && constant_divisor(atom) != 0 &&
-      constant_divisor(atom) % c == 0) {
-    const Expr y = shared(atom->src(0));
-    const std::int64_t k = constant_divisor(atom) / c;
-    STRATA_FIRED(D12, {"x", y}, {"c", c}, {"k", k});
-    return mod(div(y, c), k);
+  if (atom->is(Op::Mod) && d != 0 && l.k0 == 0 && d % c == 0) {
+    STRATA_FIRED(D12, {"x", y}, {"c", c}, {"k", d / c});
+    return mod(div(y, c), d / c);
   }
-  if (atom != nullptr && (atom->is(Op::Min) || atom->is(Op::Max)) && atom->arity == 2 &&
-      (atom->src(0)->is(Op::Const) || atom->src(1)->is(Op::Const))) {
-    const Expr a = add(shared(atom->src(0)), 1, Expr(l.k0), 1),
-               b = add(shared(atom->src(1)), 1, Expr(l.k0), 1);
-    if (atom->is(Op::Min)) {
-      STRATA_FIRED(D23, {"x", a}, {"y", b}, {"c", c});
-    } else {
-      STRATA_FIRED(D24, {"x", a}, {"y", b}, {"c", c});
-    }
-    return extremum(atom->op, std::array{div(a, c), div(b, c)});
+  return std::nullopt;
+}
+
+// min or max with a constant, alone.
+std::optional<Expr> Build::div_lone_choice(const Expr&, LinearRef l, std::int64_t c) const {
+  const Node* atom = lone_atom(l);
+  if (atom == nullptr || !(atom->is(Op::Min) || atom->is(Op::Max)) || atom->arity != 2)
+    return std::nullopt;
+  if (!atom->src(0)->is(Op::Const) && !atom->src(1)->is(Op::Const)) return std::nullopt;
+  const Expr a = add(shared(atom->src(0)), 1, Expr(l.k0), 1);
+  const Expr b = add(shared(atom->src(1)), 1, Expr(l.k0), 1);
+  if (atom->is(Op::Min)) {
+    STRATA_FIRED(D23, {"x", a}, {"y", b}, {"c", c});
+  } else {
+    STRATA_FIRED(D24, {"x", a}, {"y", b}, {"c", c});
   }
-  if (const std::int64_t g = gcd(content(l), c); g > 1) {
-    const Expr part = sum(divided(without_constant(l), g));
-    STRATA_FIRED(D9, {"x", part}, {"g", g}, {"a", l.k0}, {"c", c / g});
-    return div(add(part, 1, Expr(floor_div(l.k0, g)), 1), c / g);
-  }
+  return extremum(atom->op, std::array{div(a, c), div(b, c)});
+}
+
+// A factor of all coefficients and of c.
+std::optional<Expr> Build::div_content(const Expr&, LinearRef l, std::int64_t c) const {
+  const std::int64_t g = gcd(content(l), c);
+  if (g <= 1) return std::nullopt;
+  const Expr part = sum(divided(without_constant(l), g));
+  STRATA_FIRED(D9, {"x", part}, {"g", g}, {"a", l.k0}, {"c", c / g});
+  return div(add(part, 1, Expr(floor_div(l.k0, g)), 1), c / g);
+}
+
+// Terms that c divides, and the multiples of c in the constant.
+std::optional<Expr> Build::div_multiple(const Expr&, LinearRef l, std::int64_t c) const {
   Linear out, rest;
   out.k0 = floor_div(l.k0, c);
   rest.k0 = floor_mod(l.k0, c);
@@ -170,39 +196,47 @@ Expr Build::div_sum(const Expr& x, std::int64_t c) const {
       rest.terms.push_back(t);
     }
   }
-  if (out.k0 != 0 || !out.terms.empty()) {
-    const Expr pulled = sum(std::move(out)), left = sum(std::move(rest));
-    STRATA_FIRED(D4, {"c", c}, {"x", pulled}, {"y", left});
-    return add(pulled, 1, div(left, c), 1);
-  }
+  if (out.k0 == 0 && out.terms.empty()) return std::nullopt;
+  const Expr pulled = sum(std::move(out)), left = sum(std::move(rest));
+  STRATA_FIRED(D4, {"c", c}, {"x", pulled}, {"y", left});
+  return add(pulled, 1, div(left, c), 1);
+}
+
+// The floor lemma, for c itself and then for the factors that c shares with single coefficients.
+std::optional<Expr> Build::div_affine(const Expr& x, LinearRef l, std::int64_t c) const {
   Linear q, r;
-  if (quotient_of(l, c, q) && remainder_of(l, c, q, r)) {
+  if (affine_quotient(l, c, q) && remainder_of(l, c, q, r)) {
     const Expr quotient = sum(std::move(q));
     STRATA_FIRED(D11, {"a", c}, {"b", 1}, {"c", c}, {"d", 0}, {"x", quotient},
                  {"y", sum(std::move(r))});
     return quotient;
   }
-  for (const Term& t : l.terms) {
-    const std::int64_t g = gcd(t.coefficient, c);
-    if (g == 1 || g == c || !quotient_of(l, g, q)) continue;
+  for (const std::int64_t g : shared_factors(l, c)) {
+    if (!affine_quotient(l, g, q)) continue;
     const Expr quotient = sum(std::move(q));
     STRATA_FIRED(D7, {"x", 0}, {"y", x}, {"g", g}, {"c", c / g});
     return div(quotient, c / g);
   }
-  if (const std::int64_t k = least_constant(l, x.node(), c); k < l.k0) {
-    const Expr part = sum(copy(without_constant(l)));
-    STRATA_FIRED(D39, {"x", part}, {"a", l.k0}, {"b", k}, {"c", c});
-    return div(add(part, 1, Expr(k), 1), c);
-  }
-  if (l.terms[0].coefficient < 0) {  // the first coefficient is positive: (-x)//c = -((x + c-1)//c)
-    Linear positive;
-    if (combine(l, -1, LinearRef{c - 1, {}}, 1, positive)) {
-      const Expr y = sum(std::move(positive));
-      STRATA_FIRED(D13, {"x", add(y, 1, Expr(c - 1), -1)}, {"c", c});
-      return scale(div(y, c), -1);
-    }
-  }
-  return plain(Op::Div, x, c);
+  return std::nullopt;
+}
+
+// A constant that the congruence of the rest makes smaller.
+std::optional<Expr> Build::div_constant(const Expr& x, LinearRef l, std::int64_t c) const {
+  const std::int64_t k = least_constant(l, x.node(), c);
+  if (k >= l.k0) return std::nullopt;
+  const Expr part = sum(copy(without_constant(l)));
+  STRATA_FIRED(D39, {"x", part}, {"a", l.k0}, {"b", k}, {"c", c});
+  return div(add(part, 1, Expr(k), 1), c);
+}
+
+// The first coefficient is positive: (-x)//c = -((x + c-1)//c).
+std::optional<Expr> Build::div_sign(const Expr&, LinearRef l, std::int64_t c) const {
+  Linear positive;
+  if (l.terms[0].coefficient > 0 || !combine(l, -1, LinearRef{c - 1, {}}, 1, positive))
+    return std::nullopt;
+  const Expr y = sum(std::move(positive));
+  STRATA_FIRED(D13, {"x", add(y, 1, Expr(c - 1), -1)}, {"c", c});
+  return scale(div(y, c), -1);
 }
 
 Expr Build::mod(const Expr& x, std::int64_t c) const {
@@ -235,69 +269,83 @@ Expr Build::mod(const Expr& x, std::int64_t c) const {
   return depth.exceeded() ? plain(Op::Mod, x, c) : mod_sum(x, c);
 }
 
+// The rules for a modulus, in order.
 Expr Build::mod_sum(const Expr& x, std::int64_t c) const {
-  if (const auto a = aligned_part(x, c)) {
-    const Expr low = add(a->rest, 1, Expr(a->residue), 1);
-    STRATA_FIRED(M11, {"x", low}, {"y", add(a->part, 1, Expr(a->residue), -1)}, {"c", c});
-    return mod(low, c);
+  static constexpr Step kSteps[] = {
+      &Build::mod_aligned, &Build::mod_inner,  &Build::mod_reduced,
+      &Build::mod_content, &Build::mod_affine,
+  };
+  const LinearView l(x.node());
+  for (const Step step : kSteps) {
+    if (auto answer = (this->*step)(x, l, c)) return *std::move(answer);
   }
-  const LinearView view(x.node());
-  const LinearRef l = view;
-  Linear reduced;  // coefficients in [0, c), and inner moduli that c divides are dropped
+  return plain(Op::Mod, x, c);
+}
+
+std::optional<Expr> Build::mod_aligned(const Expr& x, LinearRef, std::int64_t c) const {
+  const auto a = aligned_part(x, c);
+  if (!a) return std::nullopt;
+  const Expr low = add(a->rest, 1, Expr(a->residue), 1);
+  STRATA_FIRED(M11, {"x", low}, {"y", add(a->part, 1, Expr(a->residue), -1)}, {"c", c});
+  return mod(low, c);
+}
+
+// An inner modulus a * (y%m) where c divides a*m is just a*y.
+std::optional<Expr> Build::mod_inner(const Expr& x, LinearRef l, std::int64_t c) const {
+  for (const Term& t : l.terms) {
+    const std::int64_t m = t.atom->is(Op::Mod) ? constant_divisor(t.atom) : 0;
+    const std::int64_t a = floor_mod(t.coefficient, c);
+    std::int64_t reach = 0;
+    if (m == 0 || a == 0 || !try_mul(a, m, reach) || reach % c != 0) continue;
+    const Expr y = shared(t.atom->src(0)), rest = add(x, 1, shared(t.atom), -t.coefficient);
+    Linear next;
+    if (!combine(LinearView(rest.node()), 1, LinearView(y.node()), a, next)) continue;
+    STRATA_FIRED(M6, {"a", a}, {"x", y}, {"c", c}, {"k", reach / c}, {"y", rest});
+    return mod(sum(std::move(next)), c);
+  }
+  return std::nullopt;
+}
+
+// Coefficients and constant in [0, c).
+std::optional<Expr> Build::mod_reduced(const Expr& x, LinearRef l, std::int64_t c) const {
+  Linear reduced;
   reduced.k0 = floor_mod(l.k0, c);
   bool changed = reduced.k0 != l.k0;
-  SmallVec<Term, 4> opened;
   for (const Term& t : l.terms) {
     const std::int64_t a = floor_mod(t.coefficient, c);
     changed |= a != t.coefficient;
-    if (a == 0) continue;
-    std::int64_t reach = 0;
-    const std::int64_t m = t.atom->is(Op::Mod) ? constant_divisor(t.atom) : 0;
-    if (m != 0 && try_mul(a, m, reach) && reach % c == 0) {
-      opened.push_back({a, t.atom});
-    } else {
-      reduced.terms.push_back({a, t.atom});
-    }
+    if (a != 0) reduced.terms.push_back({a, t.atom});
   }
-  Linear next = reduced;
-  bool fits = true;
-  for (const Term& t : opened)
-    fits = fits && add_scaled(next, LinearView(t.atom->src(0)), t.coefficient);
-  if (!opened.empty() && fits) {
-    for (const Term& t : opened) {
-      STRATA_FIRED(M6, {"a", t.coefficient}, {"x", shared(t.atom->src(0))}, {"c", c},
-                   {"k", std::int64_t{0} + t.coefficient * constant_divisor(t.atom) / c}, {"y", 0});
-    }
-    return mod(sum(std::move(next)), c);
-  }
-  if (changed) {
-    for (const Term& t : opened) {
-      if (!add_scaled(reduced, LinearRef{0, {&t, 1}}, 1)) return plain(Op::Mod, x, c);
-    }
-    const Expr less = sum(std::move(reduced));
-    STRATA_FIRED(M11, {"x", less}, {"y", add(x, 1, less, -1)}, {"c", c});
-    return mod(less, c);
-  }
-  if (const std::int64_t g = gcd(content(l), c); g > 1) {
-    const Expr part = sum(divided(without_constant(l), g));
-    STRATA_FIRED(M9, {"x", part}, {"g", g}, {"y", l.k0}, {"c", c / g});
-    return add(mod(add(part, 1, Expr(floor_div(l.k0, g)), 1), c / g), g, Expr(floor_mod(l.k0, g)), 1);
-  }
+  if (!changed) return std::nullopt;
+  const Expr less = sum(std::move(reduced));
+  STRATA_FIRED(M11, {"x", less}, {"y", add(x, 1, less, -1)}, {"c", c});
+  return mod(less, c);
+}
+
+std::optional<Expr> Build::mod_content(const Expr&, LinearRef l, std::int64_t c) const {
+  const std::int64_t g = gcd(content(l), c);
+  if (g <= 1) return std::nullopt;
+  const Expr part = sum(divided(without_constant(l), g));
+  STRATA_FIRED(M9, {"x", part}, {"g", g}, {"y", l.k0}, {"c", c / g});
+  const Expr high = mod(add(part, 1, Expr(floor_div(l.k0, g)), 1), c / g);
+  return add(high, g, Expr(floor_mod(l.k0, g)), 1);
+}
+
+// The floor lemma: the remainder is affine, or splits into digits at a factor that c shares with a coefficient.
+std::optional<Expr> Build::mod_affine(const Expr&, LinearRef l, std::int64_t c) const {
   Linear q, r;
-  if (quotient_of(l, c, q) && remainder_of(l, c, q, r)) {
+  if (affine_quotient(l, c, q) && remainder_of(l, c, q, r)) {
     const Expr rest = sum(std::move(r));
     STRATA_FIRED(M12, {"a", c}, {"b", 1}, {"c", c}, {"d", 0}, {"x", sum(std::move(q))}, {"y", rest});
     return rest;
   }
-  for (const Term& t : l.terms) {
-    const std::int64_t g = gcd(t.coefficient, c);
-    if (g == 1 || g == c || !quotient_of(l, g, q) || !remainder_of(l, g, q, r) || !apart(q, r))
-      continue;
+  for (const std::int64_t g : shared_factors(l, c)) {
+    if (!affine_quotient(l, g, q) || !remainder_of(l, g, q, r) || !apart(q, r)) continue;
     const Expr high = sum(std::move(q)), low = sum(std::move(r));
     STRATA_FIRED(M8, {"x", high}, {"y", low}, {"g", g}, {"c", c / g});
     return add(mod(high, c / g), g, low, 1);
   }
-  return plain(Op::Mod, x, c);
+  return std::nullopt;
 }
 
 }  // namespace strata

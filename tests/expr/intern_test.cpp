@@ -82,6 +82,22 @@ TEST(Intern, WideSumsNest) {
   EXPECT_EQ(sum(terms).vmax(), 5000LL * 5001 / 2);
 }
 
+// Chains whose every level looks like digits that belong together: matching must not build and search again below.
+TEST(Intern, ChainsOfDigitsStayCheap) {
+  std::vector<Expr> v;
+  for (int i = 0; i < 64; ++i) v.push_back(Variable("i" + std::to_string(i), 0, 1 << 20));
+  Expr c = v[0], d = v[0], e = v[1];
+  for (int i = 1; i < 2000; ++i) {
+    const Expr& x = v[static_cast<std::size_t>(i) % 64];
+    c = (c + x * i) / (i % 2 == 0 ? 7 : 5) + c % 3;
+    d = ((d + x * 3) / 7 * 7 + (d * 2 + x) % 7) % 5000 + x;
+    e = e / 3 * 3 - (e + x) % 3 + min(e % 9, x);
+  }
+  EXPECT_GE(c.vmin(), 0);
+  EXPECT_GE(d.vmin(), 0);
+  EXPECT_GE(variables(e).size(), 2u);
+}
+
 TEST(Intern, ThreadsShareNodes) {
   const std::size_t before = live_nodes();
   std::set<const Node*> first;
