@@ -6,10 +6,13 @@
 #include "strata/expr/assume.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "strata/expr/build.h"
+#include "strata/expr/evaluate.h"
 #include "strata/expr/exact.h"
+#include "strata/expr/render.h"
 #include "strata/expr/substitute.h"
 
 namespace strata {
@@ -88,6 +91,15 @@ class Narrowing {
   bool empty_ = false;
 };
 
+// Has `forward` leave the symbolic divisors in `e` alone.
+void keep_divisors(const Expr& e, Replacements& forward) {
+  const std::array roots{e};
+  for (const Node* n : postorder(roots)) {
+    if ((n->is(Op::Div) || n->is(Op::Mod)) && !n->src(1)->is(Op::Const))
+      forward.insert_or_assign(n->src(1), Expr::share(n->src(1)));
+  }
+}
+
 // `e` once more under the conjuncts, through narrowed stand-ins.
 Expr simplify_once(const Expr& e, std::span<const Expr> given) {
   std::vector<Linear> negative;
@@ -133,8 +145,15 @@ Expr simplify_once(const Expr& e, std::span<const Expr> given) {
       outer->record(under);
     });
   }
-  const Expr under = replace(e, std::move(forward), Build(&context), true);
-  return substitute(under, back);
+  const Build build(&context);
+  try {
+    return substitute(replace(e, forward, build, true), back);
+  } catch (const Error& error) {
+    // A divisor that only the assumption keeps from 0 cannot be written over the whole box: divisors stay as they are.
+    if (error.kind() != ErrorKind::domain) throw;
+    keep_divisors(e, forward);
+    return substitute(replace(e, std::move(forward), build, true), back);
+  }
 }
 
 }  // namespace
@@ -174,7 +193,10 @@ Expr simplify_under(const Expr& e, const Expr& assumption, Effort effort) {
   const std::vector<Expr> given = conjuncts(p);
   Expr out = e;
   for (int round = 0; round < 2; ++round) out = simplify_once(out, given);
-  return effort == Effort::exact ? simplify_exact_under(out, p) : out;
+  if (effort == Effort::rules) return out;
+  // The assumption can also hide what the whole box shows: the shorter of the two.
+  const Expr under = simplify_exact(simplify_exact_under(out, p)), plain = simplify_exact(e);
+  return count_nodes(under) <= count_nodes(plain) ? under : plain;
 }
 
 }  // namespace strata

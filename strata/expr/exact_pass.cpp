@@ -10,7 +10,7 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kProofs = 6;   // candidates of one node that are tried on the whole box
+constexpr std::size_t kProofs = 16;  // candidates of one node that are tried on the whole box
 constexpr std::size_t kFitted = 16;  // variables of an affine function under an assumption, at most
 
 std::uint64_t wrap(std::int64_t x) { return static_cast<std::uint64_t>(x); }

@@ -227,6 +227,16 @@ Expr Build::select(const Expr& condition, const Expr& a, const Expr& b) const {
     STRATA_FIRED(S31, {"p", q}, {"x", a}, {"y", b});
     return select(q, b, a);
   }
+  if (a.op() == Op::Select && a.node()->src(0) == p.node()) {
+    const Expr x = shared(a.node()->src(1));
+    STRATA_FIRED(S32, {"p", p}, {"x", x}, {"y", shared(a.node()->src(2))}, {"z", b});
+    return select(p, x, b);
+  }
+  if (b.op() == Op::Select && b.node()->src(0) == p.node()) {
+    const Expr z = shared(b.node()->src(2));
+    STRATA_FIRED(S33, {"p", p}, {"x", a}, {"y", shared(b.node()->src(1))}, {"z", z});
+    return select(p, a, z);
+  }
   Linear gap;
   if (combine(LinearView(a.node()), 1, LinearView(b.node()), -1, gap)) {
     if (gap.terms.empty()) {  // a - b is a constant: b + p * (a - b)

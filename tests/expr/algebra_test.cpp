@@ -138,7 +138,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Assumed{"(x+z)%50", "x+z>=0 and x+z<50", "(x+z)"}, Assumed{"x<5", "x<5", "1"},
                     Assumed{"x<9", "x<5", "1"}, Assumed{"select(x<5,x,y)", "x<4", "x"},
                     Assumed{"x%n", "x<n", "x"}, Assumed{"(i*n+x)//n", "x<n", "i"},
-                    Assumed{"x+y", "x==7", "(7+y)"}, Assumed{"x//10*2", "x//10==3", "6"}));
+                    Assumed{"x+y", "x==7", "(7+y)"}, Assumed{"x//10*2", "x//10==3", "6"},
+                    Assumed{"7//max(p,1)", "p>0", "7"},
+                    Assumed{"x%max(z,1)", "z>0", "(x%max(1, z))"}));
 
 }  // namespace
 }  // namespace strata
