@@ -9,6 +9,7 @@
 #endif
 
 #include "bench/micro.h"
+#include "strata/base/check.h"
 #include "strata/expr/expr.h"
 
 namespace strata::bench {
@@ -39,7 +40,7 @@ double nanoseconds(const std::function<void()>& body) {
 
 std::vector<Expr> many_variables() {
   std::vector<Expr> variables;
-  for (int i = 0; i < kTerms; ++i) variables.push_back(Variable("i" + std::to_string(i), 0, 99));
+  for (int i = 0; i < kTerms; ++i) variables.push_back(Variable(detail::message("i", i), 0, 99));
   return variables;
 }
 
@@ -98,7 +99,7 @@ void bench_million() {
 /// Each level divides the one before: nothing merges.
 void bench_chain() {
   std::vector<Expr> variables;
-  for (int i = 0; i < 64; ++i) variables.push_back(Variable("i" + std::to_string(i), 0, 1 << 20));
+  for (int i = 0; i < 64; ++i) variables.push_back(Variable(detail::message("i", i), 0, 1 << 20));
   Expr chain = variables[0];
   const double made = nanoseconds([&] {
     for (int i = 1; i < kDepth; ++i) {

@@ -181,7 +181,7 @@ struct AxisTerm : AxisFunction<AxisTerm<A, X...>> {
     if constexpr (call) out += axis_symbol(A);
     out += '(';
     if constexpr (kCount == 1) out += axis_symbol(A);
-    const std::string between = infix ? " " + std::string(axis_symbol(A)) + " " : ", ";
+    const std::string between = infix ? message(" ", axis_symbol(A), " ") : ", ";
     std::size_t k = 0;
     std::apply([&](const X&... x) { ((out += k++ == 0 ? "" : between, x.write(out)), ...); }, operands);
     out += ')';

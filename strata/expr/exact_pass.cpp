@@ -46,7 +46,7 @@ ExactPass::ExactPass(const Expr& root, const Expr& valid, Budget& budget)
 
 Expr ExactPass::run() {
   if (nowhere_valid_) return 0;
-  const Expr root = Expr::share(tape_.node(tape_.root(0)));
+  Expr root = Expr::share(tape_.node(tape_.root(0)));
   if (values_.empty() || !budget_.take(tape_, sample_.count)) return root;
   index_signatures();
   for (std::uint32_t slot = 0; slot <= tape_.root(0); ++slot)
@@ -56,7 +56,7 @@ Expr ExactPass::run() {
 
 // The node over its improved sources, unless that happens to be costlier.
 Expr ExactPass::rebuilt(std::uint32_t slot) {
-  const Expr old = Expr::share(tape_.node(slot));
+  Expr old = Expr::share(tape_.node(slot));
   std::vector<Expr> children;
   bool changed = false;
   for (const std::uint32_t s : tape_.operands(slot)) {

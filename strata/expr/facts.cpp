@@ -3,7 +3,7 @@
 #include <array>
 #include <numeric>
 
-#include "strata/expr/node.h"
+#include "strata/expr/linear.h"
 
 namespace strata {
 namespace {
@@ -12,14 +12,6 @@ using Wide = __int128;
 
 void set_flag(Node& n, NodeFlag flag, bool on = true) {
   if (on) n.flags = static_cast<std::uint8_t>(n.flags | flag);
-}
-
-// Rounds a bound that may lie outside 64 bits: outwards to infinity, inwards to the last finite value.
-std::int64_t clamp_lower(Wide v) {
-  return v <= kNegInf ? kNegInf : v >= kPosInf ? kPosInf - 1 : std::int64_t(v);
-}
-std::int64_t clamp_upper(Wide v) {
-  return v >= kPosInf ? kPosInf : v <= kNegInf ? kNegInf + 1 : std::int64_t(v);
 }
 
 struct Congruence {
@@ -95,18 +87,12 @@ bool fills_range(std::span<const Term> terms) {
 }
 
 void sum_facts(Node& n) {
-  Wide lo = n.k0(), hi = n.k0();
-  bool lo_known = true, hi_known = true, tight = true, dense = true, linear = true;
+  const WideRange r = wide_interval({n.k0(), n.terms()});
+  bool tight = r.lo_known && r.hi_known, dense = true, linear = true;
   Congruence c{0, n.k0()};
   std::uint64_t seen = 0;
   for (const Term& t : n.terms()) {
     const Node* a = t.atom;
-    const std::int64_t down = t.coefficient > 0 ? lower(a) : upper(a),
-                       up = t.coefficient > 0 ? upper(a) : lower(a);
-    lo_known &= !is_inf(down);
-    hi_known &= !is_inf(up);
-    lo = std::max(lo + Wide{t.coefficient} * down, -(Wide{1} << 120));
-    hi = std::min(hi + Wide{t.coefficient} * up, Wide{1} << 120);
     tight &= a->has(kTight) && (seen & a->variables) == 0;
     dense &= a->has(kDense);
     linear &= a->is(Op::Var);
@@ -115,23 +101,31 @@ void sum_facts(Node& n) {
     set_flag(n, kDivMod, a->is(Op::Div) || a->is(Op::Mod));
     set_flag(n, kBound, a->has(kBound));
   }
-  n.lo = lo_known ? clamp_lower(lo) : kNegInf;
-  n.hi = hi_known ? clamp_upper(hi) : kPosInf;
+  n.lo = r.lo_known ? clamp_lower(r.lo) : kNegInf;
+  n.hi = r.hi_known ? clamp_upper(r.hi) : kPosInf;
   set_congruence(n, c);
   tighten(n);
   set_flag(n, kLinear, linear);
-  tight &= lo_known && hi_known && n.lo == lo && n.hi == hi;
+  tight = tight && n.lo == r.lo && n.hi == r.hi;
   set_flag(n, kTight, tight);
   set_flag(n, kDense, tight && dense && fills_range(n.terms()));
 }
 
+// Growing the divisor moves the quotient towards 0 (or -1): the extremes lie at the corners.
+Wide quotient_bound(Wide x, std::int64_t small, std::int64_t large, bool lowest) {
+  const bool towards_zero = lowest == (x >= 0);  // the larger divisor gives the extreme
+  if (towards_zero && is_inf(large)) return lowest ? 0 : -1;
+  const Wide d = towards_zero ? large : small;
+  return x / d - (x % d < 0);
+}
+
 void div_facts(Node& n) {
   const Node *x = n.src(0), *d = n.src(1);
-  const std::int64_t lo = lower(x), hi = upper(x), small = std::max<std::int64_t>(lower(d), 1),
-                     large = upper(d);
-  // Growing the divisor moves the quotient towards 0 (or -1): the extremes lie at the corners.
-  n.lo = lo >= 0 ? (is_inf(large) ? 0 : sat_floor_div(lo, large)) : sat_floor_div(lo, small);
-  n.hi = hi >= 0 ? sat_floor_div(hi, small) : (is_inf(large) ? -1 : sat_floor_div(hi, large));
+  const WideRange r = wide_interval(LinearView(x));
+  const std::int64_t small = std::max<std::int64_t>(lower(d), 1), large = std::max(upper(d), small);
+  n.lo = r.lo_known ? clamp_lower(quotient_bound(r.lo, small, large, true)) : kNegInf;
+  n.hi = r.hi_known ? clamp_upper(quotient_bound(r.hi, small, large, false)) : kPosInf;
+  if (x->lo >= 0) n.lo = std::max<std::int64_t>(n.lo, 0);
   set_congruence(n, {1, 0});
   if (d->is(Op::Const)) {
     set_flag(n, kTight, x->has(kTight));

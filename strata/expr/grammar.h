@@ -170,8 +170,14 @@ class InfixParser {
 
   // --- tokens ---
 
+  /// Casts that widen, as our C notation has them, say nothing about values.
   constexpr void skip_space() {
-    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+    constexpr std::string_view kCast = "(__int128)";
+    for (;;) {
+      while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+      if (text_.substr(at_, kCast.size()) != kCast) return;
+      at_ += kCast.size();
+    }
   }
   constexpr bool next() {
     skip_space();

@@ -71,24 +71,38 @@ void remove_term(Linear& l, const Node* atom) {
   }
 }
 
-Range interval(LinearRef l) {
-  Wide lo = l.k0, hi = l.k0;
-  bool lo_known = true, hi_known = true;
-  constexpr Wide kFar = Wide{1} << 120;
+WideRange wide_interval(LinearRef l) {
+  constexpr Wide kFar =
+      Wide{1} << 120;  // 127 bits are not enough for 1,024 products: beyond, a side is unknown
+  WideRange r{l.k0, l.k0, true, true};
   for (const Term& t : l.terms) {
-    const std::int64_t down = t.coefficient > 0 ? lower(t.atom) : upper(t.atom);
-    const std::int64_t up = t.coefficient > 0 ? upper(t.atom) : lower(t.atom);
-    lo_known &= !is_inf(down);
-    hi_known &= !is_inf(up);
-    lo = std::max(lo + Wide{t.coefficient} * down, -kFar);
-    hi = std::min(hi + Wide{t.coefficient} * up, kFar);
+    const Node* a = t.atom;
+    const bool declared = a->is(Op::Var);  // its bounds are known even at the ends of 64 bits
+    const Wide down = Wide{t.coefficient} * (t.coefficient > 0 ? a->lo : a->hi);
+    const Wide up = Wide{t.coefficient} * (t.coefficient > 0 ? a->hi : a->lo);
+    const bool low_open = !declared && a->lo == kNegInf, high_open = !declared && a->hi == kPosInf;
+    r.lo += down;
+    r.hi += up;
+    r.lo_known =
+        r.lo_known && !(t.coefficient > 0 ? low_open : high_open) && r.lo > -kFar && r.lo < kFar;
+    r.hi_known =
+        r.hi_known && !(t.coefficient > 0 ? high_open : low_open) && r.hi > -kFar && r.hi < kFar;
+    if (!r.lo_known) r.lo = 0;
+    if (!r.hi_known) r.hi = 0;
   }
-  return {!lo_known || lo <= kNegInf ? kNegInf
-          : lo >= kPosInf            ? kPosInf - 1
-                                     : std::int64_t(lo),
-          !hi_known || hi >= kPosInf ? kPosInf
-          : hi <= kNegInf            ? kNegInf + 1
-                                     : std::int64_t(hi)};
+  return r;
+}
+
+std::int64_t clamp_lower(Wide v) {
+  return v <= kNegInf ? kNegInf : v >= kPosInf ? kPosInf - 1 : std::int64_t(v);
+}
+std::int64_t clamp_upper(Wide v) {
+  return v >= kPosInf ? kPosInf : v <= kNegInf ? kNegInf + 1 : std::int64_t(v);
+}
+
+Range interval(LinearRef l) {
+  const WideRange r = wide_interval(l);
+  return {r.lo_known ? clamp_lower(r.lo) : kNegInf, r.hi_known ? clamp_upper(r.hi) : kPosInf};
 }
 
 bool affine_quotient(LinearRef l, std::int64_t c, Linear& quotient) {

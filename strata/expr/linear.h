@@ -48,6 +48,15 @@ void remove_term(Linear& l, const Node* atom);
 struct Range {
   std::int64_t lo, hi;  // kNegInf, kPosInf when unknown
 };
+/// Bounds of a sum before they are cut to 64 bits; a side that is not known says so.
+struct WideRange {
+  __int128 lo, hi;
+  bool lo_known, hi_known;
+};
+WideRange wide_interval(LinearRef l);
+/// Rounds to 64 bits: outwards to infinity, inwards to the last finite value.
+std::int64_t clamp_lower(__int128 v);
+std::int64_t clamp_upper(__int128 v);
 /// Interval bounds of a sum.
 Range interval(LinearRef l);
 

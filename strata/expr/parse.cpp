@@ -67,8 +67,8 @@ Expr take(Operand&& in) {
   while (bad - good > 1) {
     const std::size_t middle = good + (bad - good) / 2;
     std::optional<Error> here = try_build(in, middle, out);
-    if (here) error = std::move(here);
     (here ? bad : good) = middle;
+    if (here) error = std::move(here);
   }
   throw Error(error->kind(), error->what(), in.links[bad - 1].column);
 }

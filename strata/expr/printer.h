@@ -58,6 +58,8 @@ class Printer {
   virtual void junction(const Node* n) {
     list(n->sources(), "(", n->is(Op::And) ? " and " : " or ", ")");
   }
+  /// What stands before each term of `sum`.
+  virtual std::string_view term_prefix(const Node*) const { return {}; }
   /// Are turned quotients printed the shorter way?  See `term`.
   virtual bool turns() const { return true; }
   /// An atom of a sum or a factor.

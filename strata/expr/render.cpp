@@ -152,6 +152,7 @@ void Printer::term(const Node* n, const Term& t) {
     constant(c);
     text(")");
   } else {
+    if (const std::string_view prefix = term_prefix(n); !prefix.empty()) text(prefix);
     operand(t.atom, n);
   }
   if (coefficient != 1) {

@@ -2,6 +2,7 @@
 //
 // C divides towards zero. Where the numerator may be negative the text shifts it by a multiple of the divisor,
 // `((x+30)/3-10)`, and where that could overflow it corrects the quotient, `(x/n-(x%n<0))`; divisors are positive.
+// A sum that may leave 64 bits on the way is added up in 128, `((__int128)a+(__int128)b)`, which our parser reads too.
 // Comparisons have type int there, so sums of them that leave 32 bits are widened: `(0*4294967296+(x<3))`.
 #include <algorithm>
 #include <limits>
@@ -96,6 +97,13 @@ class CPrinter : public Printer {
     text(")");
   }
 
+  /// Terms of a sum that may leave 64 bits on the way are added up in 128.
+  std::string_view term_prefix(const Node* sum) const override {
+    std::uint64_t total = magnitude(sum->k0());
+    for (const Term& t : sum->terms())
+      total = saturating_sum(total, saturating_mul(magnitude(t.coefficient), reach(t.atom)));
+    return total > static_cast<std::uint64_t>(kPosInf) ? "(__int128)" : "";
+  }
   void constant(std::int64_t value) override {
     if (value == kNegInf) return text("(-9223372036854775807-1)");
     number(value);

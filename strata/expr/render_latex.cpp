@@ -20,7 +20,7 @@ Binding binding(const Node* n) {
       const bool product = n->k0() == 0 && n->terms().size() == 1 && n->terms()[0].coefficient > 1;
       return product ? kProduct : kSum;
     }
-    case Op::Mul: return kProduct;
+    case Op::Mul:
     case Op::Mod: return kProduct;
     case Op::Lt:
     case Op::Eq:

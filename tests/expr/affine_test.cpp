@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "strata/base/check.h"
 #include "strata/expr/affine_axes.h"
 #include "strata/expr/affine_static.h"
 #include "strata/expr/parse.h"
@@ -223,7 +224,7 @@ TEST(Affine, ReferencesAndFunctionsOutliveTheSet) {
   std::string text = "n0";
   for (int k = 1; k < 100; ++k) text += " + " + std::to_string(k) + " * n" + std::to_string(k);
   const Affine sum = ap->create(text);
-  for (int k = 0; k < 100; ++k) (*ap)["n" + std::to_string(k)] = 1;
+  for (int k = 0; k < 100; ++k) (*ap)[detail::message("n", k)] = 1;
   AffinePrimitives moved = std::move(*ap);
   ap.reset();
   first = 50;
@@ -284,7 +285,7 @@ TEST(Affine, LongAndDeepTexts) {
   EXPECT_EQ(value_of(std::string(n, '-') + "a", {{"a", 3}}), 3);
   AffinePrimitives ap;
   const Affine f = ap.create(names);
-  for (int k = 0; k < n; ++k) ap["x" + std::to_string(k)] = k;
+  for (int k = 0; k < n; ++k) ap[detail::message("x", k)] = k;
   EXPECT_EQ(f(), std::int64_t{n} * (n - 1) / 2);
   std::string tower = "a";
   for (int k = 0; k < 20000; ++k) tower = "(" + tower + ")%7+a/3";

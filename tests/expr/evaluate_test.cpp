@@ -10,7 +10,6 @@ namespace strata {
 namespace {
 
 using oracle::Case;
-using oracle::RandomOptions;
 
 template <class F>
 ErrorKind kind_of(F f) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "strata/base/check.h"
 #include "strata/expr/forms.h"
 #include "tests/expr/quality.h"
 
@@ -38,7 +39,7 @@ TEST_F(ExactStep, FactsOfIndependentParts) {
   Expr e = 3;
   std::int64_t least = 3, most = 3;
   for (int i = 0; i < 12; ++i) {  // 41^12 points, in parts of 41
-    const Variable v("v" + std::to_string(i), 0, 40);
+    const Variable v(detail::message("v", i), 0, 40);
     const Expr part = v * v * 10 - v * 30 * 10 + v % 7 * 10;
     const Facts f = part.facts(Effort::exact);
     EXPECT_TRUE(f.exact);
@@ -217,7 +218,7 @@ TEST(Large, DeepAndWideGraphsAreLeftInPeace) {
   for (const std::int64_t v : {0, 17, 40})
     EXPECT_EQ(evaluate(got, {{x, v}, {y, 40 - v}}), evaluate(e, {{x, v}, {y, 40 - v}}));
   Expr wide = 0;
-  for (int i = 0; i < 200; ++i) wide += Variable("w" + std::to_string(i), 0, 9) % 7;
+  for (int i = 0; i < 200; ++i) wide += Variable(detail::message("w", i), 0, 9) % 7;
   EXPECT_EQ(wide.facts(Effort::exact).max, 1200);
   EXPECT_TRUE(same(simplify(wide, Effort::exact), wide));
 }

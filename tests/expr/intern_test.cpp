@@ -75,7 +75,7 @@ TEST(Intern, AMillionNodes) {
 
 TEST(Intern, WideSumsNest) {
   std::vector<Expr> terms;
-  for (int i = 0; i < 5000; ++i) terms.push_back(Variable("x" + std::to_string(i), 0, 1) * (i + 1));
+  for (int i = 0; i < 5000; ++i) terms.push_back(Variable(detail::message("x", i), 0, 1) * (i + 1));
   Expr one_by_one = 0;
   for (const Expr& t : terms) one_by_one += t;
   EXPECT_EQ(one_by_one.vmax(), 5000LL * 5001 / 2);
@@ -85,7 +85,7 @@ TEST(Intern, WideSumsNest) {
 // Chains whose every level looks like digits that belong together: matching must not build and search again below.
 TEST(Intern, ChainsOfDigitsStayCheap) {
   std::vector<Expr> v;
-  for (int i = 0; i < 64; ++i) v.push_back(Variable("i" + std::to_string(i), 0, 1 << 20));
+  for (int i = 0; i < 64; ++i) v.push_back(Variable(detail::message("i", i), 0, 1 << 20));
   Expr c = v[0], d = v[0], e = v[1];
   for (int i = 1; i < 2000; ++i) {
     const Expr& x = v[static_cast<std::size_t>(i) % 64];

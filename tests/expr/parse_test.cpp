@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "strata/base/check.h"
 #include "strata/base/int_math.h"
 #include "strata/expr/render.h"
 #include "tests/expr/random_expr.h"
@@ -147,7 +148,7 @@ TEST(Parse, ASumOfManyVariablesTakesNoQuadraticTime) {
   std::vector<Variable> vars;
   Values ones;
   for (std::size_t i = 0; i < 50000; ++i) {
-    vars.emplace_back("v" + std::to_string(i), 0, 9);
+    vars.emplace_back(detail::message("v", i), 0, 9);
     ones.emplace_back(vars.back(), i % 2 == 0 ? 1 : 0);
   }
   const Expr short_sum = parse(alternating_sum(1000), vars),

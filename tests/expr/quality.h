@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "strata/base/check.h"
 #include "strata/expr/render.h"
 #include "tests/expr/random_expr.h"
 #include "tests/expr/tree_text.h"
@@ -154,8 +155,8 @@ inline void judge(std::uint64_t seed, const RandomOptions& options, Effort effor
   }
   const auto complain = [&](std::size_t& counter, const std::string& what) {
     ++counter;
-    q.complaints.push_back("seed " + std::to_string(seed) + ": " + what + ": " +
-                           text_of(c.tree, c.names()) + " -> " + e.render());
+    q.complaints.push_back(strata::detail::message("seed ", seed, ": ", what, ": ",
+                                                   text_of(c.tree, c.names()), " -> ", e.render()));
   };
   auto names = c.names();
   const auto table = table_of(c, tree_of(e, names));

@@ -87,6 +87,10 @@ class RandomCase {
   struct Span {
     std::int64_t low, high;
   };
+  /// Drawn in braces, which fix the order of the draws: a seed means the same with every compiler.
+  struct Operands {
+    std::int32_t a, b;
+  };
   static constexpr std::int64_t kMost = std::int64_t{1} << 40;
 
   void draw_variables() {
@@ -116,7 +120,8 @@ class RandomCase {
   }
   std::int64_t constant() {
     if (random_.one_in(3)) return random_.between(-4, 9);
-    const std::int64_t c = positive_constant() + (random_.one_in(4) ? random_.between(-1, 1) : 0);
+    std::int64_t c = positive_constant();
+    if (random_.one_in(4)) c += random_.between(-1, 1);
     return random_.one_in(4) ? -c : c;
   }
 
@@ -162,33 +167,35 @@ class RandomCase {
     switch (random_.between(0, 15)) {
       case 0:
       case 1:
-      case 2: return addition(value(depth - 1), value(depth - 1));
-      case 3: return addition(value(depth - 1), constant_leaf(constant()));
+      case 2: return addition({value(depth - 1), value(depth - 1)});
+      case 3: return addition({value(depth - 1), constant_leaf(constant())});
       case 4:
-        if (random_.one_in(8)) return tile(value(depth - 2), value(depth - 2));
+        if (random_.one_in(8)) return tile({value(depth - 2), value(depth - 2)});
         if (random_.one_in(2)) return mixture(value(depth - 2));
         return digits(value(depth - 1), depth);
       case 5:
-      case 6: return product(value(depth - 1), constant_leaf(constant()));
-      case 7: return product(value(depth - 1), value(depth - 2));
+      case 6: return product({value(depth - 1), constant_leaf(constant())});
+      case 7: return product({value(depth - 1), value(depth - 2)});
       case 8:
       case 9:
       case 10: return division(TreeOp::Div, value(depth - 1));
       case 11:
       case 12: return division(TreeOp::Mod, value(depth - 1));
-      case 13: return extremum(value(depth - 1), value(depth - 1));
+      case 13: return extremum({value(depth - 1), value(depth - 1)});
       case 14: return choice(depth);
       default: return random_.one_in(2) ? condition(depth) : negation(value(depth - 1));
     }
   }
-  std::int32_t addition(std::int32_t a, std::int32_t b) {
+  std::int32_t addition(Operands operands) {
+    const auto [a, b] = operands;
     if (random_.one_in(3)) return binary(TreeOp::Sub, a, b, add(span(a), negate(span(b))));
     return binary(TreeOp::Add, a, b, add(span(a), span(b)));
   }
   std::int32_t negation(std::int32_t a) {
     return note(case_.tree.add(TreeOp::Neg, a), negate(span(a)));
   }
-  std::int32_t product(std::int32_t a, std::int32_t b) {
+  std::int32_t product(Operands operands) {
+    const auto [a, b] = operands;
     return binary(TreeOp::Mul, a, b, multiply(span(a), span(b)));
   }
   std::int32_t divisor() {
@@ -204,22 +211,23 @@ class RandomCase {
     return span(v).low > 0 ? v : -1;
   }
   std::int32_t symbolic_divisor(std::int32_t n) {
-    if (random_.one_in(4)) n = product(n, constant_leaf(positive_constant()));
-    if (const std::int32_t m = random_.one_in(3) ? size() : -1; m >= 0) n = product(n, m);
+    if (random_.one_in(4)) n = product({n, constant_leaf(positive_constant())});
+    if (const std::int32_t m = random_.one_in(3) ? size() : -1; m >= 0) n = product({n, m});
     return random_.one_in(8) ? negation(n) : n;
   }
   /// (n*a + b%n) // (n*m), or %: the address of a tile of symbolic size, taken apart again.
-  std::int32_t tile(std::int32_t a, std::int32_t b) {
+  std::int32_t tile(Operands operands) {
+    const auto [a, b] = operands;
     const std::int32_t n = size(), m = size();
-    if (n < 0 || !options_.symbolic_divisors) return addition(a, b);
+    if (n < 0 || !options_.symbolic_divisors) return addition(operands);
     const std::int32_t within = random_.one_in(2) ? n : constant_leaf(random_.between(1, span(n).low));
     const std::int32_t rest = random_.one_in(4) ? b : divide(TreeOp::Mod, b, within);
-    const std::int32_t high = product(n, a);
+    const std::int32_t high = product({n, a});
     const std::int32_t address = binary(TreeOp::Add, high, rest, add(span(high), span(rest)));
     const std::int32_t by =
-        product(n, m >= 0 && random_.one_in(2) ? m : constant_leaf(random_.between(1, 4)));
-    return divide(random_.one_in(2) ? TreeOp::Div : TreeOp::Mod, random_.one_in(4) ? high : address,
-                  by);
+        product({n, m >= 0 && random_.one_in(2) ? m : constant_leaf(random_.between(1, 4))});
+    const TreeOp op = random_.one_in(2) ? TreeOp::Div : TreeOp::Mod;
+    return divide(op, random_.one_in(4) ? high : address, by);
   }
   std::int32_t division(TreeOp op, std::int32_t a) { return divide(op, a, divisor()); }
   std::int32_t divide(TreeOp op, std::int32_t a, std::int32_t b) {
@@ -231,7 +239,7 @@ class RandomCase {
     const std::int32_t e = random_.one_in(3) ? divisor() : d;
     std::int32_t high = divide(TreeOp::Div, a, d);
     if (random_.one_in(3)) high = division(TreeOp::Mod, high);
-    high = product(high, random_.one_in(4) && depth > 2 ? value(1) : e);
+    high = product({high, random_.one_in(4) && depth > 2 ? value(1) : e});
     const std::int32_t low = divide(TreeOp::Mod, a, e);
     return binary(TreeOp::Add, high, low, add(span(high), span(low)));
   }
@@ -241,15 +249,17 @@ class RandomCase {
     const std::int64_t c =
         case_.tree.nodes[static_cast<std::size_t>(d)].op == TreeOp::Const ? span(d).low : 2;
     const auto factor = [&] {
-      return constant_leaf(random_.between(-3, 3) * (random_.one_in(2) ? c : 1));
+      const std::int64_t k = random_.between(-3, 3);
+      return constant_leaf(random_.one_in(2) ? k * c : k);
     };
     const std::int32_t high = divide(TreeOp::Div, a, d);
     const std::int32_t low = divide(TreeOp::Mod, a, random_.one_in(3) ? divisor() : d);
-    std::int32_t total = product(high, factor());
-    if (!random_.one_in(3)) total = addition(total, product(low, factor()));
-    return random_.one_in(3) ? total : addition(total, product(a, factor()));
+    std::int32_t total = product({high, factor()});
+    if (!random_.one_in(3)) total = addition({total, product({low, factor()})});
+    return random_.one_in(3) ? total : addition({total, product({a, factor()})});
   }
-  std::int32_t extremum(std::int32_t a, std::int32_t b) {
+  std::int32_t extremum(Operands operands) {
+    const auto [a, b] = operands;
     const Span both{std::min(span(a).low, span(b).low), std::max(span(a).high, span(b).high)};
     const std::int32_t least = note(case_.tree.add(TreeOp::Min, a, b), both);
     if (random_.one_in(2)) return least;
@@ -263,10 +273,10 @@ class RandomCase {
   }
   std::int32_t condition(int depth) {
     const std::int64_t kind = depth <= 1 ? 9 : random_.between(0, 9);
-    if (kind <= 1)
-      return note(case_.tree.add(TreeOp::And, condition(depth - 1), condition(depth - 1)), {0, 1});
-    if (kind <= 3)
-      return note(case_.tree.add(TreeOp::Or, condition(depth - 1), condition(depth - 1)), {0, 1});
+    if (kind <= 3) {
+      const std::int32_t p = condition(depth - 1), q = condition(depth - 1);
+      return note(case_.tree.add(kind <= 1 ? TreeOp::And : TreeOp::Or, p, q), {0, 1});
+    }
     if (kind == 4) return note(case_.tree.add(TreeOp::Not, condition(depth - 1)), {0, 1});
     constexpr std::array ops = {TreeOp::Lt, TreeOp::Le, TreeOp::Gt,
                                 TreeOp::Ge, TreeOp::Eq, TreeOp::Ne};

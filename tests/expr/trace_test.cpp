@@ -40,7 +40,8 @@ class Replay {
   void operator()(const RewriteEvent& event) {
     const auto index = static_cast<std::size_t>(event.rule);
     // A rule that fires all the time is replayed often enough.
-    if (++fired_[index] > 3000 && fired_[index] % 16 != 0) return;
+    const std::size_t count = ++fired_[index];
+    if (count > 3000 && count % 16 != 0) return;
     const std::string wrong = check(rule(event.rule), parsed_[index], event);
     if (wrong.empty()) return;
     std::string bindings;
@@ -145,11 +146,11 @@ void exercise(std::uint64_t seed) {
     const std::vector<Variable> variables = make_variables(c);
     const Expr e = build(c.tree, variables);
     if (seed % 16 == 0 && variables.size() > 1) {  // an aligned variable, and two without a carry
-      const Expr x = variables[0], y = variables[1];
-      const auto c = static_cast<std::int64_t>(2 + seed / 16 % 7);
-      simplify_under((x * 3 + y + 5) / c + (x + y) % c + x / c * c, x % c == c / 2);
-      simplify_under((x + y) / c, x % c + y % c < c);
-      simplify_under((x + y) / c, x % c + y % c >= c);
+      const Variable &x = variables[0], &y = variables[1];
+      const auto k = static_cast<std::int64_t>(2 + seed / 16 % 7);
+      simplify_under((x * 3 + y + 5) / k + (x + y) % k + x / k * k, x % k == k / 2);
+      simplify_under((x + y) / k, x % k + y % k < k);
+      simplify_under((x + y) / k, x % k + y % k >= k);
     }
     if (!e.node()->is_boolean() || e.is_constant() || seed % 4 != 0) return;
     Tree inner = c.tree;

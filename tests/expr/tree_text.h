@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "strata/base/check.h"
 #include "tests/expr/tree.h"
 
 namespace strata::oracle {
@@ -19,7 +20,7 @@ inline std::string text_of_node(const TreeNode& n, std::span<const std::string> 
   const std::string symbol(kTreeText[static_cast<std::size_t>(n.op)]);
   switch (n.op) {
     case TreeOp::Const:
-      return n.value < 0 ? "(" + std::to_string(n.value) + ")" : std::to_string(n.value);
+      return n.value < 0 ? strata::detail::message("(", n.value, ")") : std::to_string(n.value);
     case TreeOp::Var: return names[static_cast<std::size_t>(n.value)];
     case TreeOp::Neg:
     case TreeOp::Not: return "(" + symbol + src(0) + ")";

@@ -40,7 +40,7 @@ void read_back(const Expr& e, const std::vector<Variable>& variables) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
-  const std::int64_t low = static_cast<std::int8_t>(data[0]);
+  const std::int64_t low = (data[0] ^ 0x80) - 128;
   const std::int64_t extent = data[1];
   const std::vector<Variable> variables = {Variable("a", low, low + extent), Variable("b", 0, extent),
                                            Variable("idx0", -3, 3), Variable("n", 1, 1 + extent)};
