@@ -99,10 +99,16 @@ class CPrinter : public Printer {
 
   /// Terms of a sum that may leave 64 bits on the way are added up in 128.
   std::string_view term_prefix(const Node* sum) const override {
-    std::uint64_t total = magnitude(sum->k0());
-    for (const Term& t : sum->terms())
-      total = saturating_sum(total, saturating_mul(magnitude(t.coefficient), reach(t.atom)));
-    return total > static_cast<std::uint64_t>(kPosInf) ? "(__int128)" : "";
+    __int128 lo = sum->k0(), hi = lo;
+    for (const Term& t : printed_terms(sum)) {
+      const __int128 p = static_cast<__int128>(t.coefficient) * t.atom->lo;
+      const __int128 q = static_cast<__int128>(t.coefficient) * t.atom->hi;
+      lo += std::min(p, q);
+      hi += std::max(p, q);
+      const __int128 least = std::min({lo, p, q}), most = std::max({hi, p, q});
+      if (least < kNegInf || most > kPosInf) return "(__int128)";
+    }
+    return {};
   }
   void constant(std::int64_t value) override {
     if (value == kNegInf) return text("(-9223372036854775807-1)");

@@ -72,7 +72,7 @@ TEST(Render, CDividesTowardsZeroOnlyWhereThatIsTheSame) {
       {"min(a,b)", "(a<b?a:b)"}, {"max(a,b,c)", "(a>b&&a>c?a:(b>c?b:c))"}, {"-9223372036854775808", "(-9223372036854775807-1)"},
       {"(x<3)*2+5", "(5+((x<3)*2))"},
       {"(x<3)*2000000000+(y<4)*2000000000", "(((0*4294967296+(x<3))*2000000000)+((0*4294967296+(y<4))*2000000000))"},
-      {"(x<3)*2000000000+big", "(((x<3)*2000000000)+big)"},
+      {"(x<3)*2000000000+big", "(((__int128)(x<3)*2000000000)+(__int128)big)"},
   };
   // clang-format on
   for (const Row& row : rows) EXPECT_EQ(text_of(row.input, Notation::c), row.output);
