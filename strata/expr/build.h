@@ -74,6 +74,10 @@ class Build {
   Expr div_symbolic(const Expr& x, const Expr& n) const;
   Expr mod_symbolic(const Expr& x, const Expr& n) const;
   Expr lt_zero(Linear&& l) const;  ///< l < 0
+  std::optional<Expr> lt_lone(LinearRef l) const;
+  bool settle_pairs(Op op, std::vector<Expr>& terms) const;
+  std::optional<Expr> pull_shared(Op op, std::vector<Expr>& arms) const;
+  std::optional<Expr> select_by_gap(const Expr& p, const Expr& a, const Expr& b) const;
   std::optional<Expr> lt_extremum(const Node* atom, std::int64_t a, std::int64_t k0) const;
   Expr equality(Op op, const Expr& a, const Expr& b) const;
 

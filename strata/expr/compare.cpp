@@ -103,6 +103,35 @@ bool drop_weights(Linear& l) {
 
 }  // namespace
 
+// l < 0 for a single term of coefficient 1 or -1.
+std::optional<Expr> Build::lt_lone(LinearRef l) const {
+  const Node* atom = l.terms[0].atom;
+  const std::int64_t a = l.terms[0].coefficient;
+  if (is_condition(atom) && l.k0 == (a == 1 ? -1 : 0)) {
+    if (a == -1) {
+      STRATA_FIRED(C35, {"p", shared(atom)});
+      return shared(atom);
+    }
+    STRATA_FIRED(C34, {"p", shared(atom)});
+    return negate(shared(atom));
+  }
+  if (atom->is(Op::Div) && atom->src(1)->is(Op::Const)) {
+    const std::int64_t c = atom->src(1)->value();
+    const Expr x = shared(atom->src(0));
+    std::int64_t bound = 0;
+    // C4: x//c + k0 < 0 iff x < -k0*c;  C5: -(x//c) + k0 < 0 iff x//c >= k0+1 iff x >= (k0+1)*c
+    if (a == 1 && l.k0 != kNegInf && try_mul(-l.k0, c, bound)) {
+      STRATA_FIRED(C4, {"x", x}, {"c", c}, {"a", -l.k0});
+      return lt(x, bound);
+    }
+    if (a == -1 && l.k0 != kPosInf && try_mul(l.k0 + 1, c, bound) && bound != kNegInf) {
+      STRATA_FIRED(C5, {"x", x}, {"c", c}, {"a", l.k0 + 1});
+      return lt(Expr(bound - 1), x);
+    }
+  }
+  return atom->is(Op::Min) || atom->is(Op::Max) ? lt_extremum(atom, a, l.k0) : std::nullopt;
+}
+
 // l < 0
 Expr Build::lt_zero(Linear&& l) const {
   const Range r = range(ref(l));
@@ -110,47 +139,18 @@ Expr Build::lt_zero(Linear&& l) const {
   if (r.lo >= 0) return 0;
   if (l.terms.empty()) return l.k0 < 0 ? 1 : 0;
   if (const std::int64_t g = content(ref(l)); g > 1) {
-    // C1: g*t + k0 < 0 is t < -floor(k0/g)... rounded: t + floor(k0/g) < 0 or, where g does not divide k0, t + floor < 0
-    // still, because t is an integer: g*t + k0 < 0 iff t < -k0/g iff t < ceil(-k0/g) = -floor(k0/g).
+    // C1: g*t + k0 < 0 iff t < -k0/g iff t < ceil(-k0/g) = -floor(k0/g), since t is an integer
     const Expr t = sum(divided(without_constant(ref(l)), g));
     STRATA_FIRED(C1, {"c", g}, {"x", t}, {"a", checked_neg(l.k0)});
     return lt_zero(divided(ref(l), g));
   }
   const RuleDepth depth;
   if (l.terms.size() == 1 && !depth.exceeded()) {
-    const Node* atom = l.terms[0].atom;
-    const std::int64_t a = l.terms[0].coefficient;  // 1 or -1
-    if (is_condition(atom) && l.k0 == (a == 1 ? -1 : 0)) {
-      if (a == -1) {
-        STRATA_FIRED(C35, {"p", shared(atom)});
-        return shared(atom);
-      }
-      STRATA_FIRED(C34, {"p", shared(atom)});
-      return negate(shared(atom));
-    }
-    if (atom->is(Op::Div) && atom->src(1)->is(Op::Const)) {
-      const std::int64_t c = atom->src(1)->value();
-      const Expr x = shared(atom->src(0));
-      std::int64_t bound = 0;
-      // C4: x//c + k0 < 0 iff x < -k0*c;  C5: -(x//c) + k0 < 0 iff x//c >= k0+1 iff x >= (k0+1)*c
-      if (a == 1 && l.k0 != kNegInf && try_mul(-l.k0, c, bound)) {
-        STRATA_FIRED(C4, {"x", x}, {"c", c}, {"a", -l.k0});
-        return lt(x, bound);
-      }
-      if (a == -1 && l.k0 != kPosInf && try_mul(l.k0 + 1, c, bound) && bound != kNegInf) {
-        STRATA_FIRED(C5, {"x", x}, {"c", c}, {"a", l.k0 + 1});
-        return lt(Expr(bound - 1), x);
-      }
-    }
-    if (atom->is(Op::Min) || atom->is(Op::Max)) {
-      if (auto decided = lt_extremum(atom, a, l.k0)) return *decided;
-    }
+    if (auto decided = lt_lone(ref(l))) return *std::move(decided);
   }
-  for (const std::int64_t g : shared_factors(ref(l), 0)) {  // C3: what the low part cannot change is dropped
-    Linear q;
-    if (g == 0 || !affine_quotient(ref(l), g, q)) continue;
-    Linear low;
-    if (!combine(ref(l), 1, ref(q), -g, low)) continue;
+  for (const std::int64_t g : shared_factors(ref(l), 0)) {  // what the low part cannot change is dropped
+    Linear q, low;
+    if (g == 0 || !affine_quotient(ref(l), g, q) || !combine(ref(l), 1, ref(q), -g, low)) continue;
     STRATA_FIRED(C2, {"c", g}, {"x", sum(Linear(q))}, {"y", sum(std::move(low))}, {"a", 0});
     return lt_zero(std::move(q));
   }

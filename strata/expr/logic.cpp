@@ -136,15 +136,52 @@ Expr Build::negate(const Expr& p) const {
   }
 }
 
-Expr Build::junction(Op op, std::span<const Expr> given) const {
+// Removes operands that another one settles. False when two of them settle the whole junction: the answer is then
+// 0 for `and`, 1 for `or`.
+bool Build::settle_pairs(Op op, std::vector<Expr>& terms) const {
   const bool is_and = op == Op::And;
-  const std::int64_t neutral = is_and ? 1 : 0;
+  const auto drop = [&](std::size_t i) {
+    terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(i));
+  };
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    for (std::size_t j = i + 1; j < terms.size();) {
+      const Expr p = terms[i], q = terms[j];
+      Relation r = Relation::none;
+      if (is_and) {
+        r = relate(p.node(), q.node());
+      } else if (p.op() != Op::And && q.op() != Op::And) {  // `p or q` through `not p and not q`
+        r = relate(negate(p).node(), negate(q).node());
+      }
+      if (absorbs(op, p.node(), q.node())) r = Relation::first_implies;
+      if (absorbs(op, q.node(), p.node())) r = Relation::second_implies;
+      if (r == Relation::none) {
+        ++j;
+        continue;
+      }
+      const bool keeps_first = r == Relation::first_implies;
+      const Expr &kept = keeps_first ? p : q, &lost = keeps_first ? q : p;
+      if (r == Relation::exclusive) {
+        if (is_and) STRATA_FIRED(B39, {"p", p}, {"q", q});
+        if (!is_and) STRATA_FIRED(B40, {"p", p}, {"q", q});
+        return false;
+      }
+      if (is_and) STRATA_FIRED(B37, {"p", kept}, {"q", lost});
+      if (!is_and) STRATA_FIRED(B38, {"p", lost}, {"q", kept});
+      drop(keeps_first ? j : i);
+      if (!keeps_first) j = i + 1;
+    }
+  }
+  return true;
+}
+
+Expr Build::junction(Op op, std::span<const Expr> given) const {
+  const std::int64_t neutral = op == Op::And ? 1 : 0;
   std::vector<Expr> terms;
   for (const Expr& e : given) {
     const Expr t = truth(e);
     if (t.op() == op) {
       for (const Node* s : t.node()->sources()) terms.push_back(shared(s));
-    } else if (t.is_constant() || t.node()->lo == t.node()->hi) {
+    } else if (t.node()->lo == t.node()->hi) {
       if (t.node()->lo != neutral) return Expr(1 - neutral);
     } else {
       terms.push_back(t);
@@ -156,56 +193,58 @@ Expr Build::junction(Op op, std::span<const Expr> given) const {
   terms.erase(std::unique(terms.begin(), terms.end(),
                           [](const Expr& a, const Expr& b) { return same(a, b); }),
               terms.end());
-  if (terms.size() > 1 && terms.size() <= kPairwise) {
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      for (std::size_t j = i + 1; j < terms.size();) {
-        // `p or q` is judged through `not p and not q`
-        Expr p = terms[i], q = terms[j];
-        if (!is_and && p.op() != Op::And && q.op() != Op::And) {
-          p = negate(p);
-          q = negate(q);
-        }
-        Relation r = is_and || (p.op() != Op::And && q.op() != Op::And) ? relate(p.node(), q.node())
-                                                                        : Relation::none;
-        if (absorbs(op, terms[i].node(), terms[j].node())) r = Relation::first_implies;
-        if (absorbs(op, terms[j].node(), terms[i].node())) r = Relation::second_implies;
-        if (r == Relation::none) {
-          ++j;
-          continue;
-        }
-        if (r == Relation::exclusive) {
-          if (is_and) {
-            STRATA_FIRED(B39, {"p", terms[i]}, {"q", terms[j]});
-          } else {
-            STRATA_FIRED(B40, {"p", terms[i]}, {"q", terms[j]});
-          }
-          return Expr(1 - neutral);
-        }
-        if (r == Relation::first_implies) {
-          if (is_and) {
-            STRATA_FIRED(B37, {"p", terms[i]}, {"q", terms[j]});
-          } else {
-            STRATA_FIRED(B38, {"p", terms[j]}, {"q", terms[i]});
-          }
-          terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(j));
-        } else {
-          if (is_and) {
-            STRATA_FIRED(B37, {"p", terms[j]}, {"q", terms[i]});
-          } else {
-            STRATA_FIRED(B38, {"p", terms[i]}, {"q", terms[j]});
-          }
-          terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(i));
-          j = i + 1;
-        }
-      }
-    }
-  }
+  if (terms.size() <= kPairwise && !settle_pairs(op, terms)) return Expr(1 - neutral);
   if (terms.size() == 1) return terms[0];
   STRATA_CHECK(terms.size() <= kMaxArity, budget, "[", to_string(op), "] more than ", kMaxArity,
                " operands");
   std::vector<const Node*> nodes;
   for (const Expr& e : terms) nodes.push_back(e.node());
   return intern(op, nodes);
+}
+
+// What the difference of the arms tells: a constant, a min or max, or terms that both share.
+std::optional<Expr> Build::select_by_gap(const Expr& p, const Expr& a, const Expr& b) const {
+  Linear gap;
+  if (!combine(LinearView(a.node()), 1, LinearView(b.node()), -1, gap)) return std::nullopt;
+  if (gap.terms.empty()) {  // a - b is a constant: b + p * (a - b)
+    STRATA_FIRED(S48, {"p", p}, {"a", gap.k0}, {"b", 0});
+    return add(b, 1, p, gap.k0);
+  }
+  if (p.op() == Op::Lt) {  // D < 0 with a - b in {D, D+1, -D, -D-1} is a min or a max
+    Linear d = copy(LinearView(p.node()->src(0)));
+    d.k0 = -p.node()->src(1)->value();
+    Linear test;
+    const auto is_zero = [&](std::int64_t sign, std::int64_t shift) {
+      return combine(ref(gap), 1, ref(d), -sign, test) && test.terms.empty() && test.k0 == shift;
+    };
+    if (is_zero(1, 0) || is_zero(1, 1)) {
+      if (test.k0 == 0) {
+        STRATA_FIRED(S29, {"x", a}, {"y", b});
+      } else {
+        STRATA_FIRED(S44, {"x", a}, {"y", b});
+      }
+      return extremum(Op::Min, std::array{a, b});
+    }
+    if (is_zero(-1, 0) || is_zero(-1, -1)) {
+      if (test.k0 == 0) {
+        STRATA_FIRED(S30, {"x", b}, {"y", a});
+      } else {
+        STRATA_FIRED(S45, {"x", b}, {"y", a});
+      }
+      return extremum(Op::Max, std::array{a, b});
+    }
+  }
+  const LinearView x(a.node()), y(b.node());
+  Linear common;
+  for (const Term& t : x->terms) {
+    if (coefficient_of(y, t.atom) == t.coefficient) common.terms.push_back(t);
+  }
+  if (!common.terms.empty()) {
+    const Expr z = sum(std::move(common)), s = add(a, 1, z, -1), t = add(b, 1, z, -1);
+    STRATA_FIRED(S27, {"p", p}, {"x", s}, {"y", t}, {"z", z});
+    return add(z, 1, select(p, s, t), 1);
+  }
+  return std::nullopt;
 }
 
 Expr Build::select(const Expr& condition, const Expr& a, const Expr& b) const {
@@ -237,47 +276,7 @@ Expr Build::select(const Expr& condition, const Expr& a, const Expr& b) const {
     STRATA_FIRED(S33, {"p", p}, {"x", a}, {"y", shared(b.node()->src(1))}, {"z", z});
     return select(p, a, z);
   }
-  Linear gap;
-  if (combine(LinearView(a.node()), 1, LinearView(b.node()), -1, gap)) {
-    if (gap.terms.empty()) {  // a - b is a constant: b + p * (a - b)
-      STRATA_FIRED(S48, {"p", p}, {"a", gap.k0}, {"b", 0});
-      return add(b, 1, p, gap.k0);
-    }
-    if (p.op() == Op::Lt) {  // D < 0 with a - b in {D, D+1, -D, -D-1} is a min or a max
-      Linear d = copy(LinearView(p.node()->src(0)));
-      d.k0 = -p.node()->src(1)->value();
-      Linear test;
-      const auto is_zero = [&](std::int64_t sign, std::int64_t shift) {
-        return combine(ref(gap), 1, ref(d), -sign, test) && test.terms.empty() && test.k0 == shift;
-      };
-      if (is_zero(1, 0) || is_zero(1, 1)) {
-        if (test.k0 == 0) {
-          STRATA_FIRED(S29, {"x", a}, {"y", b});
-        } else {
-          STRATA_FIRED(S44, {"x", a}, {"y", b});
-        }
-        return extremum(Op::Min, std::array{a, b});
-      }
-      if (is_zero(-1, 0) || is_zero(-1, -1)) {
-        if (test.k0 == 0) {
-          STRATA_FIRED(S30, {"x", b}, {"y", a});
-        } else {
-          STRATA_FIRED(S45, {"x", b}, {"y", a});
-        }
-        return extremum(Op::Max, std::array{a, b});
-      }
-    }
-    const LinearView x(a.node()), y(b.node());
-    Linear common;
-    for (const Term& t : x->terms) {
-      if (coefficient_of(y, t.atom) == t.coefficient) common.terms.push_back(t);
-    }
-    if (!common.terms.empty()) {
-      const Expr z = sum(std::move(common)), s = add(a, 1, z, -1), t = add(b, 1, z, -1);
-      STRATA_FIRED(S27, {"p", p}, {"x", s}, {"y", t}, {"z", z});
-      return add(z, 1, select(p, s, t), 1);
-    }
-  }
+  if (auto found = select_by_gap(p, a, b)) return *std::move(found);
   return intern(Op::Select, std::array{p.node(), a.node(), b.node()});
 }
 

@@ -137,28 +137,8 @@ std::vector<Expr> undominated(const Build& build, Op op, const std::vector<Expr>
 
 }  // namespace
 
-Expr Build::extremum(Op op, std::span<const Expr> given) const {
-  STRATA_CHECK(!given.empty(), request, "[", to_string(op), "] needs at least one operand");
-  if (context_ == nullptr && given.size() == 2) {  // these two arms are canonical if their node exists
-    const bool ordered = compare(given[0], given[1]) <= 0;
-    const std::array key{given[ordered ? 0 : 1].node(), given[ordered ? 1 : 0].node()};
-    if (const Node* known = find_interned(op, key)) return Expr::adopt(known);
-  }
-  std::vector<Expr> arms;
-  for (const Expr& e : given) push_flat(*this, op, e, arms);
-  sort_arms(arms);
-  arms = undominated(*this, op, arms);
-  if (arms.size() == 1) return arms[0];
-  if (merge_conditions(*this, op, arms)) return extremum(op, arms);
-  if (op == Op::Max && arms.size() == 2 && arms[0].is_constant() && arms[1].op() == Op::Min &&
-      arms[1].node()->src(0)->is(Op::Const)) {  // a clamp is written min(high, max(low, x))
-    const auto s = arms[1].node()->sources();
-    std::vector<Expr> rest;
-    for (const Node* n : s.subspan(1)) rest.push_back(Expr::share(n));
-    const Expr high = Expr::share(s[0]), x = extremum(Op::Min, rest);
-    STRATA_FIRED(S4, {"x", x}, {"a", high}, {"b", arms[0]});
-    return extremum(Op::Min, std::array{high, extremum(Op::Max, std::array{arms[0], x})});
-  }
+// What all arms share, an addend or a factor, in front of the rest.
+std::optional<Expr> Build::pull_shared(Op op, std::vector<Expr>& arms) const {
   if (Linear common = shared_part(arms); common.k0 != 0 || !common.terms.empty()) {
     const Expr z = sum(std::move(common));
     for (Expr& e : arms) e = add(e, 1, z, -1);
@@ -186,6 +166,32 @@ Expr Build::extremum(Op op, std::span<const Expr> given) const {
     }
     return scale(extremum(g > 0 ? op : dual(op), arms), g);
   }
+  return std::nullopt;
+}
+
+Expr Build::extremum(Op op, std::span<const Expr> given) const {
+  STRATA_CHECK(!given.empty(), request, "[", to_string(op), "] needs at least one operand");
+  if (context_ == nullptr && given.size() == 2) {  // these two arms are canonical if their node exists
+    const bool ordered = compare(given[0], given[1]) <= 0;
+    const std::array key{given[ordered ? 0 : 1].node(), given[ordered ? 1 : 0].node()};
+    if (const Node* known = find_interned(op, key)) return Expr::adopt(known);
+  }
+  std::vector<Expr> arms;
+  for (const Expr& e : given) push_flat(*this, op, e, arms);
+  sort_arms(arms);
+  arms = undominated(*this, op, arms);
+  if (arms.size() == 1) return arms[0];
+  if (merge_conditions(*this, op, arms)) return extremum(op, arms);
+  if (op == Op::Max && arms.size() == 2 && arms[0].is_constant() && arms[1].op() == Op::Min &&
+      arms[1].node()->src(0)->is(Op::Const)) {  // a clamp is written min(high, max(low, x))
+    const auto s = arms[1].node()->sources();
+    std::vector<Expr> rest;
+    for (const Node* n : s.subspan(1)) rest.push_back(Expr::share(n));
+    const Expr high = Expr::share(s[0]), x = extremum(Op::Min, rest);
+    STRATA_FIRED(S4, {"x", x}, {"a", high}, {"b", arms[0]});
+    return extremum(Op::Min, std::array{high, extremum(Op::Max, std::array{arms[0], x})});
+  }
+  if (auto pulled = pull_shared(op, arms)) return *std::move(pulled);
   if (arms.size() > kMaxArity) {  // nest: the first arms become one operand
     std::vector<const Node*> head;
     for (std::size_t i = 0; i < kMaxArity; ++i) head.push_back(arms[i].node());
