@@ -48,7 +48,7 @@ std::vector<Variable> Request::variables() const {
   const auto vars = find("vars");
   if (!vars) return out;
   for (const auto& m : vars->as_object("vars")) {
-    const std::string what = "the bounds of " + in_quotes(m.key);
+    const std::string what = "a bound of " + in_quotes(m.key);
     const auto bounds = m.value.as_array(what);
     if (bounds.size() != 2)
       throw Error(ErrorKind::request, "[request] " + what + " are not [min,max]", m.value.column());

@@ -144,8 +144,20 @@ Expr operator*(const Expr& a, const Expr& b) { return Build().mul(a, b); }
 Expr operator/(const Expr& a, const Expr& b) { return Build().div(a, b); }
 Expr operator%(const Expr& a, const Expr& b) { return Build().mod(a, b); }
 Expr ceildiv(const Expr& a, const Expr& b) { return -((-a) / b); }
-Expr min(const Expr& a, const Expr& b) { return Build().extremum(Op::Min, std::array{a, b}); }
-Expr max(const Expr& a, const Expr& b) { return Build().extremum(Op::Max, std::array{a, b}); }
+namespace {
+
+// The node of exactly these two arms is canonical if it exists.
+Expr extremum(Op op, const Expr& a, const Expr& b) {
+  const bool ordered = compare(a, b) <= 0;
+  const std::array key{ordered ? a.node() : b.node(), ordered ? b.node() : a.node()};
+  if (const Node* known = find_interned(op, key)) return Expr::adopt(known);
+  return Build().extremum(op, std::array{a, b});
+}
+
+}  // namespace
+
+Expr min(const Expr& a, const Expr& b) { return extremum(Op::Min, a, b); }
+Expr max(const Expr& a, const Expr& b) { return extremum(Op::Max, a, b); }
 Expr select(const Expr& p, const Expr& a, const Expr& b) { return Build().select(p, a, b); }
 Expr operator<(const Expr& a, const Expr& b) { return Build().lt(a, b); }
 Expr operator>(const Expr& a, const Expr& b) { return Build().lt(b, a); }

@@ -171,11 +171,6 @@ std::optional<Expr> Build::pull_shared(Op op, std::vector<Expr>& arms) const {
 
 Expr Build::extremum(Op op, std::span<const Expr> given) const {
   STRATA_CHECK(!given.empty(), request, "[", to_string(op), "] needs at least one operand");
-  if (context_ == nullptr && given.size() == 2) {  // these two arms are canonical if their node exists
-    const bool ordered = compare(given[0], given[1]) <= 0;
-    const std::array key{given[ordered ? 0 : 1].node(), given[ordered ? 1 : 0].node()};
-    if (const Node* known = find_interned(op, key)) return Expr::adopt(known);
-  }
   std::vector<Expr> arms;
   for (const Expr& e : given) push_flat(*this, op, e, arms);
   sort_arms(arms);

@@ -335,15 +335,17 @@ void check_text(const std::string& text, const Domain& box) {
   const Affine raw = ap.create(text), exact = ap.compile(text, box);
   std::vector<std::string> names;
   std::vector<std::int64_t> at;
+  std::vector<std::int64_t*> values;
   for (const DomainAxis& axis : box.axes()) {
     names.push_back(axis.name);
     at.push_back(axis.begin);
+    values.push_back(&ap[axis.name]);
   }
   const Program program = compile(text, names);
   std::vector<std::int64_t> table(static_cast<std::size_t>(box.size()), -12345);
   exact.fill(table);
   for (std::int64_t filled : table) {
-    for (std::size_t k = 0; k < names.size(); ++k) ap[names[k]] = at[k];
+    for (std::size_t k = 0; k < names.size(); ++k) *values[k] = at[k];
     const std::int64_t want = program.evaluate(at);
     ASSERT_EQ(raw(), want) << text << " at " << ::testing::PrintToString(at);
     ASSERT_EQ(exact(), want) << text << " at " << ::testing::PrintToString(at) << " as "

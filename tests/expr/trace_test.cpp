@@ -139,12 +139,27 @@ std::set<std::string> rows_in_the_sources() {
   return out;
 }
 
+/// Shapes that random trees hardly ever take.
+void exercise_rare_nests(const Expr& e, const Expr& x, const Expr& y, std::int64_t k) {
+  const Variable n("n", 1, 9), m("m", 1, 9);
+  const Expr p = x < y + k;
+  select(p, select(p, e, x), y);
+  select(p, y, select(p, x, e));
+  max(min(e, k), -k);
+  e % (n * m) / n;
+  e % (n * m) % n;
+  e / n % m* n + e % n;
+}
+
 /// Builds one random expression, and simplifies it under a condition when it is one.
 void exercise(std::uint64_t seed) {
   const Case c = random_case(seed);
   try {
     const std::vector<Variable> variables = make_variables(c);
     const Expr e = build(c.tree, variables);
+    if (seed % 16 == 1)
+      exercise_rare_nests(e, variables.front(), variables.back(),
+                          static_cast<std::int64_t>(seed / 16 % 7));
     if (seed % 16 == 0 && variables.size() > 1) {  // an aligned variable, and two without a carry
       const Variable &x = variables[0], &y = variables[1];
       const auto k = static_cast<std::int64_t>(2 + seed / 16 % 7);
