@@ -13,9 +13,14 @@ namespace {
 
 Expr shared(const Node* n) { return Expr::share(n); }
 
-// The constant divisor of a Div or Mod, 0 for a symbolic one.
-std::int64_t divisor(const Node* n) { return n->src(1)->is(Op::Const) ? n->src(1)->value() : 0; }
-bool is_digit(const Node* n, Op op) { return n->is(op) && divisor(n) != 0; }
+// A quotient or modulus by a constant.
+bool is_digit(const Node* n, Op op) { return n->is(op) && n->src(1)->is(Op::Const); }
+// Its divisor.
+std::int64_t divisor(const Node* digit) {
+  const std::int64_t c = digit->src(1)->value();
+  STRATA_ASSERT(c > 0, "a digit with the divisor ", c);
+  return c;
+}
 
 // True iff every term of `part` stands in `l` with `scale` times its coefficient.
 bool contains(LinearRef l, LinearRef part, std::int64_t scale) {
@@ -51,7 +56,7 @@ bool Digits::step() {
     if (t.coefficient == kNegInf) continue;
     if (is_digit(n, Op::Mod) && join(t)) return true;
     if (is_digit(n, Op::Div) && (residue_difference(t) || absorb(t) || aligned(t))) return true;
-    if (n->is(Op::Mod) && divisor(n) == 0 && join_symbolic(t)) return true;
+    if (n->is(Op::Mod) && !is_digit(n, Op::Mod) && join_symbolic(t)) return true;
     if (n->is(Op::Min) && join_extrema(t)) return true;
   }
   return false;
