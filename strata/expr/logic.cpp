@@ -145,7 +145,7 @@ bool Build::settle_pairs(Op op, std::vector<Expr>& terms) const {
   };
   for (std::size_t i = 0; i < terms.size(); ++i) {
     for (std::size_t j = i + 1; j < terms.size();) {
-      const Expr p = terms[i], q = terms[j];
+      const Expr &p = terms[i], &q = terms[j];
       Relation r = Relation::none;
       if (is_and) {
         r = relate(p.node(), q.node());
