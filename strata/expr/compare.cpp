@@ -201,7 +201,7 @@ Expr Build::equality(Op op, const Expr& a, const Expr& b) const {
   const std::int64_t value = checked_neg(t.k0);
   t.k0 = 0;
   const std::size_t width = t.terms.size();
-  const Expr x = sum(std::move(t));
+  Expr x = sum(std::move(t));
   if (LinearView(x.node())->terms.size() != width)
     return equality(op, x, value);  // digits came together
   if (g > 1) {

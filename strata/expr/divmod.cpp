@@ -206,7 +206,7 @@ std::optional<Expr> Build::div_multiple(const Expr&, LinearRef l, std::int64_t c
 std::optional<Expr> Build::div_affine(const Expr& x, LinearRef l, std::int64_t c) const {
   Linear q, r;
   if (affine_quotient(l, c, q) && remainder_of(l, c, q, r)) {
-    const Expr quotient = sum(std::move(q));
+    Expr quotient = sum(std::move(q));
     STRATA_FIRED(D11, {"a", c}, {"b", 1}, {"c", c}, {"d", 0}, {"x", quotient},
                  {"y", sum(std::move(r))});
     return quotient;
@@ -335,7 +335,7 @@ std::optional<Expr> Build::mod_content(const Expr&, LinearRef l, std::int64_t c)
 std::optional<Expr> Build::mod_affine(const Expr&, LinearRef l, std::int64_t c) const {
   Linear q, r;
   if (affine_quotient(l, c, q) && remainder_of(l, c, q, r)) {
-    const Expr rest = sum(std::move(r));
+    Expr rest = sum(std::move(r));
     STRATA_FIRED(M12, {"a", c}, {"b", 1}, {"c", c}, {"d", 0}, {"x", sum(std::move(q))}, {"y", rest});
     return rest;
   }
