@@ -9,14 +9,17 @@ namespace {
 
 constexpr std::size_t kMaxVariables = 64;
 constexpr int kMaxPasses = 64;
+constexpr int kMaxExhausted = 4;
 
 // Passes until one does not make the expression cheaper. Every pass has the same budget, so that the last one, which
-// changed nothing, would change nothing again: the result is a fixed point. NOTE: not where a budget ran out.
+// changed nothing, would change nothing again: the result is a fixed point. Where none is reached in kMaxPasses, or in
+// kMaxExhausted that used up their budget, the expression stays as it was, which is a fixed point too.
 Expr simplify_where(const Expr& e, const Expr& valid) {
   if (e.is_constant()) return e;
   if (valid.is_constant() && valid.value() == 0) return 0;
   Expr best = e;
-  for (int i = 0; i < kMaxPasses; ++i) {
+  int exhausted = 0;
+  for (int i = 0; i < kMaxPasses && exhausted < kMaxExhausted; ++i) {
     const Tape tape(std::vector<Expr>{best, valid});
     if (tape.variables().size() > kMaxVariables) return best;
     Costs costs(tape);
@@ -24,9 +27,9 @@ Expr simplify_where(const Expr& e, const Expr& valid) {
     const Expr next = ExactPass(best, valid, budget).run();
     if (!(costs.cost(next) < costs.cost(best))) return best;
     best = next;
-    if (budget.left() == 0) return best;
+    exhausted += budget.left() == 0 ? 1 : 0;
   }
-  return best;
+  return e;
 }
 
 }  // namespace

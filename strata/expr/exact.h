@@ -30,8 +30,7 @@ class ExactBudget {
 Facts exact_facts(const Expr& e);
 
 /// `e` with everything replaced that a table shows to be constant, affine, independent of a variable, or equal to
-/// something written with fewer operators. Equal to `e` on the whole box; simplify_exact of the result is the result,
-/// unless the budget ran out.
+/// something written with fewer operators. Equal to `e` on the whole box; simplify_exact of the result is the result.
 Expr simplify_exact(const Expr& e);
 
 /// The same where `assumption` holds (nonzero); elsewhere the result's value is unspecified.

@@ -210,6 +210,28 @@ TEST(Under, AffineOnTheValidSet) {
   EXPECT_TRUE(same(simplify_exact_under(x * y, x == 3), y * 3));
 }
 
+TEST(Large, FixedPointWhereTheBudgetRunsOut) {
+  const Variable b("b", 0, 2147483647), c("c", 4, 10);
+  std::vector<Expr> texts{b / -2147483648 < c / 4 % 9 * select(max(b, b), c / 11, 9 % Expr(-6))};
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Case drawn = oracle::random_case(seed + 11000);
+    for (oracle::CaseVariable& v : drawn.variables) v = {v.name, v.min - 1000003, v.max + 1999993};
+    try {
+      texts.push_back(oracle::build(drawn.tree, oracle::make_variables(drawn)));
+    } catch (const Error&) {  // a divisor that reaches 0 on the larger box
+    }
+  }
+  EXPECT_GT(texts.size(), 30U);
+  for (const std::uint64_t units : {exact_budget(), exact_budget() / 30, exact_budget() / 1000}) {
+    const ExactBudget budget(units);
+    for (const Expr& e : texts) {
+      const Expr once = simplify(e, Effort::exact);
+      EXPECT_TRUE(same(simplify(once, Effort::exact), once))
+          << e.render() << " gives " << once.render() << " with " << units;
+    }
+  }
+}
+
 TEST(Large, DeepAndWideGraphsAreLeftInPeace) {
   const Variable x("x", 0, 40), y("y", 0, 40);
   Expr e = x;
