@@ -1,6 +1,6 @@
 // Times single operations of the algebra; prints Markdown.
 //
-//   bench_micro [GROUP...]   nodes reading affine scale threads; all without arguments
+//   bench_micro [GROUP...]   nodes reading affine scale views threads; all without arguments
 #include "bench/micro.h"
 
 #include <cstdio>
@@ -18,7 +18,7 @@ struct Group {
 };
 constexpr Group kGroups[] = {
     {"nodes", bench_nodes}, {"reading", bench_reading}, {"affine", bench_affine},
-    {"scale", bench_scale}, {"threads", bench_threads},
+    {"scale", bench_scale}, {"views", bench_views},     {"threads", bench_threads},
 };
 
 void run(int argc, char** argv) {

@@ -16,6 +16,8 @@ void bench_reading();
 void bench_affine();
 /// Sums of 1000 terms, a million nodes, a deep chain.
 void bench_scale();
+/// Movement operations, merging, index expressions.
+void bench_views();
 /// One thread and two.
 void bench_threads();
 

@@ -3,11 +3,19 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/strata)
 
-install(TARGETS strata_base strata_expr strata_all EXPORT strata-targets
+install(TARGETS strata_base strata_expr strata_view strata_runtime strata_all EXPORT strata-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS strata RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY strata DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
+
+# What the static libraries were built with, users link too.
+set(strata_find_tbb "")
+set(strata_libs_tbb "")
+if(TARGET TBB::tbb)
+  set(strata_find_tbb "find_dependency(TBB)")
+  set(strata_libs_tbb " -ltbb")
+endif()
 
 install(EXPORT strata-targets NAMESPACE strata:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/strata-config.cmake.in strata-config.cmake

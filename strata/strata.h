@@ -5,3 +5,5 @@
 #include "strata/base/executor.h"
 #include "strata/base/version.h"
 #include "strata/expr.h"
+#include "strata/runtime/tbb_executor.h"
+#include "strata/view.h"

@@ -6,7 +6,7 @@
 
 #include "strata/base/int_math.h"
 #include "strata/expr/parse.h"
-#include "tools/json.h"
+#include "strata/expr/quotes.h"
 
 namespace strata::tools {
 namespace {
@@ -29,16 +29,19 @@ Expr parse_text(std::string_view text, const std::vector<Variable>& variables,
   }
 }
 
+/// What the i-th entry of `field` is called where the question comes from.
+std::string entry_name(const ExprQuestion& question, std::string_view field, std::size_t i) {
+  return question.options ? detail::message("--", field) : detail::message(field, "[", i, "]");
+}
+
 Expr parse_assumptions(const ExprQuestion& question, Work& work) {
   std::vector<Expr> conditions;
   for (std::size_t i = 0; i < question.assume.size(); ++i) {
-    const std::string where = "assume[" + std::to_string(i) + "]";
+    const std::string where = entry_name(question, "assume", i);
     conditions.push_back(parse_text(question.assume[i], question.variables, where, work));
   }
   return all_of(conditions);
 }
-
-std::string of_entry(std::size_t i) { return "at[" + std::to_string(i) + "]"; }
 
 /// The text as it stands, evaluated at points.
 class TextValues {
@@ -58,13 +61,14 @@ class TextValues {
   }
 
  private:
+  std::string name_of(std::size_t entry) const { return entry_name(question_, "at", entry); }
+
   void set(const std::string& name, std::int64_t value, std::size_t entry) {
     const auto found = index_.find(name);
-    STRATA_CHECK(found != index_.end(), parse, "[", of_entry(entry), "] unknown name ",
-                 in_quotes(name));
+    STRATA_CHECK(found != index_.end(), parse, "[", name_of(entry), "] unknown name ", in_quotes(name));
     const Variable& v = question_.variables[found->second];
     const bool inside = v.min() <= value && value <= v.max();
-    STRATA_CHECK(inside, domain, "[", of_entry(entry), "] ", in_quotes(name), " is ", value,
+    STRATA_CHECK(inside, domain, "[", name_of(entry), "] ", in_quotes(name), " is ", value,
                  ", outside ", v.min(), "..", v.max());
     values_[found->second] = value;
     given_.push_back(name);
@@ -79,8 +83,7 @@ class TextValues {
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::parse) throw;
       throw Error(ErrorKind::parse,
-                  "[" + of_entry(entry) + "] a name of the text has no value: " + e.what(),
-                  e.column());
+                  "[" + name_of(entry) + "] a name of the text has no value: " + e.what(), e.column());
     }
   }
 

@@ -47,6 +47,7 @@ struct ExprQuestion {
   std::vector<std::string> assume;
   std::vector<Point> at;
   Effort effort = Effort::exact;
+  bool options = false;  ///< from the command line: errors say --assume and --at, not assume[0] and at[0]
 };
 
 struct ExprAnswer {

@@ -2,8 +2,8 @@
 #include <map>
 
 #include "strata/expr/affine.h"
+#include "strata/expr/quotes.h"
 #include "tools/ask.h"
-#include "tools/json.h"
 
 namespace strata::tools {
 namespace {

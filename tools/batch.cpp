@@ -5,91 +5,12 @@
 #include <new>
 
 #include "strata/expr/exact.h"
+#include "strata/expr/quotes.h"
 #include "strata/expr/render.h"
+#include "tools/batch_rows.h"
 
 namespace strata::tools {
 namespace {
-
-/// The members of a request, with the words for what is missing.
-class Request {
- public:
-  explicit Request(JsonValue root) : members_(root.as_object("the request")) {}
-
-  std::optional<JsonValue> find(std::string_view key) const {
-    for (const auto& m : members_) {
-      if (m.key == key) return m.value;
-    }
-    return std::nullopt;
-  }
-  JsonValue need(std::string_view key) const {
-    const auto value = find(key);
-    STRATA_CHECK(value, request, "[request] the key '", key, "' is missing");
-    return *value;
-  }
-  void refuse_unknown(std::span<const std::string_view> known) const {
-    for (const auto& m : members_) {
-      if (m.key == "id" || m.key == "do" || std::find(known.begin(), known.end(), m.key) != known.end())
-        continue;
-      throw Error(ErrorKind::request, "[request] unknown key " + in_quotes(m.key), m.column);
-    }
-  }
-
-  std::string text(std::string_view key) const { return std::string(need(key).as_string(key)); }
-  std::vector<Variable> variables() const;
-  std::vector<std::string> assumptions() const;
-  std::vector<Point> points() const;
-
- private:
-  std::vector<JsonValue::Member> members_;
-};
-
-std::vector<Variable> Request::variables() const {
-  std::vector<Variable> out;
-  const auto vars = find("vars");
-  if (!vars) return out;
-  for (const auto& m : vars->as_object("vars")) {
-    const std::string what = "a bound of " + in_quotes(m.key);
-    const auto bounds = m.value.as_array(what);
-    if (bounds.size() != 2)
-      throw Error(ErrorKind::request, "[request] " + what + " are not [min,max]", m.value.column());
-    out.emplace_back(m.key, bounds[0].as_integer(what), bounds[1].as_integer(what));
-  }
-  return out;
-}
-
-std::vector<std::string> Request::assumptions() const {
-  std::vector<std::string> out;
-  const auto assume = find("assume");
-  if (!assume) return out;
-  for (const JsonValue& item : assume->as_array("assume"))
-    out.emplace_back(item.as_string("an item of assume"));
-  return out;
-}
-
-std::vector<Point> Request::points() const {
-  std::vector<Point> out;
-  const auto at = find("at");
-  if (!at) return out;
-  for (const JsonValue& item : at->as_array("at")) {
-    Point& point = out.emplace_back();
-    for (const auto& m : item.as_object("an item of at")) {
-      point.emplace_back(m.key, m.value.as_integer("the value of " + in_quotes(m.key)));
-    }
-  }
-  return out;
-}
-
-void write_point(JsonWriter& json, const Values& values) {
-  json.begin_object();
-  for (const auto& [variable, value] : values) json.member(variable.name(), value);
-  json.end_object();
-}
-
-void write_numbers(JsonWriter& json, const std::vector<std::int64_t>& numbers) {
-  json.begin_array();
-  for (const std::int64_t n : numbers) json.value(n);
-  json.end_array();
-}
 
 void answer_expr(const Request& request, Work& work, JsonWriter& json) {
   const ExprQuestion question{request.text("text"), request.variables(), request.assumptions(),
@@ -125,11 +46,6 @@ void answer_affine(const Request& request, Work& work, JsonWriter& json) {
   write_numbers(json, ask_affine(request.text("text"), request.points(), work));
 }
 
-void answer_later(const Request&, Work&, JsonWriter&) {
-  throw Error(ErrorKind::request,
-              "[request] this version of strata has expr, prove, equal_expr and affine only");
-}
-
 struct RequestKind {
   std::string_view name;
   std::vector<std::string_view> keys;
@@ -142,9 +58,9 @@ const std::vector<RequestKind>& request_kinds() {
       {"prove", {"text", "vars", "assume"}, answer_prove},
       {"equal_expr", {"a", "b", "vars"}, answer_equal_expr},
       {"affine", {"text", "at"}, answer_affine},
-      {"view", {"shape", "views", "ops", "simplify", "addresses", "idxs"}, answer_later},
-      {"equal_view", {"a", "b"}, answer_later},
-      {"layout", {"fn", "args"}, answer_later},
+      {"view", {view_keys.begin(), view_keys.end()}, answer_view},
+      {"equal_view", {"a", "b"}, answer_equal_view},
+      {"layout", {"fn", "args"}, answer_layout},
   };
   return kinds;
 }
@@ -154,7 +70,7 @@ void dispatch(const Request& request, Work& work, JsonWriter& json) {
   const std::string_view name = named.as_string("do");
   for (const RequestKind& kind : request_kinds()) {
     if (kind.name != name) continue;
-    request.refuse_unknown(kind.keys);
+    request.refuse_unknown(kind.keys, {"id", "do"});
     return kind.answer(request, work, json);
   }
   throw Error(ErrorKind::request,

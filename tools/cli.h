@@ -82,6 +82,8 @@ class Invocation {
   /// The last value of the option; "" for a switch that is there.
   std::optional<std::string> value(std::string_view option) const;
   std::vector<std::string> values(std::string_view option) const;
+  /// All options with their values, in the order in which they were given.
+  std::span<const std::pair<std::string_view, std::string>> options() const { return options_; }
   bool wants_help() const { return help_; }
 
  private:

@@ -1,43 +1,18 @@
 // `strata expr`: one expression, looked at from all sides.
 #include <algorithm>
-#include <charconv>
 #include <ostream>
 
 #include "strata/base/check.h"
 #include "strata/base/int_math.h"
-#include "strata/expr/grammar.h"
-#include "strata/expr/parse.h"
+#include "strata/expr/quotes.h"
 #include "strata/expr/render.h"
 #include "tools/batch.h"
+#include "tools/command_parts.h"
 #include "tools/commands.h"
 #include "tools/trace_text.h"
 
 namespace strata::tools {
 namespace {
-
-std::int64_t parse_integer(std::string_view text, const std::string& where, const Command& command) {
-  std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc::result_out_of_range)
-    throw UsageError(where + ": " + in_quotes(text) + " does not fit in 64 bits", &command);
-  if (error != std::errc() || stop != end)
-    throw UsageError(where + ": " + in_quotes(text) + " is not an integer", &command);
-  return value;
-}
-
-Variable parse_variable(const std::string& text, const Command& command) {
-  const std::string where = "--var " + text;
-  const std::size_t equals = text.find('=');
-  const std::size_t dots = text.find("..");
-  if (equals == std::string::npos || dots == std::string::npos || dots < equals) {
-    throw UsageError(where + ": expected NAME=MIN..MAX", &command);
-  }
-  const std::string_view view = text;
-  return Variable(view.substr(0, equals),
-                  parse_integer(view.substr(equals + 1, dots - equals - 1), where, command),
-                  parse_integer(view.substr(dots + 2), where, command));
-}
 
 Point parse_point(const std::string& text, const Command& command) {
   const std::string where = "--at " + text;
@@ -59,61 +34,16 @@ ExprQuestion read_question(const Invocation& invocation) {
   const Command& command = invocation.command();
   ExprQuestion question;
   question.text = invocation.arguments().front();
-  for (const std::string& text : invocation.values("--var")) {
-    const Variable v = parse_variable(text, command);
-    const auto same_name = [&](const Variable& other) { return other.name() == v.name(); };
-    if (std::any_of(question.variables.begin(), question.variables.end(), same_name)) {
-      throw UsageError("--var " + text + ": the name has bounds already", &command);
-    }
-    question.variables.push_back(v);
-  }
+  question.variables = read_variables(invocation);
   question.assume = invocation.values("--assume");
   for (const std::string& text : invocation.values("--at"))
     question.at.push_back(parse_point(text, command));
   if (invocation.has("--no-exact")) question.effort = Effort::rules;
+  question.options = true;
   return question;
 }
 
-/// The name that begins at `column`, if one without bounds does.
-std::string_view undeclared_name(std::string_view text, std::size_t column,
-                                 const std::vector<Variable>& variables) {
-  if (column == 0 || column > text.size() || !is_name_start(text[column - 1])) return {};
-  std::size_t end = column;
-  while (end < text.size() && (is_name_start(text[end]) || is_digit(text[end]))) ++end;
-  const std::string_view name = text.substr(column - 1, end - column + 1);
-  if (is_reserved_word(name) || text.substr(end).starts_with('(')) return {};
-  for (const Variable& v : variables) {
-    if (v.name() == name) return {};
-  }
-  return name;
-}
-
-int report(const TextError& e, const ExprQuestion& question, Console& console) {
-  console.err << paint(console.colour_err, Style::red, "strata:") << ' ' << e.what() << '\n';
-  if (e.column() == 0) return 1;
-  console.err << show_caret(e.text(), e.column()) << '\n';
-  const std::string_view name = undeclared_name(e.text(), e.column(), question.variables);
-  if (!name.empty()) console.err << "give its bounds: --var " << name << "=0..9\n";
-  return 1;
-}
-
 // --- printing ---
-
-class Lines {
- public:
-  explicit Lines(Console& console) : console_(console) {}
-  void print(std::string_view label, std::string_view text, std::string_view note = "") {
-    std::string padded(label);
-    padded.resize(std::max<std::size_t>(12, label.size() + 1), ' ');
-    console_.out << paint(console_.colour_out, Style::bold, padded) << text;
-    if (!note.empty())
-      console_.out << paint(console_.colour_out, Style::dim, "  (" + std::string(note) + ")");
-    console_.out << '\n';
-  }
-
- private:
-  Console& console_;
-};
 
 std::string affine_text(const AffineForm& form) {
   std::string out = std::to_string(form.constant);
@@ -132,7 +62,7 @@ std::string point_text(const Point& point) {
 
 void print_answer(const ExprQuestion& question, const ExprAnswer& answer, Console& console) {
   const Expr& e = answer.simplified;
-  Lines lines(console);
+  Lines lines(console, console.colour_out);
   lines.print("simplified", render(e, Notation::spec));
   lines.print("c", render(e, Notation::c));
   lines.print("python", render(e, Notation::python));
@@ -213,7 +143,7 @@ int command_expr(const Invocation& invocation, Console& console) {
     if (traced) print_trace(events, console);
     return 0;
   } catch (const TextError& e) {
-    return report(e, question, console);
+    return report_text_error(e, question.variables, console);
   }
 }
 

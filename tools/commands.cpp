@@ -24,6 +24,70 @@ constexpr Example expr_examples[] = {
     {"strata expr '-a // 4' --var a=0..10 --at a=7 --at a=8",     "floor division: the values are -2 and -2"},
 };
 
+constexpr Option view_options[] = {
+    {"--shape",       "SIZES",         "", false, "start from one View of this shape, as 3,2; row-major unless --strides says otherwise"},
+    {"--strides",     "STRIDES",       "", false, "its strides, as 1,3"},
+    {"--offset",      "N",             "", false, "its offset"},
+    {"--mask",        "RANGES",        "", false, "its mask: a half-open begin:end a dimension, as 0:2,: (: is all of it)"},
+    {"--views",       "VIEWS",         "", false, "start from these Views: as they are printed, or as JSON; memory first"},
+    {"--reshape",     "SIZES",         "", true,  "the same elements in another shape"},
+    {"--permute",     "ORDER",         "", true,  "reorder the dimensions, as 1,0"},
+    {"--expand",      "SIZES",         "", true,  "repeat dimensions of size 1"},
+    {"--pad",         "BEFORE:AFTER,..", "", true,  "add masked elements, as 1:1,0:2"},
+    {"--shrink",      "BEGIN:END,..",  "", true,  "keep a part, as 1:3,:"},
+    {"--flip",        "AXES",          "", true,  "reverse dimensions, as 0"},
+    {"--stride",      "STEPS",         "", true,  "every n-th element, as 2,1; backwards where negative"},
+    {"--idxs",        "NAMES",         "", false, "names of the indices, as x,y (default ridx0,ridx1,..)"},
+    {"--no-simplify", "",              "", false, "leave the stack of Views as the operations built it"},
+    {"--why",         "",              "", false, "say why the stack takes more than one View"},
+    {"--expr",        "TEXT",          "", false, "instead of Views: an index expression over the variables"},
+    {"--valid",       "TEXT",          "", false, "where --expr counts (default 1: everywhere)"},
+    {"--var",         "NAME=MIN..MAX", "", true,  "a variable and its inclusive bounds: of --expr, or of symbolic sizes"},
+    {"--addresses",   "",              "", false, "list all addresses in row-major order, -1 where masked"},
+    {"--json",        "",              "", false, "print the answer as 'strata batch' does"},
+    {"--color",       "WHEN",          "always|never|auto", false, "colours: always, never, or auto: on a terminal that shows them"},
+};
+constexpr Example view_examples[] = {
+    {"strata view --shape 3,2 --permute 1,0 --reshape 3,2",
+     "index         (((((ridx0*2)+ridx1)%3)*2)+(((ridx0*2)+ridx1)//3))"},
+    {"strata view --shape 2,3 --pad 1:0,0:1",
+     "      0 | · · · ·\n"
+     "      1 | 0 1 2 ·\n"
+     "      2 | 3 4 5 ·"},
+    {"strata view --shape 4,3 --strides 3,1 --mask 0:2,0:2", "valid         ((ridx0<2) and (ridx1<2))"},
+    {"strata view --shape n,3 --var n=1..100 --idxs x,y", "index         ((x*3)+y)"},
+    {"strata view --expr '(i*2 + j) % 5' --valid 'j < 2' --var i=0..2 --var j=0..2",
+     "  0 | 0 1 ·\n"
+     "  1 | 2 3 ·\n"
+     "  2 | 4 0 ·"},
+    {"strata view --views 'View(shape=(2, 2), strides=(1, 2))' --addresses", "addresses     0 2 1 3"},
+};
+
+constexpr std::string_view layout_names =
+    "coalesce|composition|complement|logical_divide|zipped_divide|tiled_divide|flat_divide|logical_product|zipped_product|"
+    "tiled_product|flat_product|blocked_product|raked_product|right_inverse|left_inverse|nullspace|swizzle|crd2idx|idx2crd|"
+    "size|cosize";
+constexpr Option layout_options[] = {
+    {"--var",   "NAME=MIN..MAX", "",         true,  "a variable of symbolic sizes, and its inclusive bounds"},
+    {"--json",  "",     "",                  false, "print the answer as 'strata batch' does"},
+    {"--color", "WHEN", "always|never|auto", false, "colours: always, never, or auto: on a terminal that shows them"},
+};
+constexpr Example layout_examples[] = {
+    {"strata layout '(4,(2,2)):(2,(1,8))'",
+     "      0 |  0  1  8  9\n"
+     "      1 |  2  3 10 11\n"
+     "      2 |  4  5 12 13\n"
+     "      3 |  6  7 14 15"},
+    {"strata layout composition '(6,2):(8,2)' '(4,3):(3,1)'", "layout      ((2,2),3):((24,2),8)"},
+    {"strata layout logical_divide '16:1' '(2,2):(1,4)'", "layout      ((2,2),(2,2)):((1,4),(2,8))"},
+    {"strata layout crd2idx '((2,4),8):((1,16),2)' '((1,2),3)'", "value       39"},
+    {"strata layout swizzle 2 0 2",
+     "    0 |  0  1  2  3\n"
+     "    1 |  5  4  7  6\n"
+     "    2 | 10 11  8  9\n"
+     "    3 | 15 14 13 12"},
+};
+
 constexpr Option batch_options[] = {
     {"--budget", "N", "", false, "work limit of one request, in bytes of text evaluated (default 67108864)"},
 };
@@ -62,11 +126,23 @@ constexpr Command table[] = {
      "both floor. Every name needs its bounds (--var). The bounds that are shown are those of the\n"
      "simplified expression; 'exact' means that both are attained.",
      expr_options, expr_examples, command_expr},
+    {"view", "", 0, 0, "", "what a stack of Views addresses, as text, index expression and picture",
+     "Starts from --shape or --views and applies the movement operations in the order given, or draws\n"
+     "--expr over its variables. In the picture a cell is the address of an element, `·` a masked one;\n"
+     "below it is the memory that the addresses are of, with `_` for what no element reads.",
+     view_options, view_examples, command_view},
+    {"layout", "LAYOUT | FUNCTION ARGUMENT...", 1, 4, layout_names, "layouts as ((2,4),8):((1,16),2): look at one, compose, divide, invert",
+     "A layout is sizes:strides, the first size fastest. It is drawn with mode 0 down and mode 1 across.\n"
+     "Functions of A: coalesce right_inverse left_inverse nullspace size cosize, and crd2idx A [COORDINATE],\n"
+     "idx2crd A INTEGER, complement A COSIZE; of A and B: composition, logical_divide zipped_divide\n"
+     "tiled_divide flat_divide, logical_product zipped_product tiled_product flat_product blocked_product\n"
+     "raked_product; swizzle BITS BASE SHIFT. An answer is exact; where there is none, it says why.",
+     layout_options, layout_examples, command_layout},
     {"batch", "[FILE...]", 0, any, "FILE", "answer JSON requests, one a line",
      "Reads one JSON object a line from the files, or from standard input, and writes one JSON object\n"
-     "a line in the same order. \"do\" is expr, prove, equal_expr or affine; an \"id\" comes back in the\n"
-     "answer; an error is an answer too. A line ends in a newline; a last line of white space alone\n"
-     "that has none is no request. Exit status 0 when every line was read.",
+     "a line in the same order. \"do\" is expr, prove, equal_expr, view, equal_view, layout or affine; an\n"
+     "\"id\" comes back in the answer; an error is an answer too. A line ends in a newline; a last line of\n"
+     "white space alone that has none is no request. Exit status 0 when every line was read.",
      batch_options, batch_examples, command_batch},
     {"rules", "[NAME...]", 0, any, "", "list the rewrite rules and how each is proven",
      "A rule says: `before` equals `after` wherever the guard holds. Letters: x y z w are integers;\n"
@@ -76,7 +152,7 @@ constexpr Command table[] = {
      "", flags_options, flags_examples, command_flags},
     {"completion", "SHELL", 1, 1, "bash|zsh|fish", "write a completion script for bash, zsh or fish",
      "", {}, completion_examples, command_completion},
-    {"help", "[COMMAND]", 0, 1, "expr|batch|rules|flags|completion", "show this page, or a command's page",
+    {"help", "[COMMAND]", 0, 1, "expr|view|layout|batch|rules|flags|completion", "show this page, or a command's page",
      "", {}, {}, command_help},
 };
 // clang-format on

@@ -21,7 +21,8 @@ std::string heading(bool colour, std::string_view text) {
 void append_examples(std::string& out, std::span<const Example> examples, bool colour) {
   for (const Example& e : examples) {
     out += "  $ " + std::string(e.line) + "\n";
-    if (!e.note.empty()) out += "    " + paint(colour, Style::dim, e.note) + "\n";
+    for (const std::string_view line : split(e.note, '\n'))
+      out += "    " + paint(colour, Style::dim, line) + "\n";
   }
 }
 

@@ -27,14 +27,6 @@ std::string_view describe(JsonKind kind) {
   throw InternalError("internal error: unknown JsonKind");
 }
 
-std::string in_quotes(std::string_view text) {
-  static constexpr std::size_t limit = 40;
-  if (text.size() <= limit) return detail::message("'", text, "'");
-  std::size_t cut = limit;
-  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) --cut;
-  return detail::message("'", text.substr(0, cut), "...'");
-}
-
 JsonKind JsonValue::kind() const { return document_->nodes_[index_].kind; }
 std::size_t JsonValue::column() const { return document_->nodes_[index_].begin + std::size_t{1}; }
 

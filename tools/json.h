@@ -128,10 +128,4 @@ class JsonWriter {
   bool comma_ = false;  // the next item needs one before it
 };
 
-/// `text` in single quotes for a message, cut after 40 bytes.
-std::string in_quotes(std::string_view text);
-
-/// Length of the valid UTF-8 sequence that starts at `at` (1 to 4), or 0. @pre at < text.size()
-std::size_t utf8_length(std::string_view text, std::size_t at);
-
 }  // namespace strata::tools

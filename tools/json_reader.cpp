@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "strata/base/check.h"
+#include "strata/expr/quotes.h"
 
 namespace strata::tools {
 namespace {
@@ -38,25 +39,6 @@ void append_utf8(std::string& out, std::uint32_t code) {
 }
 
 }  // namespace
-
-std::size_t utf8_length(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) -> std::uint32_t {
-    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0;
-  };
-  const std::uint32_t lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  // Overlong forms, surrogates and what lies above U+10FFFF show in the second byte.
-  if (lead == 0xE0 && byte(1) < 0xA0) return 0;
-  if (lead == 0xED && byte(1) > 0x9F) return 0;
-  if (lead == 0xF0 && byte(1) < 0x90) return 0;
-  if (lead == 0xF4 && byte(1) > 0x8F) return 0;
-  return length;
-}
 
 /// The reader's state: where it is, and the arrays and objects that are open.
 class JsonReader {
@@ -95,10 +77,7 @@ class JsonReader {
 
   std::string found() const {
     if (at_ >= text_.size()) return "the end of the line";
-    const auto c = static_cast<unsigned char>(text_[at_]);
-    if (c > 0x20 && c < 0x7F) return std::string("'") + text_[at_] + "'";
-    static constexpr char hex[] = "0123456789abcdef";
-    return std::string("byte 0x") + hex[c >> 4] + hex[c & 15];
+    return in_quotes(character_at(text_, at_));
   }
 
   // One step inside the innermost array or object.
@@ -174,9 +153,9 @@ class JsonReader {
 
   void close() {
     const std::uint32_t index = open_.back().node;
+    if (in_object()) refuse_duplicates(index);
     ++at_;
-    finish(index);
-    if (node(index).kind == JsonKind::object) refuse_duplicates(index);
+    finish(index);  // last: what is refused must not be salvaged
     open_.pop_back();
   }
 
@@ -231,13 +210,13 @@ class JsonReader {
       const char c = text_[at_];
       if (c == '"') break;
       if (static_cast<unsigned char>(c) < 0x20)
-        fail(at_ + 1, "a control character inside a string, " + found());
+        fail(at_ + 1, "a control character inside a string, found " + found());
       if (c == '\\') {
         read_escape(out);
         continue;
       }
       const std::size_t length = utf8_length(text_, at_);
-      if (length == 0) fail(at_ + 1, "invalid UTF-8, " + found());
+      if (length == 0) fail(at_ + 1, "invalid UTF-8, found " + found());
       out.append(text_, at_, length);
       at_ += length;
     }
@@ -283,7 +262,7 @@ class JsonReader {
 
   void refuse_duplicates(std::uint32_t object) {
     keys_.clear();
-    for (std::uint32_t key = object + 1; key < node(object).next; key = node(key + 1).next)
+    for (std::uint32_t key = object + 1; key < doc_.nodes_.size(); key = node(key + 1).next)
       keys_.push_back(key);
     const auto name = [this](std::uint32_t key) { return doc_.string_of(node(key)); };
     std::sort(keys_.begin(), keys_.end(), [&](std::uint32_t a, std::uint32_t b) {

@@ -1,4 +1,5 @@
 // Writing JSON.
+#include "strata/expr/quotes.h"
 #include "tools/json.h"
 
 namespace strata::tools {

@@ -1,93 +1,133 @@
-// A vector of trivially copyable elements whose first N live inside the object.
+// A vector whose first N elements live inside the object; usable in constant expressions.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <initializer_list>
-#include <memory>
 #include <type_traits>
 #include <utility>
 
 namespace strata {
 
+/// @pre T is default constructible; what is no longer in use is reset to T{} where T owns something.
 template <class T, std::size_t N>
 class SmallVec {
-  static_assert(std::is_trivially_copyable_v<T>);
+  static_assert(std::is_nothrow_move_assignable_v<T>);
 
  public:
-  SmallVec() = default;
-  SmallVec(std::initializer_list<T> items) { append(items.begin(), items.size()); }
-  SmallVec(const SmallVec& other) { append(other.data(), other.size()); }
-  SmallVec(SmallVec&& other) noexcept { take(other); }
-  SmallVec& operator=(const SmallVec& other) {
+  using value_type = T;
+
+  constexpr SmallVec() { start(); }
+  constexpr SmallVec(std::initializer_list<T> items) : SmallVec() {
+    append(items.begin(), items.size());
+  }
+  constexpr SmallVec(std::size_t n, const T& item) : SmallVec() { resize(n, item); }
+  constexpr SmallVec(const SmallVec& other) : SmallVec() { append(other.data(), other.size()); }
+  constexpr SmallVec(SmallVec&& other) noexcept : SmallVec() { take(other); }
+  constexpr SmallVec& operator=(const SmallVec& other) {
     if (this != &other) {
       clear();
       append(other.data(), other.size());
     }
     return *this;
   }
-  SmallVec& operator=(SmallVec&& other) noexcept {
-    if (this != &other) take(other);
+  constexpr SmallVec& operator=(SmallVec&& other) noexcept {
+    if (this != &other) {
+      clear();
+      delete[] heap_;
+      take(other);
+    }
     return *this;
   }
-  ~SmallVec() = default;
+  constexpr ~SmallVec() { delete[] heap_; }
 
-  std::size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
-  T* data() { return heap_ ? heap_.get() : inline_data(); }
-  const T* data() const { return heap_ ? heap_.get() : inline_data(); }
-  T* begin() { return data(); }
-  T* end() { return data() + size_; }
-  const T* begin() const { return data(); }
-  const T* end() const { return data() + size_; }
-  T& operator[](std::size_t i) { return data()[i]; }
-  const T& operator[](std::size_t i) const { return data()[i]; }
-  T& back() { return data()[size_ - 1]; }
-  const T& back() const { return data()[size_ - 1]; }
+  constexpr std::size_t size() const { return size_; }
+  constexpr bool empty() const { return size_ == 0; }
+  constexpr T* data() { return heap_ ? heap_ : inline_; }
+  constexpr const T* data() const { return heap_ ? heap_ : inline_; }
+  constexpr T* begin() { return data(); }
+  constexpr T* end() { return data() + size_; }
+  constexpr const T* begin() const { return data(); }
+  constexpr const T* end() const { return data() + size_; }
+  constexpr T& operator[](std::size_t i) { return data()[i]; }
+  constexpr const T& operator[](std::size_t i) const { return data()[i]; }
+  constexpr T& front() { return data()[0]; }
+  constexpr const T& front() const { return data()[0]; }
+  constexpr T& back() { return data()[size_ - 1]; }
+  constexpr const T& back() const { return data()[size_ - 1]; }
 
-  void push_back(T item) {
+  constexpr void push_back(T item) {
     reserve(size_ + 1);
-    data()[size_++] = item;
+    data()[size_++] = std::move(item);
   }
-  void pop_back() { --size_; }
-  void clear() { size_ = 0; }
+  constexpr void pop_back() { truncate(size_ - 1); }
+  constexpr void clear() { truncate(0); }
   /// @pre n <= size()
-  void truncate(std::size_t n) { size_ = n; }
-  void append(const T* items, std::size_t n) {
+  constexpr void truncate(std::size_t n) {
+    if constexpr (!std::is_trivially_destructible_v<T>)
+      for (std::size_t i = n; i < size_; ++i) data()[i] = T{};
+    size_ = n;
+  }
+  constexpr void resize(std::size_t n, const T& item = T{}) {
+    if (n < size_) truncate(n);
+    reserve(n);
+    std::fill(data() + size_, data() + n, item);
+    size_ = n;
+  }
+  /// @pre `items` is not inside this vector
+  constexpr void append(const T* items, std::size_t n) {
     reserve(size_ + n);
-    if (n != 0) std::memcpy(static_cast<void*>(data() + size_), items, n * sizeof(T));
+    std::copy_n(items, n, data() + size_);
     size_ += n;
   }
-  void erase_at(std::size_t i) {
-    std::copy(begin() + i + 1, end(), begin() + i);
-    --size_;
+  constexpr void insert_at(std::size_t i, T item) {
+    reserve(size_ + 1);
+    std::move_backward(begin() + i, end(), end() + 1);
+    data()[i] = std::move(item);
+    ++size_;
   }
-  void reserve(std::size_t n) {
+  constexpr void erase_at(std::size_t i) {
+    std::move(begin() + i + 1, end(), begin() + i);
+    truncate(size_ - 1);
+  }
+  constexpr void reserve(std::size_t n) {
     if (n <= capacity_) return;
     const std::size_t grown = std::max(n, 2 * capacity_);
-    auto heap = std::make_unique<T[]>(grown);
-    if (size_ != 0) std::memcpy(static_cast<void*>(heap.get()), data(), size_ * sizeof(T));
-    heap_ = std::move(heap);
+    T* heap = new T[grown];
+    std::move(begin(), end(), heap);
+    if constexpr (!std::is_trivially_destructible_v<T>)
+      if (!heap_) std::fill(begin(), end(), T{});
+    delete[] heap_;
+    heap_ = heap;
     capacity_ = grown;
   }
 
+  friend constexpr bool operator==(const SmallVec& a, const SmallVec& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+
  private:
-  T* inline_data() { return reinterpret_cast<T*>(inline_); }
-  const T* inline_data() const { return reinterpret_cast<const T*>(inline_); }
-  void take(SmallVec& other) {
-    heap_ = std::move(other.heap_);
-    size_ = other.size_;
-    capacity_ = other.capacity_;
-    if (!heap_) std::memcpy(inline_, other.inline_, size_ * sizeof(T));
-    other.size_ = 0;
-    other.capacity_ = N;
+  // A constant may not hold what was never written.
+  constexpr void start() {
+    if (std::is_constant_evaluated()) std::fill_n(inline_, N, T{});
+  }
+  /// @pre this holds nothing
+  constexpr void take(SmallVec& other) {
+    heap_ = std::exchange(other.heap_, nullptr);
+    capacity_ = std::exchange(other.capacity_, N);
+    if (!heap_) {
+      std::move(other.inline_, other.inline_ + other.size_, inline_);
+      size_ = other.size_;
+      other.clear();
+    } else {
+      size_ = std::exchange(other.size_, 0);
+    }
   }
 
   std::size_t size_ = 0;
   std::size_t capacity_ = N;
-  std::unique_ptr<T[]> heap_;
-  alignas(T) std::byte inline_[N * sizeof(T)];
+  T* heap_ = nullptr;
+  T inline_[N];
 };
 
 }  // namespace strata

@@ -6,7 +6,7 @@
 
 #include "strata/base/check.h"
 #include "strata/expr/affine_program.h"
-#include "strata/expr/source_text.h"
+#include "strata/expr/quotes.h"
 
 namespace strata {
 
@@ -16,7 +16,7 @@ void check_identifier(std::string_view name) {
   const bool ok =
       !name.empty() && is_name_start(name[0]) && !is_reserved_word(name) &&
       std::all_of(name.begin(), name.end(), [](char c) { return is_name_start(c) || is_digit(c); });
-  STRATA_CHECK(ok, parse, "[affine] ", quoted(name), " is not a name");
+  STRATA_CHECK(ok, parse, "[affine] ", in_quotes(name), " is not a name");
 }
 
 [[noreturn]] void throw_fault(const TextFault& fault) {
@@ -25,7 +25,7 @@ void check_identifier(std::string_view name) {
                          : fault.fault == Fault::budget   ? ErrorKind::budget
                                                           : ErrorKind::parse;
   std::string message = detail::message("[affine] ", fault.what);
-  if (!fault.token.empty()) message += detail::message(": ", quoted(fault.token));
+  if (!fault.token.empty()) message += detail::message(": ", in_quotes(fault.token));
   throw Error(kind, detail::message(message, " (column ", fault.column, ")"), fault.column);
 }
 
@@ -89,8 +89,8 @@ std::shared_ptr<const AffineCode> make_code(const std::shared_ptr<AffineSlots>& 
     } else if (all_ranged) {
       const TextName& name = text.names[i];
       throw Error(ErrorKind::parse,
-                  detail::message("[affine] ", quoted(name.text), " is not in the domain (column ",
-                                  name.column, ")"),
+                  detail::message("[affine] ", in_quotes(name.text),
+                                  " is not in the domain (column ", name.column, ")"),
                   name.column);
     }
   }

@@ -276,23 +276,23 @@ constexpr auto select(const C& condition, const L& a, const R& b) {
 
 /// What `axes` is: taken apart by a structured binding.
 template <FixedString... Names>
-struct Axes {
+struct AxisTuple {
   static constexpr std::tuple<Axis<Names>...> all{};
   template <std::size_t I>
-  friend constexpr const auto& get(const Axes&) noexcept {
+  friend constexpr const auto& get(const AxisTuple&) noexcept {
     return std::get<I>(all);
   }
 };
 /// const auto [i, j] = axes<"i", "j">;   (C++20 has no constexpr structured binding; this one is usable in constants.)
 template <FixedString... Names>
-inline constexpr Axes<Names...> axes{};
+inline constexpr AxisTuple<Names...> axes{};
 
 }  // namespace strata
 
 template <strata::FixedString... Names>
-struct std::tuple_size<strata::Axes<Names...>>
+struct std::tuple_size<strata::AxisTuple<Names...>>
     : std::integral_constant<std::size_t, sizeof...(Names)> {};
 template <std::size_t I, strata::FixedString... Names>
-struct std::tuple_element<I, strata::Axes<Names...>> {
+struct std::tuple_element<I, strata::AxisTuple<Names...>> {
   using type = const std::tuple_element_t<I, std::tuple<strata::Axis<Names>...>>;
 };

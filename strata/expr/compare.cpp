@@ -84,7 +84,7 @@ bool drop_weights(Linear& l) {
   bool above = l.k0 == 0, below = l.k0 < 0, weighted = l.k0 < -1;
   for (const Term& t : l.terms) {
     above = above && t.coefficient < 0;
-    below = below && t.coefficient >= -(l.k0 + 1) + 1 && t.coefficient > 0;
+    below = below && t.coefficient > -(l.k0 + 1);  // at least -k0
     weighted = weighted || (t.coefficient != 1 && t.coefficient != -1);
     if (lower(t.atom) < 0) return false;
   }
@@ -141,7 +141,7 @@ Expr Build::lt_zero(Linear&& l) const {
   if (const std::int64_t g = content(ref(l)); g > 1) {
     // C1: g*t + k0 < 0 iff t < -k0/g iff t < ceil(-k0/g) = -floor(k0/g), since t is an integer
     const Expr t = sum(divided(without_constant(ref(l)), g));
-    STRATA_FIRED(C1, {"c", g}, {"x", t}, {"a", checked_neg(l.k0)});
+    if (l.k0 != kNegInf) STRATA_FIRED(C1, {"c", g}, {"x", t}, {"a", -l.k0});
     return lt_zero(divided(ref(l), g));
   }
   const RuleDepth depth;
@@ -204,11 +204,11 @@ Expr Build::equality(Op op, const Expr& a, const Expr& b) const {
   Expr x = sum(std::move(t));
   if (LinearView(x.node())->terms.size() != width)
     return equality(op, x, value);  // digits came together
-  if (g > 1) {
+  if (std::int64_t whole = 0; g > 1 && try_mul(value, g, whole)) {
     if (is_eq) {
-      STRATA_FIRED(C18, {"c", g}, {"x", x}, {"a", value * g});
+      STRATA_FIRED(C18, {"c", g}, {"x", x}, {"a", whole});
     } else {
-      STRATA_FIRED(C45, {"c", g}, {"x", x}, {"a", value * g});
+      STRATA_FIRED(C45, {"c", g}, {"x", x}, {"a", whole});
     }
   }
   if (x.node()->is_boolean() && (value == 0 || value == 1)) {

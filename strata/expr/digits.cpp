@@ -201,7 +201,8 @@ bool Digits::absorb(const Term& quotient) {
   for (const Term& s : inside->terms) {
     const std::int64_t u = coefficient_of(ref(l_), s.atom);
     std::int64_t shift = 0;
-    if (u == 0 || u == kNegInf || u % a != 0 || !try_mul(u / a, c, shift)) continue;
+    if (u == 0 || u == kNegInf || s.coefficient == kNegInf || u % a != 0 || !try_mul(u / a, c, shift))
+      continue;
     Linear moved;
     const Term step{shift, s.atom};
     if (!combine(inside, 1, LinearRef{0, {&step, 1}}, 1, moved)) continue;
@@ -224,7 +225,7 @@ bool Digits::aligned(const Term& quotient) {
   if (n->modulus > 0 && n->modulus % c == 0) {
     r = floor_mod(n->residue, c);
   } else if (const auto part = build_.aligned_part(x, c); part && part->rest.is_constant()) {
-    r = floor_mod(floor_mod(part->rest.value(), c) + part->residue - c, c);
+    r = floor_mod(floor_mod(part->rest.value(), c) - (c - part->residue), c);
   } else {
     return false;
   }

@@ -258,8 +258,11 @@ Expr Build::mod(const Expr& x, std::int64_t c) const {
   const Range r = range(x);
   if (!is_inf(r.lo) && !is_inf(r.hi) && floor_div(r.lo, c) == floor_div(r.hi, c)) {
     const std::int64_t b = floor_div(r.lo, c);
-    STRATA_FIRED(M2, {"y", x}, {"c", c}, {"b", b});
-    return add(x, 1, Expr(b), -c);
+    std::int64_t shift = 0, k0 = 0;
+    if (try_mul(b, -c, shift) && try_add(LinearView(n)->k0, shift, k0)) {
+      STRATA_FIRED(M2, {"y", x}, {"c", c}, {"b", b});
+      return add(x, 1, Expr(shift), 1);
+    }
   }
   if (n->modulus > 0 && n->modulus % c == 0) {
     STRATA_FIRED(M10, {"x", x}, {"c", c}, {"k", n->modulus / c}, {"b", n->residue});
@@ -291,14 +294,15 @@ std::optional<Expr> Build::mod_aligned(const Expr& x, LinearRef, std::int64_t c)
 }
 
 // An inner modulus a * (y%m) where c divides a*m is just a*y.
-std::optional<Expr> Build::mod_inner(const Expr& x, LinearRef l, std::int64_t c) const {
+std::optional<Expr> Build::mod_inner(const Expr&, LinearRef l, std::int64_t c) const {
   for (const Term& t : l.terms) {
     const std::int64_t m = t.atom->is(Op::Mod) ? constant_divisor(t.atom) : 0;
     const std::int64_t a = floor_mod(t.coefficient, c);
     std::int64_t reach = 0;
     if (m == 0 || a == 0 || !try_mul(a, m, reach) || reach % c != 0) continue;
-    const Expr y = shared(t.atom->src(0)), rest = add(x, 1, shared(t.atom), -t.coefficient);
-    Linear next;
+    Linear others = copy(l), next;
+    remove_term(others, t.atom);
+    const Expr y = shared(t.atom->src(0)), rest = sum(std::move(others));
     if (!combine(LinearView(rest.node()), 1, LinearView(y.node()), a, next)) continue;
     STRATA_FIRED(M6, {"a", a}, {"x", y}, {"c", c}, {"k", reach / c}, {"y", rest});
     return mod(sum(std::move(next)), c);

@@ -123,7 +123,7 @@ std::optional<ExactPass::Signature> ExactPass::signature(const Column& v) {
   if (first < 0) unit = -unit;
   for (const std::int64_t x : v) {
     const std::int64_t d = x - v[0];
-    h = mix(h, wrap(unit == 1 ? d : unit == -1 ? -d : d / unit));
+    h = mix(h, unit == -1 ? -wrap(d) : wrap(unit == 1 ? d : d / unit));  // -2^63 has no negative
   }
   return Signature{h, v[0], unit};
 }
@@ -145,7 +145,7 @@ void ExactPass::add_known(const Column& v, Candidates& out) {
     const Expr other = slot < done_.size() ? done_[slot] : Expr::share(tape_.node(slot));
     try_candidate(
         out, [&, base = theirs.base] { return other * a + (Expr(mine->base) - Expr(base) * a); });
-    if (a == -1 && mine->base + theirs.base == 1 && other.node()->is_boolean())
+    if (a == -1 && other.node()->is_boolean() && mine->base == 1 - theirs.base)
       try_candidate(out, [&] { return !other; });
   }
 }
@@ -237,12 +237,15 @@ void ExactPass::add_fitted(const Expr& e, const Column& v, Candidates& out) {
     }
     rows.push_back(std::move(row));
   }
+  // Larger slopes are not exact, and elimination may have left 64 bits far behind.
+  const auto is_exact = [&](const auto& row) { return std::abs(row[n]) <= 0x1p52; };
+  if (!std::all_of(rows.begin(), rows.end(), is_exact)) return;
   try_candidate(out, [&] {
     Expr form = v[0];
     for (std::size_t r = 0; r < rows.size(); ++r) {
-      const double slope = std::clamp(std::nearbyint(rows[r][n]), -0x1p52, 0x1p52);
       const std::size_t x = used[pivots[r]];
-      form += (variable(x) - sample_.columns[x][0]) * static_cast<std::int64_t>(slope);
+      form += (variable(x) - sample_.columns[x][0]) *
+              static_cast<std::int64_t>(std::nearbyint(rows[r][n]));
     }
     return form;
   });

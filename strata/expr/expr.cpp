@@ -5,6 +5,7 @@
 
 #include "strata/expr/build.h"
 #include "strata/expr/grammar.h"
+#include "strata/expr/quotes.h"
 
 namespace strata {
 
@@ -102,10 +103,10 @@ bool is_identifier(std::string_view name) {
 
 Variable::Variable(std::string_view name, std::int64_t min, std::int64_t max)
     : Expr([&] {
-        STRATA_CHECK(is_identifier(name), parse, "[variable] '", name,
-                     "' is not a name: letters, digits and _, and no word of the grammar");
-        STRATA_CHECK(min <= max, domain, "[variable] the bounds of '", name, "' are empty: min ",
-                     min, " > max ", max);
+        STRATA_CHECK(is_identifier(name), parse, "[variable] ", in_quotes(name),
+                     " is not a name: letters, digits and _, and no word of the grammar");
+        STRATA_CHECK(min <= max, domain, "[variable] the bounds of ", in_quotes(name),
+                     " are empty: min ", min, " > max ", max);
         return intern_variable({std::string(name), min, max});
       }()) {}
 std::string_view Variable::name() const { return node()->variable().name; }

@@ -151,48 +151,52 @@ void mod_facts(Node& n) {
   set_flag(n, kDense, crosses && Wide{x->hi} - x->lo + 1 >= c);
 }
 
-void mul_facts(Node& n) {
-  Wide lo = 1, hi = 1;
-  bool known = true, tight = true;
-  std::uint64_t seen = 0;
-  Congruence c{0, 1};
+// The range of a factor, or of its square.
+std::array<Wide, 2> factor_range(const Node* a, bool squared) {
+  if (!squared) return {a->lo, a->hi};
+  const Wide p = Wide{a->lo} * a->lo, q = Wide{a->hi} * a->hi;
+  return {a->lo <= 0 && a->hi >= 0 ? 0 : std::min(p, q), std::max(p, q)};
+}
+
+// A product beyond 64 bits: only the sign is kept.
+void sign_facts(Node& n) {
   const auto sources = n.sources();
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    const Node* a = sources[i];
-    known &= !is_inf(a->lo) && !is_inf(a->hi);
-    if (!known) break;
-    Wide l = a->lo, h = a->hi;
-    if (i + 1 < sources.size() && sources[i + 1] == a) {  // a square
-      const Wide p = l * l, q = h * h;
-      l = a->lo <= 0 && a->hi >= 0 ? 0 : std::min(p, q);
-      h = std::max(p, q);
-      c = multiply(c, congruence_of(a));
-      tight = false;
-      ++i;
-    }
-    const std::array<Wide, 4> corners{lo * l, lo * h, hi * l, hi * h};
-    lo = *std::min_element(corners.begin(), corners.end());
-    hi = *std::max_element(corners.begin(), corners.end());
-    known = lo > kNegInf && hi < kPosInf;
-    tight &= a->has(kTight) && (seen & a->variables) == 0;
-    seen |= a->variables;
-    c = multiply(c, congruence_of(a));
-    if (!known) break;
-  }
-  if (known) {
-    n.lo = std::int64_t(lo);
-    n.hi = std::int64_t(hi);
-    set_congruence(n, c);
-    tighten(n);
-    set_flag(n, kTight, tight);
-    return;
-  }
-  // Beyond 64 bits only the sign is kept.
   const bool nonnegative =
       std::all_of(sources.begin(), sources.end(), [](const Node* s) { return s->lo >= 0; });
   n.lo = nonnegative ? 0 : kNegInf;
   n.hi = kPosInf;
   set_congruence(n, {1, 0});
+}
+
+void mul_facts(Node& n) {
+  Wide lo = 1, hi = 1;
+  bool tight = true;
+  std::uint64_t seen = 0;
+  Congruence c{0, 1};
+  const auto sources = n.sources();
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const Node* a = sources[i];
+    if (is_inf(a->lo) || is_inf(a->hi)) return sign_facts(n);
+    const bool squared = i + 1 < sources.size() && sources[i + 1] == a;
+    const auto [l, h] = factor_range(a, squared);
+    if (h >= kPosInf) return sign_facts(n);  // 128 bits hold 64 by 64 alone
+    const std::array<Wide, 4> corners{lo * l, lo * h, hi * l, hi * h};
+    lo = *std::min_element(corners.begin(), corners.end());
+    hi = *std::max_element(corners.begin(), corners.end());
+    if (lo <= kNegInf || hi >= kPosInf) return sign_facts(n);
+    tight &= !squared && a->has(kTight) && (seen & a->variables) == 0;
+    seen |= a->variables;
+    c = multiply(c, congruence_of(a));
+    if (squared) {
+      c = multiply(c, congruence_of(a));
+      ++i;
+    }
+  }
+  n.lo = std::int64_t(lo);
+  n.hi = std::int64_t(hi);
+  set_congruence(n, c);
+  tighten(n);
+  set_flag(n, kTight, tight);
 }
 
 void choice_facts(Node& n, std::span<const Node* const> arms) {

@@ -18,7 +18,7 @@
 //   void apply(Action action, std::size_t arity, std::size_t column);   // column of the operator or function name
 //   void fail(Fault fault, std::string_view what, std::string_view token, std::size_t column);
 // `fail` may throw or take a note; nothing is called after it. `token` is the text at fault, empty at the end of the
-// text. Columns are 1-based byte positions.
+// text and where the sentence `what` names it already. Columns are 1-based byte positions.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +27,8 @@
 #include <limits>
 #include <string_view>
 #include <vector>
+
+#include "strata/expr/quotes.h"
 
 namespace strata {
 
@@ -167,6 +169,8 @@ class InfixParser {
   constexpr void syntax(std::string_view what) {
     fail(Fault::syntax, what, token_.text, token_.column);
   }
+  /// A sentence that names the token itself.
+  constexpr void sentence(std::string_view what) { fail(Fault::syntax, what, {}, token_.column); }
 
   // --- tokens ---
 
@@ -197,7 +201,7 @@ class InfixParser {
       size = symbol_size();
       token_.kind = TokenKind::symbol;
     }
-    token_.text = text_.substr(at_, size == 0 ? 1 : size);
+    token_.text = size == 0 ? character_at(text_, at_) : text_.substr(at_, size);
     at_ += size;
     if (size == 0) unexpected(c);
     return !done_;
@@ -210,8 +214,8 @@ class InfixParser {
     return std::string_view("+-*/%<>!(),?:").find(text_[at_]) != std::string_view::npos ? 1 : 0;
   }
   constexpr void unexpected(char c) {
-    if (c == '.') return syntax("numbers are integers, without a point");
-    if (c == '=') return syntax("a single = does not compare, write ==");
+    if (c == '.') return sentence("numbers are integers, without a point");
+    if (c == '=') return sentence("a single = does not compare, write ==");
     if (c == '&' || c == '|') return syntax("the operators on conditions are && and ||");
     syntax("unexpected character");
   }
@@ -235,9 +239,8 @@ class InfixParser {
     if (token_.text == ")" && after_open_) {
       const Frame& top = stack_.back();
       if (top.open == Open::call)
-        return fail(Fault::syntax, kFunctions[top.function].wrong_count,
-                    kFunctions[top.function].name, top.column);
-      return syntax("empty brackets");
+        return fail(Fault::syntax, kFunctions[top.function].wrong_count, {}, top.column);
+      return sentence("empty brackets");
     }
     if (token_.text == "**") return syntax("there is no power operator");
     syntax("expected a value");
@@ -271,7 +274,7 @@ class InfixParser {
   constexpr void word() {
     if (token_.text == "not") {
       if (!stack_.empty() && is_operator(stack_.back()) && stack_.back().precedence > kNot)
-        return syntax("'not' binds loosely, put it in brackets here");
+        return sentence("'not' binds loosely, put it in brackets here");
       return prefix(Action::logical_not, kNot);
     }
     if (token_.text == "True") return leaf(1, token_.column);
@@ -293,7 +296,7 @@ class InfixParser {
   }
   constexpr void open_bracket(Open open, std::size_t function) {
     if (++depth_ > kMaxBrackets)
-      return fail(Fault::budget, "more than 200000 brackets are open", token_.text, token_.column);
+      return fail(Fault::budget, "more than 200000 brackets are open", {}, token_.column);
     push(open, function == kNoFunction ? Action::neg : kFunctions[function].action, 0);
     stack_.back().function = function;
     after_open_ = true;
@@ -317,7 +320,7 @@ class InfixParser {
     if (kBinary[at].precedence == kCompare) {
       reduce(kAdd);
       if (!stack_.empty() && is_operator(stack_.back()) && stack_.back().precedence == kCompare)
-        return syntax("comparisons do not chain, write 'a < b and b < c'");
+        return sentence("comparisons do not chain, write 'a < b and b < c'");
     } else {
       reduce(kBinary[at].precedence);
     }
@@ -329,33 +332,33 @@ class InfixParser {
   }
   constexpr void middle(Open first, Open second, std::string_view what) {
     reduce_all();
-    if (stack_.empty() || stack_.back().open != first) return syntax(what);
+    if (stack_.empty() || stack_.back().open != first) return sentence(what);
     stack_.back().open = second;
     ready_for_value();
   }
   constexpr void comma() {
     if (!reach_bracket()) return;
-    if (stack_.empty() || stack_.back().open != Open::call) return syntax("',' outside of a call");
+    if (stack_.empty() || stack_.back().open != Open::call)
+      return sentence("',' outside of a call");
     ++stack_.back().commas;
     ready_for_value();
   }
   constexpr void close_bracket() {
     if (!reach_bracket()) return;
-    if (stack_.empty()) return syntax("')' without '('");
+    if (stack_.empty()) return sentence("')' without '('");
     const Frame top = stack_.back();
     stack_.pop_back();
     --depth_;
     if (top.open != Open::call) return;
     const std::size_t count = top.commas + 1;
     if (count < kFunctions[top.function].least || count > kFunctions[top.function].most)
-      return fail(Fault::syntax, kFunctions[top.function].wrong_count,
-                  kFunctions[top.function].name, top.column);
+      return fail(Fault::syntax, kFunctions[top.function].wrong_count, {}, top.column);
     sink_.apply(top.action, count, top.column);
   }
   constexpr void finish() {
     if (!reach_bracket()) return;
     if (!stack_.empty())
-      return fail(Fault::syntax, "'(' is never closed", "(", bracket_column(stack_.back()));
+      return fail(Fault::syntax, "'(' is never closed", {}, bracket_column(stack_.back()));
     done_ = true;
   }
   constexpr std::size_t bracket_column(const Frame& frame) const {
@@ -398,8 +401,8 @@ class InfixParser {
     reduce_all();
     if (stack_.empty()) return true;
     const Frame& top = stack_.back();
-    if (top.open == Open::question) fail(Fault::syntax, "'?' without ':'", "?", top.column);
-    if (top.open == Open::when) fail(Fault::syntax, "'if' without 'else'", "if", top.column);
+    if (top.open == Open::question) fail(Fault::syntax, "'?' without ':'", {}, top.column);
+    if (top.open == Open::when) fail(Fault::syntax, "'if' without 'else'", {}, top.column);
     return !done_;
   }
 

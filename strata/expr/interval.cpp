@@ -57,13 +57,16 @@ Interval of_div(Interval x, Interval d) {
 Interval of_mod(Interval x, Interval d) {
   d.lo = std::max<std::int64_t>(d.lo, 1);
   if (d.lo == d.hi && !is_inf(x.lo) && !is_inf(x.hi)) {
-    const std::int64_t q = floor_div(x.lo, d.lo);
-    if (q == floor_div(x.hi, d.lo)) return {x.lo - q * d.lo, x.hi - q * d.lo};
+    if (floor_div(x.lo, d.lo) == floor_div(x.hi, d.lo))
+      return {floor_mod(x.lo, d.lo), floor_mod(x.hi, d.lo)};
   }
   if (x.lo >= 0 && x.hi < d.lo) return x;
   const std::int64_t top = is_inf(d.hi) ? kPosInf : d.hi - 1;
   return {0, x.lo >= 0 ? std::min(x.hi, top) : top};
 }
+
+// The ends of 64 bits stand for infinity: a lower bound is never +infinity, an upper one never -infinity.
+Interval opened(Interval x) { return {std::min(x.lo, kPosInf - 1), std::max(x.hi, kNegInf + 1)}; }
 
 bool excludes_zero(Interval x) { return x.lo > 0 || x.hi < 0; }
 bool is_zero(Interval x) { return x.lo == 0 && x.hi == 0; }
@@ -116,12 +119,12 @@ Interval of_step(const Node* n, std::span<const std::uint32_t> in, const Slots& 
 
 void run_intervals(const Tape& tape, const Box& box, std::vector<Interval>& bounds) {
   bounds.resize(tape.size());
-  for (std::size_t i = 0; i < box.size(); ++i) bounds[tape.variables()[i]] = box[i];
+  for (std::size_t i = 0; i < box.size(); ++i) bounds[tape.variables()[i]] = opened(box[i]);
   for (std::size_t slot = 0; slot < tape.size(); ++slot) {
     const Node* n = tape.node(slot);
     if (n->is(Op::Var)) continue;
     const Interval found = of_step(n, tape.operands(slot), bounds);
-    bounds[slot] = {std::max(found.lo, n->lo), std::min(found.hi, n->hi)};
+    bounds[slot] = opened({std::max(found.lo, n->lo), std::min(found.hi, n->hi)});
   }
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "strata/expr/quotes.h"
 #include "strata/expr/source_text.h"
 
 namespace strata::detail {
@@ -53,7 +54,7 @@ class Translator {
   [[noreturn]] void fail(std::string_view what, std::string_view token) const {
     throw Error(
         ErrorKind::parse,
-        message("[parse] ", what, token.empty() ? "" : ": ", token.empty() ? "" : quoted(token)),
+        message("[parse] ", what, token.empty() ? "" : ": ", token.empty() ? "" : in_quotes(token)),
         from_ + 1);
   }
   void skip_space() {
@@ -63,14 +64,14 @@ class Translator {
     skip_space();
     from_ = at_;
     if (text_.substr(at_, what.size()) != what)
-      fail(message("expected ", what), text_.substr(at_, 1));
+      fail(message("expected ", what), character_at(text_, at_));
     at_ += what.size();
   }
   /// The text up to the closing brace, which is consumed.
   std::string_view braced() {
     expect("{");
     const std::size_t end = text_.find('}', at_);
-    if (end == std::string_view::npos) fail("'{' is never closed", "{");
+    if (end == std::string_view::npos) fail("'{' is never closed", {});
     const std::string_view inside = text_.substr(at_, end - at_);
     at_ = end + 1;
     return inside;
@@ -112,7 +113,7 @@ class Translator {
     open_.push_back(Close::floor);
   }
   void case_part() {
-    if (open_.empty() || open_.back() != Close::cases) fail("'&' outside of cases", "&");
+    if (open_.empty() || open_.back() != Close::cases) fail("'&' outside of cases", {});
     expect("\\text");
     const std::string_view word = braced();
     if (word == "if ") return write(" if ");
@@ -124,7 +125,7 @@ class Translator {
     std::size_t size = 0;
     while (at_ + size < text_.size() && is_name_start(text_[at_ + size]) && text_[at_ + size] != '_')
       ++size;
-    if (size == 0 && at_ < text_.size()) size = 1;
+    if (size == 0) size = character_at(text_, at_).size();
     const std::string_view word = text_.substr(at_, size);
     at_ += size;
     if (const std::size_t row = find_row(kWords, word, &Word::latex); row != std::size(kWords))
@@ -167,7 +168,7 @@ class Translator {
       write(inside.substr(i, 1));
       first = false;
     }
-    if (first) fail("the name is empty", "{}");
+    if (first) fail("the name is empty", {});
   }
 
   std::string_view text_;

@@ -26,7 +26,9 @@ bool opposite(const Node* x, const Node* y) {
   const LinearView a(x), b(y);
   if (a->terms.size() != b->terms.size() || a->k0 != 0 || b->k0 != 0) return false;
   for (std::size_t i = 0; i < a->terms.size(); ++i) {
-    if (a->terms[i].atom != b->terms[i].atom || a->terms[i].coefficient != -b->terms[i].coefficient)
+    std::int64_t total = 0;
+    if (a->terms[i].atom != b->terms[i].atom ||
+        !try_add(a->terms[i].coefficient, b->terms[i].coefficient, total) || total != 0)
       return false;
   }
   return true;

@@ -26,7 +26,7 @@ const Term* inner_extremum(Op op, LinearRef l) {
 void push_flat(const Build& build, Op op, const Expr& arm, std::vector<Expr>& out) {
   const LinearView l(arm.node());
   const Term* inner = inner_extremum(op, l);
-  if (inner == nullptr) return out.push_back(arm);
+  if (inner == nullptr || inner->coefficient == kNegInf) return out.push_back(arm);
   const Expr rest = build.add(arm, 1, Expr::share(inner->atom), -inner->coefficient);
   for (const Node* s : inner->atom->sources()) {
     out.push_back(build.add(rest, 1, Expr::share(s), inner->coefficient));
@@ -64,16 +64,17 @@ Linear shared_part(std::span<const Expr> arms) {
   return common;
 }
 
-// The factor that all arms share, negative when every arm is negative throughout; 1 when there is none.
+// The factor that all arms share, negative when every arm is negative throughout and can be turned; 1 when there is none.
 std::int64_t shared_factor(std::span<const Expr> arms) {
   std::int64_t g = 0;
   bool negative = true;
   for (const Expr& arm : arms) {
     const LinearView l(arm.node());
     g = gcd(g, gcd(l->k0, content(l)));
-    negative = negative && l->k0 <= 0 &&
-               std::all_of(l->terms.begin(), l->terms.end(),
-                           [](const Term& t) { return t.coefficient < 0; });
+    negative = negative && l->k0 <= 0 && l->k0 != kNegInf &&
+               std::all_of(l->terms.begin(), l->terms.end(), [](const Term& t) {
+                 return t.coefficient < 0 && t.coefficient != kNegInf;
+               });
   }
   return g == 0 ? 1 : negative ? -g : g;
 }

@@ -106,8 +106,10 @@ int saved_by_turning(const Term& t) {
   const Node* x = d->src(0);
   const bool sum = x->is(Op::Sum);
   const std::int64_t k0 = sum ? x->k0() : 0;
+  std::int64_t turned = 0;
+  if (!try_sub(d->src(1)->value() - 1, k0, turned)) return 0;
   int saved = t.coefficient == -1 ? 2 : 0;
-  saved += (k0 != 0 ? 2 : 0) - (d->src(1)->value() - 1 - k0 != 0 ? 2 : 0);
+  saved += (k0 != 0 ? 2 : 0) - (turned != 0 ? 2 : 0);
   if (!sum) return saved - 2;
   for (const Term& s : x->terms()) {
     if (s.coefficient == kNegInf || s.atom->is(Op::Div)) return 0;  // those may turn themselves

@@ -8,12 +8,14 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "strata/base/check.h"
 #include "strata/base/trace.h"
 #include "strata/expr/expr.h"
 
@@ -54,13 +56,31 @@ struct RewriteEvent {
   Expr given = 1;  ///< what was assumed: the row holds where this does
 };
 
+namespace detail {
+
+/// Records the event that `make` gives. One whose bindings leave 64 bits cannot be written down, and says nothing: a trace
+/// changes no result.
+template <class Make>
+void record(RewriteTrace& trace, const Make& make) {
+  std::optional<RewriteEvent> event;
+  try {
+    event.emplace(make());
+  } catch (const Error&) {
+    return;
+  }
+  trace.record(*event);
+}
+
+}  // namespace detail
+
 }  // namespace strata
 
 /// Records that a rule fired: STRATA_FIRED(D8, {"g", g}, {"x", x}, {"y", y}, {"c", c}). The bindings are evaluated
 /// only while a RewriteTrace is installed.
-#define STRATA_FIRED(id, ...)                                                                \
-  do {                                                                                       \
-    if (::strata::RewriteTrace* trace = ::strata::RewriteTrace::current(); trace != nullptr) \
-        [[unlikely]]                                                                         \
-      trace->record(::strata::RewriteEvent{::strata::RuleId::id, {__VA_ARGS__}});            \
+#define STRATA_FIRED(id, ...)                                                                   \
+  do {                                                                                          \
+    if (::strata::RewriteTrace* trace = ::strata::RewriteTrace::current(); trace != nullptr)    \
+        [[unlikely]]                                                                            \
+      ::strata::detail::record(                                                                 \
+          *trace, [&] { return ::strata::RewriteEvent{::strata::RuleId::id, {__VA_ARGS__}}; }); \
   } while (false)

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "strata/expr/quotes.h"
+
 namespace strata {
 
 namespace {
-
-constexpr std::size_t kShownToken = 40;
 
 /// Levenshtein distance, or `limit + 1` when it is above `limit`.
 std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit) {
@@ -39,22 +39,6 @@ ErrorKind kind_of(Fault fault) {
 
 }  // namespace
 
-std::string quoted(std::string_view token) {
-  constexpr char digits[] = "0123456789ABCDEF";
-  std::string out = "'";
-  for (char c : token.substr(0, kShownToken)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f) {
-      out += c;
-    } else {
-      out += "\\x";
-      out += digits[byte >> 4];
-      out += digits[byte & 15];
-    }
-  }
-  return out + (token.size() > kShownToken ? "...'" : "'");
-}
-
 SourceText::SourceText(std::string_view original) : original_(original) {
   if (original.find('\\') == std::string_view::npos) return;
   infix_ = detail::translate_latex(original, columns_);
@@ -68,16 +52,16 @@ std::size_t SourceText::column(std::size_t infix_column) const {
 
 void SourceText::fail(Fault fault, std::string_view what, std::string_view token,
                       std::size_t column) const {
-  const std::string found = token.empty() ? std::string() : ": " + quoted(token);
+  const std::string found = token.empty() ? std::string() : ": " + in_quotes(token);
   throw Error(kind_of(fault), detail::message("[parse] ", what, found), this->column(column));
 }
 
 NameTable::NameTable(std::vector<std::string_view> names) : names_(std::move(names)) {
   for (std::size_t i = 0; i < names_.size(); ++i) {
-    STRATA_CHECK(!is_reserved_word(names_[i]), parse, "[parse] ", quoted(names_[i]),
+    STRATA_CHECK(!is_reserved_word(names_[i]), parse, "[parse] ", in_quotes(names_[i]),
                  " is a word of the grammar, not a name");
     STRATA_CHECK(index_.emplace(names_[i], i).second, domain, "[parse] the name ",
-                 quoted(names_[i]), " is given twice");
+                 in_quotes(names_[i]), " is given twice");
   }
 }
 
@@ -91,9 +75,10 @@ std::size_t NameTable::find(std::string_view name, std::size_t column) const {
     const std::size_t distance = edit_distance(name, names_[i], best);
     if (distance >= best || distance >= name.size()) continue;
     best = distance;
-    hint = ", did you mean " + quoted(names_[i]) + "?";
+    hint = ", did you mean " + in_quotes(names_[i]) + "?";
   }
-  throw Error(ErrorKind::parse, detail::message("[parse] unknown name ", quoted(name), hint), column);
+  throw Error(ErrorKind::parse, detail::message("[parse] unknown name ", in_quotes(name), hint),
+              column);
 }
 
 }  // namespace strata

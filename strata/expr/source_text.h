@@ -47,9 +47,6 @@ class NameTable {
   std::unordered_map<std::string_view, std::size_t> index_;
 };
 
-/// `token` for a message: in quotes, shortened, bytes that are not printable ASCII by their number.
-std::string quoted(std::string_view token);
-
 namespace detail {
 /// LaTeX, as `render` writes it, to the infix grammar; `columns` gets the original column of each byte.
 std::string translate_latex(std::string_view text, std::vector<std::size_t>& columns);

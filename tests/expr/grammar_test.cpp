@@ -158,7 +158,8 @@ TEST(Grammar, EveryErrorHasItsColumnAndItsSentence) {
       {"-(9223372036854775808)", 3, "does not fit in 64 bits", ErrorKind::overflow},
       {"-9223372036854775809", 2, "does not fit in 64 bits", ErrorKind::overflow},
       {"x+99999999999999999999999999999999999", 3, "does not fit in 64 bits", ErrorKind::overflow},
-      {"1 + \xC3\xA9", 5, "unexpected character: '\\xC3'"}, {"1\0"sv, 2, "unexpected character: '\\x00'"},
+      {"1 + \xC3\xA9", 5, "unexpected character: '\xC3\xA9'"}, {"1\0"sv, 2, "unexpected character: '\\x00'"},
+      {"x \xE2\x89\xA4 3", 3, "unexpected character: '\xE2\x89\xA4'"}, {"1 + \xC3", 5, "unexpected character: '\\xC3'"},
       {"\xFF", 1, "unexpected character: '\\xFF'"}, {"x\x7F", 2, "unexpected character: '\\x7F'"},
   };
   // clang-format on
@@ -173,6 +174,33 @@ TEST(Grammar, EveryErrorHasItsColumnAndItsSentence) {
       EXPECT_EQ(e.kind(), c.kind) << c.text;
       EXPECT_NE(std::string_view(e.what()).find(c.says), std::string_view::npos)
           << c.text << ": " << e.what();
+    }
+  }
+}
+
+TEST(Grammar, SentencesThatNameTheTokenDoNotRepeatIt) {
+  // clang-format off
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"1)", "[parse] ')' without '('"}, {"(1", "[parse] '(' is never closed"}, {"1,2", "[parse] ',' outside of a call"},
+      {"()", "[parse] empty brackets"}, {"1 ? 2", "[parse] '?' without ':'"}, {"1 : 2", "[parse] ':' without '?'"},
+      {"1 if 2", "[parse] 'if' without 'else'"}, {"1 else 2", "[parse] 'else' without 'if'"},
+      {"1.5", "[parse] numbers are integers, without a point"}, {"a = b", "[parse] a single = does not compare, write =="},
+      {"a < b < c", "[parse] comparisons do not chain, write 'a < b and b < c'"},
+      {"-not 2", "[parse] 'not' binds loosely, put it in brackets here"},
+      {"min()", "[parse] min takes one argument or more"}, {"ceildiv(1)", "[parse] ceildiv takes 2 arguments (a, b)"},
+      {"\\mathit{a", "[parse] '{' is never closed"}, {"\\mathit{}", "[parse] the name is empty"},
+      {"\\le & 1", "[parse] '&' outside of cases"},
+      {"\\\xC3\xA9", "[parse] unknown LaTeX command: '\\\xC3\xA9'"}, {"\\mathit \xC3\xA9", "[parse] expected {: '\xC3\xA9'"},
+      {"1 $ 2", "[parse] unexpected character: '$'"}, {"2 2", "[parse] expected an operator: '2'"},
+  };
+  // clang-format on
+  const std::vector<std::string> names{"a", "b", "c"};
+  for (const auto& [text, says] : cases) {
+    try {
+      compile(text, names);
+      ADD_FAILURE() << "no error for " << text;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.what(), says) << text;
     }
   }
 }

@@ -19,15 +19,28 @@ void require(bool holds, const char* what, const std::string& answer) {
   std::abort();
 }
 
-/// The message of an answer's error, "" where it has none.
-std::string message_of(const JsonDocument& reply) {
+/// Whether `text` is JSON.
+bool reads(JsonDocument& document, std::string_view text) {
+  try {
+    document.read(text);
+    return true;
+  } catch (const strata::Error&) {
+    return false;
+  }
+}
+
+/// An error's message begins with the operation in brackets, which no internal error does; its column is in the line.
+void check_error(const JsonDocument& reply, const std::string& answer, std::size_t size) {
   for (const auto& member : reply.root().as_object("the answer")) {
     if (member.key != "error") continue;
     for (const auto& part : member.value.as_object("error")) {
-      if (part.key == "message") return std::string(part.value.as_string("message"));
+      if (part.key == "message")
+        require(part.value.as_string("message").starts_with('['), "no operation", answer);
+      if (part.key != "column") continue;
+      const std::int64_t column = part.value.as_integer("column");
+      require(column >= 1 && static_cast<std::size_t>(column) <= size + 1, "no column", answer);
     }
   }
-  return "";
 }
 
 }  // namespace
@@ -40,15 +53,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(answer.find('\n') == std::string::npos, "a line break in the answer", answer);
 
   JsonDocument request;
-  bool legal = true;
-  try {
-    request.read(line);
-  } catch (const strata::Error&) {
-    legal = false;
-  }
+  const bool legal = reads(request, line);
   JsonDocument reply;
-  reply.read(answer);
-  require(!message_of(reply).starts_with("internal error"), "an internal error", answer);
+  require(reads(reply, answer), "an answer that is not JSON", answer);
+  check_error(reply, answer, size);
   require(reply.salvage("id") == request.salvage("id"), "not the request's id", answer);
   require(legal || reply.salvage("error").has_value(), "an answer to malformed JSON", answer);
   return 0;

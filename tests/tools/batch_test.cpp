@@ -132,7 +132,6 @@ TEST(Batch, ErrorKinds) {
       {R"({"do":"dance"})", "request"},
       {R"({"do":1})", "request"},
       {R"({"text":"1"})", "request"},
-      {R"({"do":"view","shape":[3,2]})", "request"},
       {R"([1])", "request"},
       {R"(7)", "request"},
       {"", "request"},
@@ -158,6 +157,38 @@ TEST(Batch, ErrorsSayWhere) {
   EXPECT_NE(answer(R"({"do":"expr","text":"1","x":1})").find(R"("column":25)"), std::string::npos);
 }
 
+/// The message of the answer's error, as JSON.
+std::string error_message(const std::string& line) {
+  JsonDocument document;
+  document.read(answer(line));
+  for (const auto& part : document.root().as_object("answer").back().value.as_object("error")) {
+    if (part.key == "message") return part.value.raw();
+  }
+  return "none";
+}
+
+TEST(Batch, ErrorsShowTheWholeTextAtFault) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {R"({"do":"expr","text":"1","x\u0000y":1})", R"("[request] unknown key 'x\\x00y'")"},
+      {R"({"do":"x\u0000y"})", R"("[request] \"do\" is 'x\\x00y', which is no kind of request")"},
+      {R"({"do":"expr","text":"1","vars":{"a\u0000b":[0,1]}})",
+       R"("[variable] 'a\\x00b' is not a name: letters, digits and _, and no word of the grammar")"},
+      {R"({"do":"expr","text":"1","vars":{"a\u0000b":[0]}})",
+       R"("[request] a bound of 'a\\x00b' are not [min,max]")"},
+      {R"({"do":"expr","text":"1","at":[{"a\u0000b":1}]})", R"("[at[0]] unknown name 'a\\x00b'")"},
+      {R"({"do":"expr","text":"1","at":[{"a\u0000b":1.5}]})",
+       R"("[request] the value of 'a\\x00b' is a number with a fraction or exponent, not an integer")"},
+      {R"({"do":"affine","text":"i","at":[{"a\u0000b":1}]})",
+       R"("[at[0]] unknown name 'a\\x00b': the text does not hold it")"},
+      {R"({"do":"expr","text":"1","assume":["1\u0000"]})",
+       R"j("[parse] unexpected character: '\\x00' (in assume[0])")j"},
+      {R"({"do":"expr","text":"1 \u2264 2"})", "\"[parse] unexpected character: '\xE2\x89\xA4'\""},
+      {R"({"do":"affine","text":"\u00e9","at":[]})",
+       "\"[affine] unexpected character: '\xC3\xA9' (column 1)\""},
+  };
+  for (const auto& [line, message] : cases) EXPECT_EQ(error_message(line), message) << line;
+}
+
 TEST(Batch, BudgetLimitsTheWork) {
   const std::string line = R"({"do":"affine","text":"i * 128 + 64","at":[{"i":0},{"i":1},{"i":2}]})";
   EXPECT_EQ(error_kind(line, {.budget = 47}), "budget");
@@ -178,6 +209,14 @@ TEST(Batch, IdComesBackAsItWas) {
         answer(R"({"id":)" + id + R"(,"do":)").find(R"({"id":)" + id + R"(,"error":{"kind":"request",)"),
         0U);
   }
+}
+
+TEST(Batch, AMalformedIdDoesNotComeBack) {
+  const std::string twice = R"({"id":{"a":1,"a":2},"do":"prove","text":"1"})";
+  EXPECT_EQ(
+      answer(twice),
+      R"({"error":{"kind":"request","message":"[json] the key 'a' is there twice","column":14}})");
+  EXPECT_EQ(error_kind(R"({"id":{"id":null,"id":"layout"}null})"), "request");
 }
 
 TEST(Batch, StreamKeepsOrderAcrossBlocks) {

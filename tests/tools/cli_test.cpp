@@ -147,10 +147,13 @@ TEST(Cli, ExprErrorsHaveACaretAndAHint) {
   const Output assumed = run({"expr", "a", "--var", "a=0..9", "--assume", "a < "});
   EXPECT_EQ(assumed.status, 1);
   EXPECT_TRUE(has(assumed.err, "a < \n")) << assumed.err;
+  EXPECT_TRUE(has(assumed.err, "found the end of the text (in --assume)\n")) << assumed.err;
   EXPECT_FALSE(has(assumed.err, "--var")) << assumed.err;
   EXPECT_EQ(run({"expr", "a", "--var", "a=2..1"}).status, 1);
   EXPECT_EQ(run({"expr", "a/0", "--var", "a=0..1"}).status, 1);
-  EXPECT_EQ(run({"expr", "a", "--var", "a=0..1", "--at", "a=2"}).status, 1);
+  const Output outside = run({"expr", "a", "--var", "a=0..1", "--at", "a=2"});
+  EXPECT_EQ(outside.status, 1);
+  EXPECT_EQ(outside.err, "strata: [--at] 'a' is 2, outside 0..1\n");
 }
 
 TEST(Cli, ExprJsonIsTheBatchAnswer) {

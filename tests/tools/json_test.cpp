@@ -211,6 +211,13 @@ TEST(Json, SalvagesMembersBeforeAnError) {
   EXPECT_EQ(document.salvage("id"), std::nullopt);
   EXPECT_THROW(document.read(R"([{"id": 1}, )"), Error);
   EXPECT_EQ(document.salvage("id"), std::nullopt);
+  for (const std::string refused : {R"({"id":{"a":1,"a":2},"x":1})", R"({"id":[{"a":1,"a":2}]})",
+                                    R"({"x":{"a":1,"a":2},"id":1})"}) {
+    EXPECT_THROW(document.read(refused), Error);
+    EXPECT_EQ(document.salvage("id"), std::nullopt) << refused;
+  }
+  EXPECT_THROW(document.read(R"({"id":1,"x":1,"x":2})"), Error);
+  EXPECT_EQ(document.salvage("id"), "1");
   EXPECT_THROW(document.read(R"({"x":{"id":1},"y":)"), Error);
   EXPECT_EQ(document.salvage("id"), std::nullopt);
 }
@@ -221,9 +228,13 @@ TEST(Json, RawStaysOnOneLine) {
   EXPECT_EQ(document.root().raw(), "[1, 2.0]");
 }
 
-TEST(Json, QuotedIsShort) {
-  EXPECT_EQ(in_quotes("abc"), "'abc'");
-  EXPECT_EQ(in_quotes(std::string(100, 'x')), "'" + std::string(40, 'x') + "...'");
+TEST(Json, ErrorsShowTheCharacter) {
+  EXPECT_EQ(failure("[\xC3\xA9]").message, "[json] expected a value, found '\xC3\xA9'");
+  EXPECT_EQ(failure("\"\xFF\"").message, "[json] invalid UTF-8, found '\\xFF'");
+  EXPECT_EQ(failure("\"\x01\"").message,
+            "[json] a control character inside a string, found '\\x01'");
+  EXPECT_EQ(failure("[1").message, "[json] expected ',' or ']', found the end of the line");
+  EXPECT_EQ(failure(R"({"\u0000":1,"\u0000":1})").message, "[json] the key '\\x00' is there twice");
 }
 
 }  // namespace

@@ -1,0 +1,110 @@
+#include "strata/view/memory_ref.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "strata/view/expr_pieces.h"
+#include "strata/view/merge.h"
+
+namespace strata::detail {
+namespace {
+
+__extension__ using Wide = __int128;
+
+constexpr std::uint64_t kMostWork = std::uint64_t{1} << 24;
+
+/// The lowest and the highest address of a view alone. @pre some index is valid
+std::pair<Wide, Wide> address_range(const Strided& v) {
+  Wide lo = v.offset, hi = v.offset;
+  for (std::size_t t = 0; t < v.shape.size(); ++t) {
+    const Wide first = static_cast<Wide>(v.stride[t]) * v.begin[t];
+    const Wide last = static_cast<Wide>(v.stride[t]) * (v.end[t] - 1);
+    lo += std::min(first, last);
+    hi += std::max(first, last);
+  }
+  return {lo, hi};
+}
+
+/// 128 bits in text; beyond 64 the exact figure does not matter.
+std::string address_text(Wide address) {
+  if (address > kPosInf) return "2^63 or more";
+  if (address < kNegInf) return "below -2^63";
+  return std::to_string(static_cast<std::int64_t>(address));
+}
+
+void check_address(Wide address, std::size_t elements, const Index& at) {
+  STRATA_CHECK(address >= 0, shape, "[tiled] the index ", render(at), " has address ",
+               address_text(address), ", before the storage");
+  STRATA_CHECK(address < static_cast<Wide>(elements), shape, "[tiled] the index ", render(at),
+               " has address ", address_text(address), ", behind the storage's ", elements,
+               " elements");
+}
+
+/// The corner of the valid indices with the lowest or the highest address.
+Index corner(const Strided& v, bool highest) {
+  Index at = v.begin;
+  for (std::size_t t = 0; t < at.size(); ++t)
+    if (v.stride[t] != 0 && (v.stride[t] > 0) == highest) at[t] = v.end[t] - 1;
+  return at;
+}
+
+}  // namespace
+
+std::vector<Strided> strided_stack(std::span<const View> views) {
+  STRATA_CHECK(!views.empty(), shape, "[tiled] there is no view");
+  return to_strided(views);
+}
+
+// A view alone is decided at two corners. In a stack the lowest view's bounds say enough mostly; else its pieces do.
+void check_addresses(std::span<const Strided> views, std::size_t elements) {
+  for (const Strided& v : views)
+    for (std::size_t t = 0; t < v.shape.size(); ++t)
+      if (v.begin[t] >= v.end[t]) return;
+  const auto [lo, hi] = address_range(views[0]);
+  if (lo >= 0 && hi < static_cast<Wide>(elements)) return;
+  if (views.size() == 1) {
+    check_address(lo, elements, corner(views[0], false));
+    check_address(hi, elements, corner(views[0], true));
+  }
+  const RangeResult addresses = range(piecewise(views), kMostWork);
+  STRATA_CHECK(addresses.complete, budget, "[tiled] whether all addresses are below ", elements,
+               " takes too long to find out");
+  if (!addresses.range) return;
+  check_address(addresses.range->min, elements, addresses.range->at_min);
+  check_address(addresses.range->max, elements, addresses.range->at_max);
+}
+
+Strided memory_layout(const Index& shape, const Index& strides, std::int64_t offset,
+                      std::size_t elements) {
+  STRATA_CHECK(strides.size() == shape.size(), shape, "[tiled] ", strides.size(),
+               " strides for shape ", render(shape));
+  for (std::size_t t = 0; t < shape.size(); ++t)
+    STRATA_CHECK(shape[t] >= 0, shape, "[tiled] dimension ", t, " has size ", shape[t]);
+  product(shape);  // has to fit in 64 bits
+  Strided out{shape, strides, offset, Index(shape.size(), 0), shape};
+  check_addresses({&out, 1}, elements);
+  return out;
+}
+
+Index contiguous_strides(const Index& shape) {
+  product(shape);
+  Index out(shape.size(), 1);
+  for (std::size_t t = shape.size(); t-- > 1;)
+    out[t - 1] = out[t] * std::max<std::int64_t>(shape[t], 1);
+  return out;
+}
+
+std::int64_t element_address(const Strided& layout, const Index& at) {
+  STRATA_CHECK(at.size() == layout.shape.size(), shape, "[ptr] ", at.size(), " indices for shape ",
+               render(layout.shape));
+  std::int64_t address = layout.offset;
+  for (std::size_t t = 0; t < at.size(); ++t) {
+    STRATA_CHECK(at[t] >= 0 && at[t] < layout.shape[t], shape, "[ptr] index ", at[t],
+                 " is outside of dimension ", t, ", of size ", layout.shape[t]);
+    address += at[t] * layout.stride[t];
+  }
+  return address;
+}
+
+}  // namespace strata::detail

@@ -1,0 +1,470 @@
+// Piecewise affine functions on a box: the engine below views, layouts and loops.
+//
+// A Piecewise is a short straight program over registers, each an affine function of the
+// coordinates: floors, range tests, sums, products. A stack of views is one (every digit of an
+// address is a floor), and so is an index expression. Pieces cuts the box until every floor is
+// affine on what is left, and yields disjoint boxes with the result as an affine function on each;
+// what no box covers is invalid.
+//
+// The test behind it (exact, linear time): on a box, floor(L / P) is affine iff 0 <= r < P at both
+// extreme corners, where r = L - P * q for the one candidate q that the lower corner and its
+// neighbours force. In most stacks it holds everywhere, so that there is one piece and nothing is
+// ever cut.
+//
+// All of it can run in constant expressions. Overflow of a value throws Error (overflow).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "strata/base/check.h"
+#include "strata/base/int_math.h"
+#include "strata/base/small_vec.h"
+
+namespace strata {
+
+using Index = SmallVec<std::int64_t, 6>;
+
+/// On the box lo + [0, extent) the value is base + sum slope[j] * (i[j] - lo[j]).
+struct Piece {
+  Index lo, extent, slope;  ///< slope 0 where extent is 1
+  std::int64_t base = 0;
+  friend constexpr bool operator==(const Piece&, const Piece&) = default;
+};
+
+/// Number of points of the piece's box.
+constexpr std::int64_t volume(const Piece& p) {
+  std::int64_t out = 1;
+  for (const std::int64_t n : p.extent) out *= n;  // a part of a box whose volume fits
+  return out;
+}
+
+class Piecewise {
+ public:
+  struct Step {
+    enum class Kind : std::uint8_t {
+      set,     ///< to = a
+      add,     ///< to += a * from
+      digit,   ///< q = floor(from / a); from -= a * q; to += b * q
+      times,   ///< to += from * other
+      within,  ///< only where a <= from <= b
+    };
+    Kind kind;
+    std::uint32_t to, from, other;
+    std::int64_t a, b;
+  };
+
+  /// The coordinates run over lo + [0, extent). @throws Error (overflow) when there are more than
+  /// 2^63 - 1 points.
+  constexpr Piecewise(const Index& lo, const Index& extent) : lo_(lo), extent_(extent) {
+    std::int64_t points = 1;
+    for (const std::int64_t n : extent) empty_ = empty_ || n <= 0;
+    for (const std::int64_t n : extent)
+      STRATA_CHECK(empty_ || try_mul(points, n, points), overflow,
+                   "[pieces] the box has more points than 64 bits count");
+  }
+
+  /// A register that starts as base + sum slope[j] * i[j].
+  /// @throws Error (overflow) when its value at the box's lower corner leaves 64 bits.
+  constexpr std::uint32_t load(std::int64_t base, const Index& slope) {
+    __int128 at = base;
+    bool fits = true;
+    for (std::size_t j = 0; j < slope.size() && !empty_; ++j)
+      fits = fits && !__builtin_add_overflow(at, static_cast<__int128>(slope[j]) * lo_[j], &at);
+    STRATA_CHECK(fits && at >= kNegInf && at <= kPosInf, overflow,
+                 "[pieces] a value leaves 64 bits");
+    start_.push_back(static_cast<std::int64_t>(at));
+    for (std::size_t j = 0; j < lo_.size(); ++j) start_.push_back(extent_[j] > 1 ? slope[j] : 0);
+    return registers_++;
+  }
+  constexpr std::uint32_t load(std::int64_t base) { return load(base, Index(lo_.size(), 0)); }
+
+  constexpr void set(std::uint32_t to, std::int64_t a) {
+    push({Step::Kind::set, to, to, to, a, 0});
+  }
+  constexpr void add(std::uint32_t to, std::uint32_t from, std::int64_t a) {
+    push({Step::Kind::add, to, from, to, a, 0});
+  }
+  /// @pre by > 0, to != from
+  constexpr void digit(std::uint32_t from, std::int64_t by, std::uint32_t to, std::int64_t scale) {
+    push({Step::Kind::digit, to, from, to, by, scale});
+  }
+  constexpr void times(std::uint32_t to, std::uint32_t a, std::uint32_t b) {
+    push({Step::Kind::times, to, a, b, 0, 0});
+  }
+  constexpr void within(std::uint32_t from, std::int64_t lo, std::int64_t hi) {
+    push({Step::Kind::within, from, from, from, lo, hi});
+  }
+  /// The function is nowhere valid.
+  constexpr void nowhere() { empty_ = true; }
+  /// The function's value is register `from`, after all steps.
+  constexpr void result(std::uint32_t from) { result_ = from; }
+
+  constexpr std::size_t rank() const { return lo_.size(); }
+  constexpr bool is_nowhere() const { return empty_; }
+  constexpr const Index& lo() const { return lo_; }
+  constexpr const Index& extent() const { return extent_; }
+  constexpr const SmallVec<Step, 12>& steps() const { return steps_; }
+  constexpr std::uint32_t registers() const { return registers_; }
+  constexpr std::uint32_t result() const { return result_; }
+  /// One row a register: the value at the lower corner, then the slopes.
+  constexpr const SmallVec<std::int64_t, 32>& start() const { return start_; }
+
+ private:
+  constexpr void push(const Step& step) { steps_.push_back(step); }
+
+  Index lo_, extent_;
+  SmallVec<std::int64_t, 32> start_;
+  SmallVec<Step, 12> steps_;
+  std::uint32_t registers_ = 0;
+  std::uint32_t result_ = 0;
+  bool empty_ = false;
+};
+
+/// The value at one point, nothing where it is invalid: the definition, step by step.
+/// @pre `at` lies in the box.  @throws Error (overflow)
+constexpr std::optional<std::int64_t> value_at(const Piecewise& f, const Index& at);
+
+/// The pieces of a function, one by one; in one dimension in increasing order.
+class Pieces {
+ public:
+  /// `budget` counts coefficients that steps look at; when it is used up there are no more pieces
+  /// and complete() is false. `f` has to outlive this.
+  constexpr Pieces(const Piecewise& f, std::uint64_t budget);
+  Pieces(Piecewise&& f, std::uint64_t budget) = delete;
+  /// False when there are no more. @throws Error (overflow)
+  constexpr bool next(Piece& out);
+  /// True iff all pieces were yielded.
+  constexpr bool complete() const { return open_.empty() && budget_ != 0; }
+  /// True iff the box was cut, so that there may be more than one piece.
+  constexpr bool was_cut() const { return cut_; }
+  constexpr std::uint64_t left() const { return budget_; }
+
+ private:
+  // What is to be done: a box, and the registers on it before step `step`. One row: lo, extent,
+  // then the registers.
+  struct Task {
+    std::size_t step = 0;
+    SmallVec<std::int64_t, 48> data;
+  };
+  enum class Outcome : std::uint8_t { done, dropped, cut };
+
+  constexpr std::int64_t& lo(Task& t, std::size_t j) const { return t.data[j]; }
+  constexpr std::int64_t& extent(Task& t, std::size_t j) const { return t.data[rank_ + j]; }
+  constexpr std::int64_t* row(Task& t, std::uint32_t r) const {
+    return t.data.data() + 2 * rank_ + r * (rank_ + 1);
+  }
+  struct Span {
+    __int128 min, max;
+  };
+  using Row = SmallVec<std::int64_t, 8>;
+  constexpr void charge();
+  constexpr void yield(Task& t, Piece& out) const;
+  constexpr Span span(Task& t, const std::int64_t* r) const;
+  constexpr Outcome take(Task& t);
+  constexpr Outcome take_digit(Task& t, const Piecewise::Step& step);
+  constexpr void divide(const std::int64_t* r, std::int64_t p, Row& quotient, Row& rest) const;
+  constexpr void cut_remainder(Task& t, const Row& rest, std::int64_t p);
+  constexpr Outcome take_within(Task& t, const Piecewise::Step& step);
+  constexpr Outcome take_times(Task& t, const Piecewise::Step& step);
+  constexpr void accumulate(std::int64_t* to, std::int64_t scale, const std::int64_t* from) const;
+  constexpr void narrow(Task& t, std::size_t j, std::int64_t begin, std::int64_t count) const;
+  constexpr void cut_at(Task& t, std::size_t j, std::int64_t c);
+  constexpr void halve(Task& t, std::size_t j);
+  constexpr std::size_t widest(Task& t, const std::int64_t* r) const;
+  constexpr std::optional<bool> contract(Task& t, const std::int64_t* r, Span s, std::int64_t lower,
+                                         std::int64_t upper) const;
+
+  const Piecewise& f_;
+  std::size_t rank_;
+  std::uint64_t budget_;
+  bool cut_ = false;
+  std::vector<Task> open_;
+};
+
+// --- implementation ---
+
+namespace detail {
+
+constexpr std::int64_t checked_multiply_add(std::int64_t sum, std::int64_t a, std::int64_t b) {
+  std::int64_t p = 0;
+  STRATA_CHECK(try_mul(a, b, p) && try_add(sum, p, sum), overflow,
+               "[pieces] a value leaves 64 bits");
+  return sum;
+}
+
+}  // namespace detail
+
+constexpr std::optional<std::int64_t> value_at(const Piecewise& f, const Index& at) {
+  if (f.is_nowhere()) return std::nullopt;
+  SmallVec<std::int64_t, 16> r;
+  const std::size_t width = f.rank() + 1;
+  for (std::uint32_t k = 0; k < f.registers(); ++k) {
+    const std::int64_t* row = f.start().data() + k * width;
+    std::int64_t v = row[0];
+    for (std::size_t j = 0; j < f.rank(); ++j)
+      v = detail::checked_multiply_add(v, row[j + 1], at[j] - f.lo()[j]);
+    r.push_back(v);
+  }
+  for (const Piecewise::Step& s : f.steps()) {
+    switch (s.kind) {
+      case Piecewise::Step::Kind::set: r[s.to] = s.a; break;
+      case Piecewise::Step::Kind::add:
+        r[s.to] = detail::checked_multiply_add(r[s.to], s.a, r[s.from]);
+        break;
+      case Piecewise::Step::Kind::digit: {
+        const std::int64_t q = floor_div(r[s.from], s.a);
+        r[s.from] = floor_mod(r[s.from], s.a);
+        r[s.to] = detail::checked_multiply_add(r[s.to], s.b, q);
+        break;
+      }
+      case Piecewise::Step::Kind::times:
+        r[s.to] = detail::checked_multiply_add(r[s.to], r[s.from], r[s.other]);
+        break;
+      case Piecewise::Step::Kind::within:
+        if (r[s.from] < s.a || r[s.from] > s.b) return std::nullopt;
+        break;
+    }
+  }
+  return r[f.result()];
+}
+
+constexpr Pieces::Pieces(const Piecewise& f, std::uint64_t budget)
+    : f_(f), rank_(f.rank()), budget_(budget) {
+  if (f.is_nowhere()) return;
+  Task t;
+  t.data.append(f.lo().data(), rank_);
+  t.data.append(f.extent().data(), rank_);
+  t.data.append(f.start().data(), f.start().size());
+  open_.push_back(std::move(t));
+}
+
+constexpr bool Pieces::next(Piece& out) {
+  while (!open_.empty() && budget_ != 0) {
+    Task t = std::move(open_.back());
+    open_.pop_back();
+    Outcome outcome = Outcome::done;
+    while (outcome == Outcome::done && t.step < f_.steps().size() && budget_ != 0) {
+      charge();
+      outcome = take(t);
+    }
+    if (outcome != Outcome::done) continue;
+    if (t.step < f_.steps().size()) {  // the budget ended in the middle
+      open_.push_back(std::move(t));
+      return false;
+    }
+    yield(t, out);
+    return true;
+  }
+  return false;
+}
+
+constexpr void Pieces::charge() {
+  const std::uint64_t cost = rank_ + 1;
+  budget_ = budget_ > cost ? budget_ - cost : 0;
+}
+
+constexpr void Pieces::yield(Task& t, Piece& out) const {
+  const std::int64_t* r = row(t, f_.result());
+  out.lo.clear();
+  out.extent.clear();
+  out.slope.clear();
+  out.lo.append(t.data.data(), rank_);
+  out.extent.append(t.data.data() + rank_, rank_);
+  out.slope.append(r + 1, rank_);
+  out.base = r[0];
+}
+
+constexpr Pieces::Span Pieces::span(Task& t, const std::int64_t* r) const {
+  Span s{r[0], r[0]};
+  for (std::size_t j = 0; j < rank_; ++j) {
+    const __int128 d = static_cast<__int128>(r[j + 1]) * (extent(t, j) - 1);
+    (d > 0 ? s.max : s.min) += d;
+  }
+  return s;
+}
+
+// to += scale * from, in all its coefficients.
+constexpr void Pieces::accumulate(std::int64_t* to, std::int64_t scale, const std::int64_t* from) const {
+  for (std::size_t j = 0; j <= rank_; ++j)
+    to[j] = detail::checked_multiply_add(to[j], scale, from[j]);
+}
+
+// Keeps the coordinates begin + [0, count) of axis j.
+constexpr void Pieces::narrow(Task& t, std::size_t j, std::int64_t begin, std::int64_t count) const {
+  lo(t, j) += begin;
+  extent(t, j) = count;
+  for (std::uint32_t k = 0; k < f_.registers(); ++k) {
+    std::int64_t* r = row(t, k);
+    r[0] = detail::checked_multiply_add(r[0], begin, r[j + 1]);
+    if (count == 1) r[j + 1] = 0;
+  }
+}
+
+// Two tasks in place of one: below and from local coordinate c of axis j, the lower one to be done
+// first.
+constexpr void Pieces::cut_at(Task& t, std::size_t j, std::int64_t c) {
+  cut_ = true;
+  Task upper = t;
+  narrow(upper, j, c, extent(upper, j) - c);
+  narrow(t, j, 0, c);
+  open_.push_back(std::move(upper));
+  open_.push_back(std::move(t));
+}
+
+constexpr void Pieces::halve(Task& t, std::size_t j) {
+  cut_at(t, j, extent(t, j) - extent(t, j) / 2);
+}
+
+// The axis along which r varies most. @pre r varies
+constexpr std::size_t Pieces::widest(Task& t, const std::int64_t* r) const {
+  std::size_t best = 0;
+  __int128 most = 0;
+  for (std::size_t j = 0; j < rank_; ++j) {
+    const __int128 d = static_cast<__int128>(r[j + 1]) * (extent(t, j) - 1);
+    const __int128 size = d < 0 ? -d : d;
+    if (size > most) {
+      best = j;
+      most = size;
+    }
+  }
+  return best;
+}
+
+constexpr Pieces::Outcome Pieces::take(Task& t) {
+  using Kind = Piecewise::Step::Kind;
+  const Piecewise::Step& step = f_.steps()[t.step];
+  switch (step.kind) {
+    case Kind::set: {
+      std::int64_t* r = row(t, step.to);
+      for (std::size_t j = 0; j <= rank_; ++j) r[j] = 0;
+      r[0] = step.a;
+      break;
+    }
+    case Kind::add: accumulate(row(t, step.to), step.a, row(t, step.from)); break;
+    case Kind::digit: return take_digit(t, step);
+    case Kind::times: return take_times(t, step);
+    case Kind::within: return take_within(t, step);
+  }
+  ++t.step;
+  return Outcome::done;
+}
+
+// r == p * quotient + rest: the one candidate for an affine floor(r / p). It agrees with the floor
+// at the lower corner and at that corner's neighbours.
+constexpr void Pieces::divide(const std::int64_t* r, std::int64_t p, Row& quotient, Row& rest) const {
+  quotient.resize(rank_ + 1);
+  rest.resize(rank_ + 1);
+  quotient[0] = floor_div(r[0], p);
+  rest[0] = floor_mod(r[0], p);
+  for (std::size_t j = 1; j <= rank_; ++j) {
+    const std::int64_t w = r[j];
+    if (w == 0) continue;
+    // floor((rest[0] + w) / p), without the sum
+    const std::int64_t m = floor_mod(w, p);
+    const bool carries = m >= p - rest[0];
+    quotient[j] = floor_div(w, p) + (carries ? 1 : 0);
+    rest[j] = carries ? m - p : m;
+  }
+}
+
+constexpr Pieces::Outcome Pieces::take_digit(Task& t, const Piecewise::Step& step) {
+  Row quotient, rest;
+  divide(row(t, step.from), step.a, quotient, rest);
+  const Span s = span(t, rest.data());
+  if (s.min < 0 || s.max >= step.a) {
+    cut_remainder(t, rest, step.a);
+    return Outcome::cut;
+  }
+  accumulate(row(t, step.to), step.b, quotient.data());
+  std::copy(rest.begin(), rest.end(), row(t, step.from));
+  ++t.step;
+  return Outcome::done;
+}
+
+// Cuts where one axis alone leaves [0, p), the widest such first; where none does, halves the
+// widest.
+// @pre rest leaves [0, p) somewhere
+constexpr void Pieces::cut_remainder(Task& t, const Row& rest, std::int64_t p) {
+  std::size_t axis = rank_;
+  std::int64_t at = 0;
+  __int128 most = 0;
+  for (std::size_t j = 0; j < rank_; ++j) {
+    const std::int64_t w = rest[j + 1];
+    if (w == 0) continue;
+    const std::int64_t c = w > 0 ? (p - 1 - rest[0]) / w + 1 : rest[0] / -w + 1;
+    const __int128 size = static_cast<__int128>(w < 0 ? -w : w) * (extent(t, j) - 1);
+    if (c < extent(t, j) && size > most) {
+      axis = j;
+      at = c;
+      most = size;
+    }
+  }
+  if (axis == rank_) return halve(t, widest(t, rest.data()));
+  cut_at(t, axis, at);
+}
+
+// Leaves out the coordinates for which no choice of the others satisfies lower <= r <= upper.
+// Nothing when there are none left; otherwise whether some were left out.
+constexpr std::optional<bool> Pieces::contract(Task& t, const std::int64_t* r, Span s,
+                                               std::int64_t lower, std::int64_t upper) const {
+  for (std::size_t j = 0; j < rank_; ++j) {
+    const __int128 w = r[j + 1];
+    if (w == 0) continue;
+    const __int128 reach = w * (extent(t, j) - 1);
+    const __int128 rest_max = s.max - (reach > 0 ? reach : 0);
+    const __int128 rest_min = s.min - (reach < 0 ? reach : 0);
+    const auto floor = [](__int128 a, __int128 b) { return a / b - ((a % b != 0 && a < 0) ? 1 : 0); };
+    const __int128 size = w > 0 ? w : -w;
+    // the least and the most steps along the axis; for w < 0 the two bounds change places
+    const __int128 need = w > 0 ? lower - rest_max : rest_min - upper;
+    const __int128 room = w > 0 ? upper - rest_min : rest_max - lower;
+    const __int128 first = need > 0 ? -floor(-need, size) : 0;
+    const __int128 last = room < 0 ? -1 : floor(room, size);
+    const __int128 end = last < extent(t, j) - 1 ? last : extent(t, j) - 1;
+    if (first > end) return std::nullopt;
+    if (first == 0 && end == extent(t, j) - 1) continue;
+    narrow(t, j, static_cast<std::int64_t>(first), static_cast<std::int64_t>(end - first + 1));
+    return true;
+  }
+  return false;
+}
+
+constexpr Pieces::Outcome Pieces::take_within(Task& t, const Piecewise::Step& step) {
+  const std::int64_t* r = row(t, step.from);
+  const Span s = span(t, r);
+  if (s.max < step.a || s.min > step.b) return Outcome::dropped;
+  if (s.min >= step.a && s.max <= step.b) {
+    ++t.step;
+    return Outcome::done;
+  }
+  const std::optional<bool> contracted = contract(t, r, s, step.a, step.b);
+  if (!contracted) return Outcome::dropped;
+  if (*contracted) return Outcome::done;  // the same step again, on the smaller box
+  halve(t, widest(t, r));
+  return Outcome::cut;
+}
+
+constexpr Pieces::Outcome Pieces::take_times(Task& t, const Piecewise::Step& step) {
+  const auto varies = [&](std::uint32_t k) {
+    const std::int64_t* r = row(t, k);
+    for (std::size_t j = 0; j < rank_; ++j)
+      if (r[j + 1] != 0) return true;
+    return false;
+  };
+  const bool first = varies(step.from), second = varies(step.other);
+  if (first && second) {
+    halve(t, widest(t, row(t, step.from)));
+    return Outcome::cut;
+  }
+  const std::uint32_t constant = first ? step.other : step.from;
+  const std::uint32_t affine = first ? step.from : step.other;
+  accumulate(row(t, step.to), row(t, constant)[0], row(t, affine));
+  ++t.step;
+  return Outcome::done;
+}
+
+}  // namespace strata

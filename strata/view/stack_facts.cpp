@@ -1,0 +1,288 @@
+// What a stack of Views does to memory. Numbers: read off the pieces of its index function, exactly. Symbolic sizes: read
+// off one View, or the index expression.
+
+#include "strata/view/stack_facts.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "strata/view/merge.h"
+#include "strata/view/size_ops.h"
+
+namespace strata {
+namespace {
+
+constexpr std::uint64_t kPieceBudget = std::uint64_t{1} << 20;  // steps to the pieces of a stack
+constexpr std::uint64_t kPairBudget = std::uint64_t{1} << 22;   // neighbouring pieces looked at
+
+Piecewise as_piecewise(const ShapeTracker& st) {
+  std::vector<Strided> boxes;
+  boxes.reserve(st.views().size());
+  for (const View& v : st.views()) boxes.push_back(to_strided(v));
+  return piecewise(boxes);
+}
+
+// --- ranges of addresses ---
+
+struct Extremes {
+  __int128 lo, hi;
+};
+
+Extremes extremes(const Piece& p) {
+  Extremes out{p.base, p.base};
+  for (std::size_t j = 0; j < p.extent.size(); ++j) {
+    const __int128 reach = static_cast<__int128>(p.slope[j]) * (p.extent[j] - 1);
+    (reach < 0 ? out.lo : out.hi) += reach;
+  }
+  return out;
+}
+
+AddressRange range_of_numbers(const ShapeTracker& st, std::string_view operation) {
+  const Piecewise f = as_piecewise(st);
+  Pieces pieces(f, kPieceBudget);
+  std::optional<Extremes> all;
+  Piece p;
+  while (pieces.next(p)) {
+    const Extremes one = extremes(p);
+    all = all ? Extremes{std::min(all->lo, one.lo), std::max(all->hi, one.hi)} : one;
+  }
+  STRATA_CHECK(pieces.complete(), budget, "[", operation, "] the addresses of ", st.render(),
+               " take more than ", kPieceBudget, " steps");
+  if (!all) return {true, 0, 0};
+  // Addresses of valid indices fit in 64 bits.
+  return {false, static_cast<std::int64_t>(all->lo), static_cast<std::int64_t>(all->hi)};
+}
+
+AddressRange range_of_sizes(const ShapeTracker& st, std::string_view operation) {
+  const ShapeTracker simple = st.simplify();
+  const View& v = simple.views().back();
+  bool clear = simple.views().size() == 1;
+  AddressRange out{false, v.offset(), v.offset()};
+  for (std::size_t j = 0; j < v.rank() && clear; ++j) {
+    const Extent valid = v.mask() ? (*v.mask())[j] : Extent{0, v.shape()[j]};
+    const Int& stride = v.strides()[j];
+    const bool up = surely_at_most(0, stride);
+    clear = surely_at_most(0, valid.begin) && surely_less(valid.begin, valid.end) &&
+            surely_at_most(valid.end, v.shape()[j]) && (up || surely_at_most(stride, 0));
+    const Int last = valid.end - 1;
+    out.lo += stride * (up ? valid.begin : last);
+    out.hi += stride * (up ? last : valid.begin);
+  }
+  STRATA_CHECK(clear, undefined, "[", operation, "] the addresses of ", st.render(),
+               " depend on its variables in a way that is not understood");
+  return out;
+}
+
+// --- strides and masks along one axis of a function in pieces ---
+
+struct PieceList {
+  std::vector<Piece> pieces;
+  Index shape;
+  bool complete = false;
+};
+
+PieceList pieces_of(const ShapeTracker& st) {
+  const Piecewise f = as_piecewise(st);
+  Pieces pieces(f, kPieceBudget);
+  PieceList out;
+  out.shape = *numbers(st.shape());
+  Piece p;
+  while (pieces.next(p)) out.pieces.push_back(p);
+  out.complete = pieces.complete();
+  return out;
+}
+
+/// Neighbours along one axis: pieces of which one ends where the other begins.
+class Axis {
+ public:
+  Axis(const PieceList& list, std::size_t axis)
+      : list_(list), axis_(axis), order_(list.pieces.size()) {
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::sort(order_.begin(), order_.end(),
+              [&](std::size_t a, std::size_t b) { return lo(a) < lo(b); });
+    covered_below_.assign(order_.size(), 0);
+    covered_above_.assign(order_.size(), 0);
+    for (std::size_t p = 0; p < order_.size() && !gave_up_; ++p) look_inside(p);
+    for (std::size_t p = 0; p < order_.size() && !gave_up_; ++p) look_above(p);
+  }
+
+  bool gave_up() const { return gave_up_; }
+  /// What a step along the axis adds wherever both ends are valid; 0 when nowhere.
+  std::optional<std::int64_t> stride() const {
+    return conflict_ ? std::nullopt : std::optional(stride_.value_or(0));
+  }
+  /// Do a valid and an invalid index differ in this coordinate alone?
+  bool is_masked() const {
+    for (std::size_t p = 0; p < order_.size(); ++p) {
+      const std::int64_t section = volume(list_.pieces[p]) / list_.pieces[p].extent[axis_];
+      if (lo(p) > 0 && covered_below_[p] != section) return true;
+      if (end(p) < list_.shape[axis_] && covered_above_[p] != section) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::int64_t lo(std::size_t p) const { return list_.pieces[p].lo[axis_]; }
+  std::int64_t end(std::size_t p) const { return lo(p) + list_.pieces[p].extent[axis_]; }
+
+  void meet(__int128 step) {
+    if (step < kNegInf || step > kPosInf || (stride_ && *stride_ != step)) {
+      conflict_ = true;
+    } else {
+      stride_ = static_cast<std::int64_t>(step);
+    }
+  }
+  void look_inside(std::size_t p) {
+    if (list_.pieces[p].extent[axis_] > 1) meet(list_.pieces[p].slope[axis_]);
+  }
+  void look_above(std::size_t p) {
+    const auto less = [&](std::size_t q, std::int64_t at) { return lo(q) < at; };
+    auto q = std::lower_bound(order_.begin(), order_.end(), end(p), less);
+    for (; q != order_.end() && lo(*q) == end(p); ++q) {
+      gave_up_ = ++pairs_ > kPairBudget;
+      if (gave_up_) return;
+      look_across(p, *q);
+    }
+  }
+
+  // The step from the last index of `p` to the first of `q`, over all that they share in the other coordinates.
+  void look_across(std::size_t below, std::size_t above) {
+    const Piece &p = list_.pieces[below], &q = list_.pieces[above];
+    __int128 step = static_cast<__int128>(q.base) - p.base;
+    std::int64_t shared = 1;
+    bool same_slopes = true;
+    for (std::size_t t = 0; t < p.lo.size(); ++t) {
+      if (t == axis_) {
+        step -= static_cast<__int128>(p.slope[t]) * (p.extent[t] - 1);
+        continue;
+      }
+      const std::int64_t from = std::max(p.lo[t], q.lo[t]);
+      const std::int64_t to = std::min(p.lo[t] + p.extent[t], q.lo[t] + q.extent[t]);
+      if (from >= to) return;
+      shared *= to - from;
+      step += static_cast<__int128>(q.slope[t]) * (from - q.lo[t]) -
+              static_cast<__int128>(p.slope[t]) * (from - p.lo[t]);
+      same_slopes = same_slopes && (to - from == 1 || p.slope[t] == q.slope[t]);
+    }
+    covered_above_[below] += shared;
+    covered_below_[above] += shared;
+    conflict_ = conflict_ || !same_slopes;
+    meet(step);
+  }
+
+  const PieceList& list_;
+  std::size_t axis_;
+  std::vector<std::size_t> order_;  // by where pieces begin
+  std::vector<std::int64_t> covered_below_, covered_above_;
+  std::optional<std::int64_t> stride_;
+  bool conflict_ = false, gave_up_ = false;
+  std::uint64_t pairs_ = 0;
+};
+
+// --- the same from one View, or from the index expression ---
+
+using Strides = std::vector<std::optional<Int>>;
+
+bool is_masked(const View& v, std::size_t axis) {
+  if (!v.mask()) return false;
+  const Extent& valid = (*v.mask())[axis];
+  return !(valid.begin == valid.end) && !(valid == Extent{0, v.shape()[axis]});
+}
+
+Strides strides_of_view(const View& v, bool ignore_valid) {
+  Strides out;
+  for (std::size_t j = 0; j < v.rank(); ++j) {
+    const bool open = !ignore_valid && is_masked(v, j);
+    out.push_back(open ? std::nullopt : std::optional(v.strides()[j]));
+  }
+  return out;
+}
+
+bool is_written_with(const Expr& e, const Expr& variable) {
+  const std::vector<Variable> of_e = variables(e);
+  return std::any_of(of_e.begin(), of_e.end(), [&](const Variable& v) { return same(v, variable); });
+}
+
+/// Index expressions over variables of their own.
+struct Symbolic {
+  std::vector<Expr> idxs;
+  IndexExprs at;
+
+  explicit Symbolic(const ShapeTracker& st)
+      : idxs(index_variables(st.shape(), "_axis")), at(st.expr_idxs(idxs)) {}
+
+  std::optional<Int> stride(std::size_t axis) const {
+    if (!idxs[axis].is_variable()) return 0;
+    const Variable i = Variable::from(idxs[axis]);
+    const Variable below(i.name(), 0, i.max() - 1);
+    Expr step = substitute(at.index, {{i, below + 1}}) - substitute(at.index, {{i, below}});
+    if (is_written_with(step, below)) return std::nullopt;
+    for (const Expr& other : idxs)
+      if (is_written_with(step, other)) return std::nullopt;
+    return step;
+  }
+};
+
+Strides symbolic_strides(const ShapeTracker& st, bool ignore_valid) {
+  Strides out(st.rank());
+  try {
+    const Symbolic f(st);
+    for (std::size_t j = 0; j < st.rank(); ++j)
+      if (ignore_valid || !is_written_with(f.at.valid, f.idxs[j])) out[j] = f.stride(j);
+    return out;
+  } catch (const Error&) {
+    return Strides(st.rank());  // an index expression leaves 64 bits: all stays open
+  }
+}
+
+}  // namespace
+
+AddressRange address_range(const ShapeTracker& st, std::string_view operation) {
+  if (st.is_concrete()) return range_of_numbers(st, operation);
+  if (st.contiguous()) return {false, 0, st.size() - 1};
+  return range_of_sizes(st, operation);
+}
+
+Int ShapeTracker::real_size() const {
+  const AddressRange range = address_range(*this, "real_size");
+  return range.nowhere ? Int(0) : larger(plus_product("real_size", range.hi, 1, 1), 0);
+}
+
+std::vector<std::optional<Int>> ShapeTracker::real_strides(bool ignore_valid) const {
+  if (views_.size() == 1) return strides_of_view(views_[0], ignore_valid);
+  if (!is_concrete()) return symbolic_strides(*this, ignore_valid);
+  Strides out(rank());
+  const PieceList list = pieces_of(*this);
+  for (std::size_t j = 0; j < rank() && list.complete; ++j) {
+    const Axis axis(list, j);
+    const bool open = axis.gave_up() || !axis.stride() || (!ignore_valid && axis.is_masked());
+    if (!open) out[j] = *axis.stride();
+  }
+  return out;
+}
+
+Axes ShapeTracker::unit_stride_axes(bool ignore_valid) const {
+  const Strides strides = real_strides(ignore_valid);
+  Axes out;
+  for (std::size_t j = 0; j < strides.size(); ++j)
+    if (strides[j] && *strides[j] == Int(1)) out.push_back(static_cast<std::int64_t>(j));
+  return out;
+}
+
+bool ShapeTracker::axis_is_masked(std::int64_t axis) const {
+  STRATA_CHECK(axis >= 0 && static_cast<std::size_t>(axis) < rank(), shape, "[axis_is_masked] ",
+               axis, " is no dimension of ", strata::render(shape()));
+  const auto j = static_cast<std::size_t>(axis);
+  if (views_.size() == 1) return is_masked(views_[0], j);
+  if (!is_concrete()) {
+    const Symbolic f(*this);
+    return is_written_with(f.at.valid, f.idxs[j]);
+  }
+  const PieceList list = pieces_of(*this);
+  const Axis neighbours(list, j);
+  STRATA_CHECK(list.complete && !neighbours.gave_up(), budget, "[axis_is_masked] the masks of ",
+               render(), " take more than ", kPieceBudget, " steps");
+  return neighbours.is_masked();
+}
+
+}  // namespace strata

@@ -1,0 +1,64 @@
+// Movement operations against explicit tables: a fixed sample of what `view_chains` runs in full.
+
+#include <gtest/gtest.h>
+
+#include "tests/view/chains.h"
+
+namespace strata {
+namespace {
+
+using chains::Depth;
+using chains::Report;
+
+void expect_clean(const Report& r) {
+  std::string text;
+  for (const std::string& line : r.complaints) text += line + "\n";
+  EXPECT_EQ(r.failures, 0U) << text;
+}
+
+TEST(Movement, PairsOnSmallShapes) {
+  Report r;
+  chains::Triples pairs(r, {12, 3, 1}, Depth::all);
+  for (const Index& shape : chains::small_shapes(6)) pairs.run(shape, 2);
+  expect_clean(r);
+  EXPECT_GT(r.singles, 0U);
+}
+
+TEST(Movement, SampleOfTriples) {
+  Report r;
+  oracle::Random random(20);
+  chains::Triples sample(r, {64, 4, 2}, Depth::all);
+  for (int k = 0; k < 1500; ++k) sample.run_random(random, 3);
+  expect_clean(r);
+}
+
+TEST(Movement, RandomChains) {
+  Report r;
+  for (std::uint64_t seed = 1; seed <= 600; ++seed) chains::random_chain(seed, r);
+  expect_clean(r);
+}
+
+TEST(Movement, ThroughTwoViewsAndBackToOne) {
+  Report r;
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) chains::random_round_trip(seed, r);
+  expect_clean(r);
+  EXPECT_GT(r.singles, 200U);
+}
+
+TEST(Movement, RandomMaskedStacks) {
+  Report r;
+  for (std::uint64_t seed = 1; seed <= 1500; ++seed) chains::random_stack(seed, r);
+  expect_clean(r);
+  EXPECT_GT(r.singles, 200U);
+}
+
+// A View of no dimensions has no mask: where its one index is invalid, two Views have to say it.
+TEST(Movement, AnInvalidScalarTakesTwoViews) {
+  const ShapeTracker st = ShapeTracker::from_shape({1}).pad({{0, 1}}).shrink({{1, 2}}).reshape(Ints{});
+  EXPECT_EQ(st.views().size(), 2U);
+  EXPECT_EQ(st.simplify().views().size(), 2U);
+  EXPECT_EQ(addresses(st), std::vector<std::int64_t>{-1});
+}
+
+}  // namespace
+}  // namespace strata

@@ -1,0 +1,533 @@
+// Views one by one: canonical form, each movement's postcondition over all coordinates, refusals, symbolic sizes.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+
+#include "strata/view/view.h"
+#include "tests/view/table.h"
+
+namespace strata {
+namespace {
+
+using chains::apply;
+using chains::form_of;
+using chains::is_spelled;
+using chains::Move;
+using chains::Table;
+using chains::table_of;
+
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  std::int64_t operator()(std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(engine_);
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// What a View is made from, before it is canonical.
+struct Raw {
+  Index shape, strides;
+  std::int64_t offset = 0;
+  std::optional<Mask> mask;
+
+  View view() const { return View::create(to_ints(shape), to_ints(strides), offset, mask); }
+  Table table() const {
+    Table out{shape, {}};
+    chains::for_each_index(shape, [&](const Index& i, std::size_t) {
+      std::int64_t address = offset;
+      bool valid = true;
+      for (std::size_t j = 0; j < i.size(); ++j) {
+        address += strides[j] * i[j];
+        valid &= !mask || (i[j] >= (*mask)[j].begin.value() && i[j] < (*mask)[j].end.value());
+      }
+      out.at.push_back(valid ? address : chains::kInvalid);
+    });
+    return out;
+  }
+};
+
+Raw random_raw(Dice& dice) {
+  Raw out;
+  const std::int64_t rank = dice(0, 4);
+  for (std::int64_t j = 0; j < rank; ++j) out.shape.push_back(dice(0, 20) == 0 ? 0 : dice(1, 4));
+  if (dice(0, 1) == 0) {  // as movement makes them: row-major, in some order
+    std::int64_t next = 1;
+    out.strides = Index(out.shape.size(), 0);
+    for (std::size_t j = out.shape.size(); j-- > 0;) {
+      out.strides[j] = dice(0, 3) == 0 ? -next : next;
+      next *= out.shape[j];
+    }
+  } else {
+    for (std::int64_t j = 0; j < rank; ++j) out.strides.push_back(dice(-6, 6));
+  }
+  out.offset = dice(-9, 9);
+  if (dice(0, 1) == 0) return out;
+  out.mask.emplace();
+  for (const std::int64_t n : out.shape) {
+    const std::int64_t begin = dice(0, 2) == 0 ? dice(0, n) : 0;
+    out.mask->push_back({begin, dice(0, 2) == 0 ? dice(begin, n) : n});
+  }
+  return out;
+}
+
+Move random_move(Dice& dice, const Index& shape) {
+  Move m;
+  const std::int64_t n = chains::count(shape);
+  switch (m.kind = static_cast<Move::Kind>(dice(0, 6)); m.kind) {
+    case Move::Kind::reshape: {
+      const auto choices =
+          n == 0 ? std::vector<Index>{{0}, {2, 0}}
+                 : chains::factorisations(n, static_cast<std::size_t>(dice(n == 1 ? 0 : 1, 4)));
+      m.a = choices[static_cast<std::size_t>(dice(0, static_cast<std::int64_t>(choices.size()) - 1))];
+      return m;
+    }
+    case Move::Kind::permute:
+      for (std::size_t j = 0; j < shape.size(); ++j)
+        m.a.insert_at(static_cast<std::size_t>(dice(0, static_cast<std::int64_t>(j))),
+                      static_cast<std::int64_t>(j));
+      return m;
+    case Move::Kind::flip:
+      for (std::size_t j = 0; j < shape.size(); ++j)
+        if (dice(0, 1) == 0) m.a.push_back(static_cast<std::int64_t>(j));
+      return m;
+    default: break;
+  }
+  for (const std::int64_t size : shape) {
+    std::int64_t a = 0, b = 0;
+    if (m.kind == Move::Kind::expand) a = size == 1 ? dice(0, 3) : size;
+    if (m.kind == Move::Kind::pad) a = dice(0, 1) * dice(0, 2);
+    if (m.kind == Move::Kind::pad) b = dice(0, 1) * dice(0, 2);
+    if (m.kind == Move::Kind::shrink) a = dice(0, size);
+    if (m.kind == Move::Kind::shrink) b = dice(a, size);
+    if (m.kind == Move::Kind::stride) a = dice(1, 3) * (dice(0, 1) == 0 ? 1 : -1);
+    m.a.push_back(a);
+    if (m.kind == Move::Kind::pad || m.kind == Move::Kind::shrink) m.b.push_back(b);
+  }
+  return m;
+}
+
+Mask pairs(const Move& m) {
+  Mask out;
+  for (std::size_t j = 0; j < m.a.size(); ++j) out.push_back({m.a[j], m.b[j]});
+  return out;
+}
+
+std::optional<View> moved(const View& v, const Move& m) {
+  switch (m.kind) {
+    case Move::Kind::reshape: return v.reshape(to_ints(m.a));
+    case Move::Kind::permute: return v.permute(m.a);
+    case Move::Kind::expand: return v.expand(to_ints(m.a));
+    case Move::Kind::shrink: return v.shrink(pairs(m));
+    case Move::Kind::flip: return v.flip(m.a);
+    case Move::Kind::stride: return v.stride(to_ints(m.a));
+    case Move::Kind::pad: break;
+  }
+  Padding padding;
+  for (std::size_t j = 0; j < m.a.size(); ++j) padding.push_back({m.a[j], m.b[j]});
+  return v.pad(padding);
+}
+
+// `v` is the one spelling of `t`; nothing iff there is none.
+void expect_view(const std::optional<View>& v, const Table& t, const std::string& what) {
+  const std::optional<chains::Form> form = form_of(t);
+  ASSERT_EQ(v.has_value(), form.has_value()) << what;
+  if (!v) return;
+  EXPECT_TRUE(is_spelled(*v, t.shape, *form)) << what << " gives " << v->render();
+  EXPECT_EQ(v->contiguous(), chains::is_row_major(t, 0)) << what << " gives " << v->render();
+  EXPECT_EQ(v->size(), Int(chains::count(t.shape))) << what;
+}
+
+TEST(View, IsCanonicalWhateverItIsMadeFrom) {
+  Dice dice(1);
+  for (int k = 0; k < 20'000 && !testing::Test::HasFailure(); ++k) {
+    const Raw raw = random_raw(dice);
+    const View v = raw.view();
+    expect_view(v, raw.table(), v.render());
+    EXPECT_EQ(View::create(v.shape(), v.strides(), v.offset(), v.mask()), v) << v.render();
+  }
+}
+
+TEST(View, MovementMeansItsPostcondition) {
+  Dice dice(2);
+  for (int k = 0; k < 40'000 && !testing::Test::HasFailure(); ++k) {
+    const View v = random_raw(dice).view();
+    const Move m = random_move(dice, *numbers(v.shape()));
+    expect_view(moved(v, m), apply(table_of(v), m), v.render() + " " + text_of(m));
+  }
+}
+
+TEST(View, MinifyKeepsAddressesInAsFewDimensionsAsPossible) {
+  Dice dice(3);
+  for (int k = 0; k < 4'000 && !testing::Test::HasFailure(); ++k) {
+    const View v = random_raw(dice).view(), w = v.minify();
+    Table t = table_of(v);
+    EXPECT_EQ(table_of(w).at, t.at) << v.render() << " gives " << w.render();
+    t.shape = *numbers(w.shape());
+    expect_view(w, t, v.render());
+    const bool nowhere =
+        std::all_of(t.at.begin(), t.at.end(), [](std::int64_t a) { return a == chains::kInvalid; });
+    const std::size_t fewest =
+        t.at.empty() || nowhere ? std::min<std::size_t>(v.rank(), 1) : chains::fewest_dimensions(t);
+    EXPECT_EQ(w.rank(), fewest) << v.render() << " gives " << w.render();
+  }
+}
+
+TEST(View, InvertGivesTheInverseOfPermutationsAlone) {
+  Dice dice(4);
+  int found = 0;
+  for (int k = 0; k < 10'000 && !testing::Test::HasFailure(); ++k) {
+    View v = random_raw(dice).view();
+    if (dice(0, 1) == 0) v = View::create(v.shape());
+    for (int moves = 0; moves < 3; ++moves) {
+      Move m = random_move(dice, *numbers(v.shape()));
+      if (m.kind == Move::Kind::permute || m.kind == Move::Kind::flip) v = *moved(v, m);
+    }
+    const Table t = table_of(v);
+    const Index memory = {static_cast<std::int64_t>(t.at.size())};
+    const std::optional<Table> inverse = chains::inverse_of(t, memory);
+    const std::optional<View> w = v.inverse();
+    ASSERT_EQ(w.has_value(), inverse.has_value()) << v.render();
+    if (!w) continue;
+    ++found;
+    EXPECT_EQ(table_of(*w).at, inverse->at) << v.render() << " gives " << w->render();
+    expect_view(v.invert(to_ints(memory)), *inverse, v.render());
+  }
+  EXPECT_GT(found, 1000);
+}
+
+TEST(View, PlusIsOneThroughTheOther) {
+  Dice dice(5);
+  for (int k = 0; k < 10'000 && !testing::Test::HasFailure(); ++k) {
+    const View lower = random_raw(dice).view(), upper = random_raw(dice).view();
+    const Table t = chains::compose(table_of(lower), table_of(upper));
+    expect_view(lower + upper, t, lower.render() + " + " + upper.render());
+  }
+}
+
+TEST(View, ExprIsTheDefinition) {
+  Dice dice(6);
+  for (int k = 0; k < 2'000; ++k) {
+    const View v = random_raw(dice).view();
+    const Table t = table_of(v);
+    const auto [index, valid] = v.expr(index_variables(v.shape(), "i"));
+    chains::for_each_index(t.shape, [&](const Index& i, std::size_t number) {
+      Values at;
+      for (std::size_t j = 0; j < i.size(); ++j)
+        at.emplace_back(
+            Variable("i" + std::to_string(j), 0, std::max<std::int64_t>(t.shape[j] - 1, 0)), i[j]);
+      EXPECT_EQ(evaluate(valid, at) != 0, t.at[number] != chains::kInvalid) << v.render();
+      if (t.at[number] == chains::kInvalid) return;
+      EXPECT_EQ(evaluate(index, at), t.at[number]) << v.render();
+    });
+  }
+}
+
+// --- texts ---
+
+TEST(View, PrintsTuplesAsPythonDoes) {
+  EXPECT_EQ(View::create({}).render(),
+            "View(shape=(), strides=(), offset=0, mask=None, contiguous=True)");
+  EXPECT_EQ(View::create({4}, Ints{2}, 3, Mask{{1, 3}}).render(),
+            "View(shape=(4,), strides=(2,), offset=3, mask=((1, 3),), contiguous=False)");
+  EXPECT_EQ(
+      View::create({3, 3}, std::nullopt, 0, Mask{{0, 2}, {0, 2}}).render(),
+      "View(shape=(3, 3), strides=(3, 1), offset=0, mask=((0, 2), (0, 2)), contiguous=False)");
+  const Variable k("k", 1, 9);
+  EXPECT_EQ(View::create({3, k}).render(),
+            "View(shape=(3, k), strides=(k, 1), offset=0, mask=None, contiguous=True)");
+}
+
+TEST(View, PrintsConditionsInWords) {
+  const View v = View::create({4, 4});
+  EXPECT_EQ(v.to_indexed_uops().valid.render(), "True");
+  EXPECT_EQ(v.shrink({{0, 0}, {0, 4}}).to_indexed_uops().valid.render(), "False");
+  EXPECT_EQ(v.pad({{0, 1}, {0, 0}}).to_indexed_uops().valid.render(), "(ridx0<4)");
+  EXPECT_EQ(v.shrink({{1, 2}, {1, 2}}).to_indexed_uops().index.render(), "5");
+}
+
+// --- sizes of 0 and 1 ---
+
+TEST(View, SizesOfZeroWork) {
+  const View none = View::create({0, 3});
+  EXPECT_EQ(none.render(),
+            "View(shape=(0, 3), strides=(0, 0), offset=0, mask=None, contiguous=True)");
+  EXPECT_EQ(none.size(), Int(0));
+  EXPECT_EQ(none.permute({1, 0}).shape(), (Ints{3, 0}));
+  EXPECT_EQ(none.reshape({5, 0, 2})->shape(), (Ints{5, 0, 2}));
+  EXPECT_EQ(none.flip({0, 1}), none);
+  EXPECT_EQ(none.stride({2, -2}).shape(), (Ints{0, 2}));
+  EXPECT_EQ(
+      none.pad({{1, 1}, {0, 0}}).render(),
+      "View(shape=(2, 3), strides=(0, 0), offset=0, mask=((0, 0), (0, 0)), contiguous=False)");
+  EXPECT_EQ(View::create({1, 3}).expand({0, 3}), none);
+  EXPECT_EQ(View::create({4, 3}).shrink({{2, 2}, {0, 3}}), none);
+  // Sizes that have a product of 0 may be as large as any.
+  const Int huge = std::int64_t{1} << 62;
+  EXPECT_EQ(View::create({huge, huge, 0}).size(), Int(0));
+  EXPECT_EQ(View::create({0, huge, huge}, Ints{1, huge, 1}, huge).reshape({0}), View::create({0}));
+}
+
+TEST(View, AMaskOfOneIndexFoldsItsStride) {
+  const View v = View::create({4, 3}, std::nullopt, 0, Mask{{1, 2}, {0, 2}});
+  EXPECT_EQ(
+      v.render(),
+      "View(shape=(4, 3), strides=(0, 1), offset=3, mask=((1, 2), (0, 2)), contiguous=False)");
+}
+
+TEST(View, ExpandOfAMaskedDimensionIsAllOrNothing) {
+  const View all = View::create({1, 4}, std::nullopt, 0, Mask{{0, 1}, {0, 2}});
+  EXPECT_EQ(*all.expand({3, 4}).mask(), (Mask{{0, 3}, {0, 2}}));
+  const View none = View::create({1, 4}, std::nullopt, 0, Mask{{0, 0}, {0, 2}});
+  EXPECT_EQ(*none.expand({3, 4}).mask(), (Mask{{0, 0}, {0, 0}}));
+}
+
+TEST(View, AnInvalidScalarIsNoView) {
+  const View none = View::create({1}, std::nullopt, 0, Mask{{0, 0}});
+  EXPECT_EQ(none.reshape({}), std::nullopt);
+  EXPECT_EQ(none.reshape({1, 1})->mask(), (Mask{{0, 0}, {0, 0}}));
+}
+
+TEST(View, RankIsNotCapped) {
+  Ints shape, steps;
+  Axes order;
+  for (std::int64_t j = 0; j < 100; ++j) {
+    shape.push_back(j % 10 == 0 ? 2 : 1);
+    steps.push_back(-1);
+    order.push_back(99 - j);
+  }
+  const View v = View::create(shape).permute(order).stride(steps);
+  EXPECT_EQ(v.size(), Int(1024));
+  EXPECT_EQ(v.offset(), Int(1023));
+  EXPECT_EQ(v.reshape({1024}), std::nullopt);
+  EXPECT_EQ(View::create(shape).stride(steps).reshape({32, 32})->strides(), (Ints{-32, -1}));
+}
+
+// --- refusals ---
+
+void expect_error(ErrorKind kind, const std::string& text, const std::function<void()>& call) {
+  try {
+    call();
+    ADD_FAILURE() << "no error: " << text;
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), kind) << e.what();
+    EXPECT_EQ(std::string(e.what()), text);
+  }
+}
+
+TEST(ViewErrors, Create) {
+  using enum ErrorKind;
+  expect_error(ErrorKind::shape, "[view] dimension 1: size -3 of (2, -3) is negative",
+               [] { View::create({2, -3}); });
+  expect_error(ErrorKind::shape, "[view] 1 strides for shape (2, 3) of 2 dimensions",
+               [] { View::create({2, 3}, Ints{1}); });
+  expect_error(ErrorKind::shape, "[view] 3 mask pairs for shape (2, 3) of 2 dimensions",
+               [] { View::create({2, 3}, std::nullopt, 0, Mask{{0, 1}, {0, 1}, {0, 1}}); });
+  for (const Extent& bad : {Extent{-1, 2}, Extent{2, 1}, Extent{0, 4}, Extent{4, 4}})
+    expect_error(ErrorKind::shape,
+                 "[view] dimension 1: mask (" + bad.begin.render() + ", " + bad.end.render() +
+                     ") is not inside (0, 3)",
+                 [&] { View::create({2, 3}, std::nullopt, 0, Mask{{0, 1}, bad}); });
+  const Int huge = std::int64_t{1} << 62;
+  expect_error(overflow,
+               "[view] the number of elements of shape (2, 4611686018427387904) leaves 64 bits",
+               [&] { View::create({2, huge}); });
+  expect_error(overflow,
+               "[view] the addresses of shape (3,) with strides (4611686018427387904,) and offset "
+               "0 leave 64 bits",
+               [&] { View::create({3}, Ints{huge}); });
+  expect_error(overflow,
+               "[view] the addresses of shape (2,) with strides (-1,) and offset "
+               "-9223372036854775808 leave 64 bits",
+               [&] { View::create({2}, Ints{-1}, kNegInf); });
+  // The same strides where the mask keeps to addresses that fit.
+  EXPECT_EQ(View::create({3}, Ints{huge}, 0, Mask{{0, 2}}).strides(), (Ints{huge}));
+  EXPECT_EQ(View::create({2}, Ints{-1}, kPosInf).offset(), Int(kPosInf));
+}
+
+TEST(ViewErrors, Movement) {
+  const View v = View::create({2, 3});
+  using enum ErrorKind;
+  const auto refused = [&](const std::string& text, const std::function<void()>& call) {
+    expect_error(ErrorKind::shape, text, call);
+  };
+  refused("[permute] 1 dimension given, shape (2, 3) has 2", [&] { v.permute({0}); });
+  refused("[permute] dimension 0 of (2, 3) is named twice", [&] { v.permute({0, 0}); });
+  refused("[permute] 2 is no dimension of (2, 3)", [&] { v.permute({0, 2}); });
+  refused("[permute] -1 is no dimension of (2, 3)", [&] { v.permute({0, -1}); });
+  refused("[reshape] cannot reshape (2, 3), 6 elements, to (4, 2), 8 elements",
+          [&] { v.reshape({4, 2}); });
+  refused("[reshape] cannot reshape (2, 3), 6 elements, to (), 1 element", [&] { v.reshape({}); });
+  refused("[reshape] dimension 0: size -2 of (-2, -3) is negative", [&] { v.reshape({-2, -3}); });
+  refused("[reshape] cannot reshape (2, 3), 6 elements, to (0, 6), 0 elements",
+          [&] { v.reshape({0, 6}); });
+  refused("[expand] cannot expand (2, 3), 2 dimensions, to (2, 3, 1), 3 dimensions",
+          [&] { v.expand({2, 3, 1}); });
+  refused("[expand] dimension 0: cannot expand size 2 of (2, 3) to size 4 of (4, 3)",
+          [&] { v.expand({4, 3}); });
+  refused("[expand] dimension 1: size -1 of (2, -1) is negative", [&] { v.expand({2, -1}); });
+  refused("[expand] dimension 0: cannot expand size 0 of (0,) to size 2 of (2,)",
+          [&] { View::create({0}).expand({2}); });
+  refused("[pad] 1 dimension given, shape (2, 3) has 2", [&] { v.pad({{0, 1}}); });
+  refused("[pad] dimension 1: padding (0, -1) of size 3 is negative",
+          [&] { v.pad({{1, 0}, {0, -1}}); });
+  refused("[shrink] 3 dimensions given, shape (2, 3) has 2",
+          [&] { v.shrink({{0, 1}, {0, 1}, {0, 1}}); });
+  refused("[shrink] dimension 1: bounds (2, 7) are not inside (0, 5)",
+          [&] { View::create({2, 5}).shrink({{0, 2}, {2, 7}}); });
+  refused("[shrink] dimension 0: bounds (-1, 1) are not inside (0, 2)",
+          [&] { v.shrink({{-1, 1}, {0, 3}}); });
+  refused("[shrink] dimension 0: bounds (2, 1) are not inside (0, 2)",
+          [&] { v.shrink({{2, 1}, {0, 3}}); });
+  refused("[flip] 2 is no dimension of (2, 3)", [&] { v.flip({2}); });
+  refused("[flip] dimension 1 of (2, 3) is named twice", [&] { v.flip({1, 1}); });
+  refused("[stride] 1 dimension given, shape (2, 3) has 2", [&] { v.stride({1}); });
+  refused("[stride] dimension 1 of (2, 3): step 0 is 0", [&] { v.stride({1, 0}); });
+  refused("[index] 1 indices for shape (2, 3) of 2 dimensions", [&] { v.expr(std::vector<Expr>{1}); });
+  EXPECT_EQ(v, View::create({2, 3}));
+}
+
+TEST(ViewErrors, MovementBeyond64Bits) {
+  const Int huge = std::int64_t{1} << 62;
+  const View v = View::create({1, 4});
+  expect_error(ErrorKind::overflow,
+               "[expand] the number of elements of shape (4611686018427387904, 4) leaves 64 bits",
+               [&] { v.expand({huge, 4}); });
+  expect_error(ErrorKind::overflow, "[pad] 4 + 1 * 9223372036854775807 leaves 64 bits",
+               [&] { v.pad({{0, 0}, {kPosInf, 0}}); });
+  expect_error(ErrorKind::overflow,
+               "[pad] the number of elements of shape (4611686018427387905, 4) leaves 64 bits",
+               [&] { v.pad({{huge, 0}, {0, 0}}); });
+  expect_error(ErrorKind::overflow,
+               "[reshape] the number of elements of shape (4611686018427387904, 4) leaves 64 bits",
+               [&] { v.reshape({huge, 4}); });
+  // The last address is -2^63; backwards its stride would be 2^63.
+  expect_error(ErrorKind::overflow, "[flip] 0 + -9223372036854775808 * -1 leaves 64 bits",
+               [&] { View::create({2}, Ints{kNegInf}).flip({0}); });
+  // A step of any size takes the first index, or the last.
+  EXPECT_EQ(v.stride({1, kPosInf}), View::create({1, 1}));
+  EXPECT_EQ(v.stride({1, kNegInf}), View::create({1, 1}, Ints{0, 0}, 3));
+}
+
+// --- symbolic sizes: what holds for each value of the variables ---
+
+class SymbolicView : public testing::Test {
+ protected:
+  // `view` of k (1 to 6) is `of(k)` for each number.
+  void check(const View& view, const std::function<View(const Int&)>& of) {
+    for (std::int64_t n = 1; n <= 6; ++n)
+      EXPECT_EQ(view.substitute({{k, n}}), of(n)) << view.render() << " at " << n;
+  }
+  void check_moves(const std::function<View(const Int&)>& of) { check(of(Int(k)), of); }
+
+  const Variable k{"k", 1, 6};
+};
+
+TEST_F(SymbolicView, MovementIsThatOfEveryValue) {
+  check_moves([](const Int& n) { return View::create({n, 3}).permute({1, 0}); });
+  check_moves([](const Int& n) { return View::create({n, 3}).flip({0}); });
+  check_moves([](const Int& n) { return View::create({n, 3}).flip({0, 1}).pad({{1, 2}, {0, 1}}); });
+  check_moves([](const Int& n) { return View::create({n, 3}).pad({{n, 0}, {0, 0}}).flip({0}); });
+  check_moves([](const Int& n) { return View::create({n + 2, 3}).shrink({{1, n + 1}, {1, 3}}); });
+  check_moves(
+      [](const Int& n) { return View::create({n * 2, 3}).shrink({{n, n * 2}, {0, 3}}).flip({0}); });
+  check_moves([](const Int& n) { return View::create({1, 3}).expand({n, 3}); });
+  check_moves([](const Int& n) { return View::create({n, 3}).stride({2, -1}); });
+  check_moves([](const Int& n) { return View::create({n, 3}).stride({-3, 2}); });
+  check_moves([](const Int& n) { return View::create({n, 7}).pad({{1, 1}, {2, 2}}).stride({-2, 3}); });
+  check_moves([](const Int& n) { return View::create({7, 3}).stride({n, 1}); });
+  check_moves([](const Int& n) {
+    return View::create({n, 4}).pad({{2, 2}, {0, 0}}).shrink({{1, n + 2}, {0, 4}});
+  });
+  check_moves([](const Int& n) {
+    return View::create({n, 4}).pad({{2, 2}, {0, 0}}).shrink({{0, n}, {0, 4}});
+  });
+}
+
+TEST_F(SymbolicView, ReshapeIsThatOfEveryValue) {
+  check_moves([](const Int& n) { return *View::create({n, 6}).reshape({n, 2, 3}); });
+  check_moves([](const Int& n) { return *View::create({n, 6}).reshape({n * 6}); });
+  check_moves([](const Int& n) { return *View::create({n, 6}).reshape({n * 2, 3}); });
+  check_moves([](const Int& n) {
+    return *View::create({n, 4, 6}).permute({1, 0, 2}).reshape({2, 2, n, 6});
+  });
+  check_moves(
+      [](const Int& n) { return *View::create({4, n, 6}).permute({1, 2, 0}).reshape({n * 6, 4}); });
+  check_moves([](const Int& n) { return *View::create({n, 2, 3}).flip({0, 1, 2}).reshape({n, 6}); });
+  check_moves([](const Int& n) {
+    return *View::create({n, 6}).pad({{1, 1}, {0, 0}}).reshape({n + 2, 2, 3});
+  });
+  EXPECT_EQ(View::create({k, 3}).permute({1, 0}).reshape({k * 3}), std::nullopt);
+}
+
+TEST_F(SymbolicView, CreateFoldsWhatHoldsForEveryValue) {
+  const View v = View::create({k, 4}, std::nullopt, 0, Mask{{0, 6}, {1, 2}});
+  EXPECT_EQ(
+      v.render(),
+      "View(shape=(k, 4), strides=(4, 0), offset=1, mask=((0, k), (1, 2)), contiguous=False)");
+}
+
+TEST_F(SymbolicView, RefusesWhatDoesNotHoldForEveryValue) {
+  const View v = View::create({k, 3});
+  expect_error(ErrorKind::shape, "[shrink] dimension 0: bounds (0, 2) are not inside (0, k)",
+               [&] { v.shrink({{0, 2}, {0, 3}}); });
+  expect_error(ErrorKind::shape,
+               "[expand] dimension 0: cannot expand size k of (k, 3) to size 6 of (6, 3)",
+               [&] { v.expand({6, 3}); });
+  expect_error(ErrorKind::shape,
+               "[reshape] cannot reshape (k, 3), (k*3) elements, to (6,), 6 elements",
+               [&] { v.reshape({6}); });
+  expect_error(ErrorKind::shape,
+               "[view] dimension 0: size (-2+k) of ((-2+k), 3) is negative, or is not shown to be "
+               "at least 0",
+               [&] { View::create({k - 2, 3}); });
+  expect_error(ErrorKind::shape, "[view] dimension 0: mask (0, 7) is not inside (0, k)",
+               [&] { View::create({k, 3}, std::nullopt, 0, Mask{{0, 7}, {0, 3}}); });
+  const Variable large("n", 1, std::int64_t{1} << 40);
+  expect_error(ErrorKind::overflow, "[view] the number of elements of shape (n, n) leaves 64 bits",
+               [&] { View::create({large, large}); });
+}
+
+TEST_F(SymbolicView, VariablesAndBindings) {
+  const Variable n("n", 1, 9), bound = k.bind(4);
+  const View v = View::create({bound, n, 3});
+  EXPECT_EQ(v.vars().size(), 2U);
+  EXPECT_TRUE(same(v.vars()[0], bound));
+  const auto [plain, values] = v.unbind();
+  EXPECT_EQ(plain, View::create({k, n, 3}));
+  ASSERT_EQ(values.size(), 1U);
+  EXPECT_TRUE(same(values[0].first, k));
+  EXPECT_EQ(values[0].second, 4);
+  EXPECT_EQ(v.substitute({{bound, 2}, {n, 5}}), View::create({2, 5, 3}));
+  EXPECT_TRUE(View::create({2, 3}).unbind().second.empty());
+  expect_error(ErrorKind::domain, "[unbind] 'k' is bound to 3 and to 4",
+               [&] { View::create({k.bind(3), k.bind(4)}).unbind(); });
+}
+
+TEST(View, HashTellsFieldsApart) {
+  const View v = View::create({2, 3}), w = View::create({2, 3}).pad({{0, 0}, {0, 0}});
+  EXPECT_EQ(v.hash(), w.hash());
+  EXPECT_NE(v.hash(), v.permute({1, 0}).hash());
+  EXPECT_NE(v.hash(), v.flip({0}).hash());
+  EXPECT_NE(v.hash(), v.pad({{0, 1}, {0, 0}}).shrink({{0, 2}, {0, 3}}).flip({1}).hash());
+}
+
+// Numbers need no expressions.
+TEST(View, MovementOfNumbersMakesNoNodes) {
+  const std::size_t before = live_nodes();
+  const View v = *View::create({40'000, 600, 8})
+                      .permute({2, 0, 1})
+                      .flip({1})
+                      .pad({{0, 0}, {7, 70'000}, {0, 0}})
+                      .shrink({{0, 8}, {3, 90'000}, {1, 600}})
+                      .stride({1, -3, 2})
+                      .reshape({2, 4, 29'999, 300});
+  EXPECT_EQ(v.rank(), 4U);
+  EXPECT_EQ(live_nodes(), before);
+}
+
+}  // namespace
+}  // namespace strata

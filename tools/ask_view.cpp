@@ -1,0 +1,218 @@
+// Answering questions about views.
+#include "tools/ask_view.h"
+
+#include <algorithm>
+#include <set>
+
+#include "strata/expr/quotes.h"
+#include "strata/expr/render.h"
+#include "strata/view/equal.h"
+#include "strata/view/merge.h"
+
+namespace strata::tools {
+namespace {
+
+Axes to_axes(const Ints& numbers) {
+  Axes axes;
+  for (const Int& n : numbers) axes.push_back(n.value());
+  return axes;
+}
+
+Mask to_mask(const Padding& pairs) {
+  Mask mask;
+  for (const auto& [begin, end] : pairs) mask.push_back({begin, end});
+  return mask;
+}
+
+// clang-format off
+constexpr MovementOp ops[] = {
+    {"reshape", false, [](const ShapeTracker& s, const Movement& m) { return s.reshape(m.numbers); }},
+    {"permute", false, [](const ShapeTracker& s, const Movement& m) { return s.permute(to_axes(m.numbers)); }},
+    {"expand",  false, [](const ShapeTracker& s, const Movement& m) { return s.expand(m.numbers); }},
+    {"pad",     true,  [](const ShapeTracker& s, const Movement& m) { return s.pad(m.pairs); }},
+    {"shrink",  true,  [](const ShapeTracker& s, const Movement& m) { return s.shrink(to_mask(m.pairs)); }},
+    {"flip",    false, [](const ShapeTracker& s, const Movement& m) { return s.flip(to_axes(m.numbers)); }},
+    {"stride",  false, [](const ShapeTracker& s, const Movement& m) { return s.stride(m.numbers); }},
+};
+// clang-format on
+
+/// Units of work for one look at each dimension of each View.
+std::size_t weight(std::span<const View> views) {
+  std::size_t out = 0;
+  for (const View& v : views) out += 1 + v.rank();
+  return out;
+}
+
+/// Units of work for what looks at every pair of Views or dimensions; each pair may take a decision of its own.
+void charge_decisions(std::span<const View> views, Work& work) {
+  constexpr std::size_t decision = 1024;
+  const std::size_t n = weight(views);
+  work.charge(n * n);
+  work.charge(views.size() * views.size() * decision);
+}
+
+std::vector<std::string> default_names(std::size_t rank) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < rank; ++i) names.push_back(detail::message("ridx", i));
+  return names;
+}
+
+void require_names(const std::vector<std::string>& names, const ShapeTracker& stack) {
+  STRATA_CHECK(names.size() == stack.rank(), shape, "[idxs] ", names.size(), " names for ",
+               stack.rank(), " dimensions");
+  std::set<std::string_view> seen;
+  for (const Variable& v : stack.vars()) seen.insert(v.name());
+  for (const std::string& name : names)
+    STRATA_CHECK(seen.insert(name).second, parse, "[idxs] the name ", in_quotes(name),
+                 " is there twice");
+}
+
+std::vector<Expr> index_variables(const ShapeTracker& stack, const std::vector<std::string>& names) {
+  std::vector<Expr> idxs;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::int64_t last = std::max<std::int64_t>(stack.shape()[i].vmax(), 1) - 1;
+    const Variable v(names[i], 0, last);
+    idxs.push_back(last == 0 ? Expr(0) : Expr(v));
+  }
+  return idxs;
+}
+
+/// Charges for looking at every element of `stack`.
+void charge_elements(const ShapeTracker& stack, std::size_t each, Work& work) {
+  std::int64_t units = 0;
+  const bool fits = try_mul(stack.size().value(), static_cast<std::int64_t>(each), units);
+  work.charge(fits ? static_cast<std::size_t>(units) : SIZE_MAX);
+}
+
+/// A stack of numbers, element by element: what decides where the exact procedures have used up their budgets.
+class Elements {
+ public:
+  /// @throws Error (budget) where looking at all of them is more than `work` allows.
+  Elements(const ShapeTracker& stack, Work& work)
+      : size_(stack.size().value()), shape_(*numbers(stack.shape())) {
+    charge_elements(stack, 16 * weight(stack.views()), work);
+    for (const View& v : stack.views()) views_.push_back(to_strided(v));
+  }
+
+  std::int64_t size() const { return size_; }
+  Index index(std::int64_t element) const {
+    Index at(shape_.size(), 0);
+    for (std::size_t j = shape_.size(); j-- > 0;) {
+      at[j] = element % shape_[j];
+      element /= shape_[j];
+    }
+    return at;
+  }
+  /// The address of an index, nothing where it is invalid.
+  std::optional<std::int64_t> operator()(Index at) const {
+    for (std::size_t k = views_.size(); k-- > 0;) {
+      const Strided& v = views_[k];
+      __int128 sum = v.offset;  // fits in the end: the View is valid
+      for (std::size_t j = 0; j < at.size(); ++j) {
+        if (at[j] < v.begin[j] || at[j] >= v.end[j]) return std::nullopt;
+        sum += static_cast<__int128>(v.stride[j]) * at[j];
+      }
+      auto address = static_cast<std::int64_t>(sum);
+      if (k == 0) return address;
+      const Index& below = views_[k - 1].shape;
+      at = Index(below.size(), 0);
+      for (std::size_t j = below.size(); j-- > 0;) {
+        at[j] = floor_mod(address, below[j]);
+        address = floor_div(address, below[j]);
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::int64_t size_;
+  Index shape_;
+  std::vector<Strided> views_;
+};
+
+Int real_size_by_elements(const ShapeTracker& stack, Work& work) {
+  const Elements elements(stack, work);
+  std::optional<std::int64_t> largest;
+  for (std::int64_t e = 0; e < elements.size(); ++e) {
+    const auto address = elements(elements.index(e));
+    if (address && (!largest || *address > *largest)) largest = address;
+  }
+  return largest ? Int(*largest) + 1 : Int(0);
+}
+
+std::optional<Int> real_size_of(const ShapeTracker& stack, Work& work) {
+  try {
+    return stack.real_size();
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::undefined) return std::nullopt;
+    if (e.kind() != ErrorKind::budget || !stack.is_concrete()) throw;
+  }
+  return real_size_by_elements(stack, work);
+}
+
+std::optional<ViewsDiffer> differ_by_elements(const ShapeTracker& a, const ShapeTracker& b, Work& work) {
+  const Elements left(a, work);
+  const Elements right(b, work);
+  for (std::int64_t e = 0; e < left.size(); ++e) {
+    const Index at = left.index(e);
+    if (left(at) != right(at)) return ViewsDiffer{at};
+  }
+  return std::nullopt;
+}
+
+std::vector<std::int64_t> addresses_of(const ShapeTracker& stack, Work& work) {
+  constexpr std::size_t printed = 8;  // bytes of an address in the answer, or so
+  charge_elements(stack, printed + weight(stack.views()), work);
+  return addresses(stack, stack.size().value());
+}
+
+}  // namespace
+
+std::span<const MovementOp> movement_ops() { return ops; }
+
+const MovementOp* find_movement(std::string_view name) {
+  for (const MovementOp& op : ops)
+    if (op.name == name) return &op;
+  return nullptr;
+}
+
+ShapeTracker apply_movement(const ShapeTracker& stack, const MovementOp& op,
+                            const Movement& movement, Work& work) {
+  // A copy of the stack, and every pair of the top's dimensions and the argument's.
+  constexpr std::size_t copied = 8;
+  const std::size_t top = 1 + stack.rank() + movement.numbers.size() + movement.pairs.size();
+  work.charge(copied * weight(stack.views()));
+  work.charge(top * top);
+  return op.apply(stack, movement);
+}
+
+ViewAnswer ask_view(const ViewQuestion& question, Work& work) {
+  charge_decisions(question.stack.views(), work);
+  ViewAnswer out{
+      question.simplify ? question.stack.simplify() : question.stack, {}, {}, {}, {}, {}, {}};
+  const ShapeTracker& stack = out.stack;
+  out.names = question.idxs ? *question.idxs : default_names(stack.rank());
+  require_names(out.names, stack);
+  out.idxs = index_variables(stack, out.names);
+  out.index = question.simplify ? stack.expr_idxs(out.idxs) : index(stack.views(), out.idxs);
+  work.charge(count_nodes(out.index.index));
+  work.charge(count_nodes(out.index.valid));
+  out.real_strides = stack.real_strides();
+  out.real_size = real_size_of(stack, work);
+  if (question.addresses) out.addresses = addresses_of(stack, work);
+  return out;
+}
+
+std::optional<ViewsDiffer> ask_equal_view(const ShapeTracker& a, const ShapeTracker& b, Work& work) {
+  charge_decisions(a.views(), work);
+  charge_decisions(b.views(), work);
+  const StackProof proof = equal(a, b);
+  if (proof.answer == Answer::yes) return std::nullopt;
+  if (proof.answer == Answer::no) return ViewsDiffer{proof.witness};
+  STRATA_CHECK(a.is_concrete() && b.is_concrete(), budget,
+               "[equal_view] neither shown equal nor found to differ: ", a.render(), " and ",
+               b.render());
+  return differ_by_elements(a, b, work);
+}
+
+}  // namespace strata::tools

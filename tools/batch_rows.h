@@ -1,0 +1,25 @@
+// The requests of `strata batch` that have a file of their own: each writes its fields into an open object.
+#pragma once
+
+#include <array>
+
+#include "tools/ask_layout.h"
+#include "tools/ask_view.h"
+#include "tools/request.h"
+
+namespace strata::tools {
+
+inline constexpr std::array<std::string_view, 6> view_keys = {"shape",    "views",     "ops",
+                                                              "simplify", "addresses", "idxs"};
+void answer_view(const Request& request, Work& work, JsonWriter& json);
+void answer_equal_view(const Request& request, Work& work, JsonWriter& json);
+void answer_layout(const Request& request, Work& work, JsonWriter& json);
+
+/// The stack that `views` says, memory first, as the `view` request lists it.
+std::vector<View> read_views(const JsonValue& views, Work& work);
+/// The fields of the `view` answer. A size or stride that is no number is written as its text.
+void write_view_answer(JsonWriter& json, const ViewQuestion& question, const ViewAnswer& answer);
+/// The fields of the `layout` answer; a layout of expressions has no table.
+void write_layout_answer(JsonWriter& json, const LayoutAnswer& answer, Work& work);
+
+}  // namespace strata::tools

@@ -1,0 +1,137 @@
+// `strata layout`: a layout, or what the layout algebra makes of some, told and drawn.
+#include <algorithm>
+#include <ostream>
+
+#include "strata/expr/quotes.h"
+#include "strata/view/layout_algebra.h"
+#include "tools/batch_rows.h"
+#include "tools/command_parts.h"
+#include "tools/commands.h"
+#include "tools/picture.h"
+
+namespace strata::tools {
+namespace {
+
+/// A text that can only be meant as a layout.
+bool looks_like_a_layout(std::string_view text) {
+  return text.find_first_of("():0123456789") != std::string_view::npos &&
+         text.find('_') == std::string_view::npos;
+}
+
+[[noreturn]] void refuse_function(const std::string& name, const Command& command) {
+  std::vector<std::string_view> names;
+  for (const LayoutFunction& f : layout_functions()) names.push_back(f.name);
+  const std::string_view best = nearest(name, names);
+  throw UsageError("there is no function " + in_quotes(name) +
+                       (best.empty() ? "" : detail::message("; did you mean '", best, "'?")),
+                   &command);
+}
+
+/// Rows are mode 0 and columns mode 1, as CuTe prints; a table for each index of the modes behind them.
+Picture layout_picture(const Layout& layout, const std::vector<std::int64_t>& table) {
+  const std::size_t rank = layout.rank();
+  std::vector<std::int64_t> sizes;
+  for (std::size_t k = 0; k < rank; ++k) sizes.push_back(layout.mode(k).size().value());
+  std::vector<std::size_t> order;  // of modes, as axes
+  for (std::size_t k = rank; k-- > 2;) order.push_back(k);
+  for (std::size_t k = 0; k < std::min<std::size_t>(rank, 2); ++k) order.push_back(k);
+
+  Picture picture;
+  for (const std::size_t k : order)
+    picture.axes.push_back({detail::message("mode", k), 0, sizes[k]});
+  std::vector<std::int64_t> at(rank, 0);
+  for (std::size_t cell = 0; cell < table.size(); ++cell) {
+    auto rest = static_cast<std::int64_t>(cell);
+    for (std::size_t axis = order.size(); axis-- > 0;) {
+      at[order[axis]] = rest % sizes[order[axis]];
+      rest /= sizes[order[axis]];
+    }
+    std::int64_t index = 0;  // mode 0 is the fastest
+    for (std::size_t k = rank; k-- > 0;) index = index * sizes[k] + at[k];
+    picture.cells.emplace_back(table[static_cast<std::size_t>(index)]);
+  }
+  return picture;
+}
+
+/// A table of a power of two of values in rows of about the square root.
+Picture table_picture(const std::vector<std::int64_t>& table) {
+  std::int64_t columns = 1;
+  const auto size = static_cast<std::int64_t>(table.size());
+  while (columns * columns < size) columns *= 2;
+  Picture picture{{{"row", 0, size / columns}, {"column", 0, columns}}, {}};
+  for (const std::int64_t value : table) picture.cells.emplace_back(value);
+  return picture;
+}
+
+class Printer {
+ public:
+  Printer(Console& console, bool colour)
+      : console_(console), colour_(colour), lines_(console, colour) {}
+
+  void print(const LayoutAnswer& answer) {
+    if (answer.value) lines_.print("value", render(*answer.value));
+    if (answer.layout) print_layout(*answer.layout);
+    if (!answer.table) return;
+    const bool draws = answer.table->size() <= static_cast<std::size_t>(most_drawn);
+    print_picture(draws ? std::optional(table_picture(*answer.table)) : std::nullopt, lines_,
+                  console_, colour_);
+  }
+
+ private:
+  void print_layout(const Layout& layout) {
+    lines_.print("layout", render(layout));
+    lines_.print("size", layout.size().render());
+    lines_.print("cosize", layout.cosize().render());
+    lines_.print("coalesced", render(coalesce(layout)));
+    if (!layout.is_concrete()) {
+      lines_.print("picture", "none: the sizes are symbolic");
+      return;
+    }
+    std::optional<Picture> picture;
+    if (layout.size().value() <= most_drawn) picture = layout_picture(layout, table(layout));
+    print_picture(picture, lines_, console_, colour_);
+  }
+
+  Console& console_;
+  bool colour_;
+  Lines lines_;
+};
+
+/// What the command line asks for: the one layout as it is, or a function's answer.
+LayoutAnswer read_and_ask(const Invocation& invocation, const std::vector<Variable>& variables,
+                          Work& work) {
+  const std::vector<std::string>& words = invocation.arguments();
+  const LayoutFunction* function = find_layout_function(words.front());
+  if (function == nullptr && (words.size() > 1 || !looks_like_a_layout(words.front())))
+    refuse_function(words.front(), invocation.command());
+  if (function == nullptr)
+    return {LayoutArguments(words, "the layout", false, variables, work).layout(0), {}, {}};
+  const std::vector<std::string> texts(words.begin() + 1, words.end());
+  if (texts.size() < function->least || texts.size() > function->most)
+    throw UsageError(detail::message(function->name, " takes ", function->arguments),
+                     &invocation.command());
+  return ask_layout(*function, LayoutArguments(texts, "the arguments", false, variables, work));
+}
+
+}  // namespace
+
+int command_layout(const Invocation& invocation, Console& console) {
+  const std::vector<Variable> variables = read_variables(invocation);
+  Work work(default_budget);
+  try {
+    const LayoutAnswer answer = read_and_ask(invocation, variables, work);
+    if (invocation.has("--json")) {
+      JsonWriter json;
+      json.begin_object();
+      write_layout_answer(json, answer, work);
+      console.out << json.end_object().take() << '\n';
+    } else {
+      Printer(console, wants_colour(invocation, console)).print(answer);
+    }
+    return 0;
+  } catch (const TextError& e) {
+    return report_text_error(e, variables, console);
+  }
+}
+
+}  // namespace strata::tools

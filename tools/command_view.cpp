@@ -1,0 +1,264 @@
+// `strata view`: a stack of Views, or an index expression with its validity, told and drawn.
+#include <algorithm>
+#include <ostream>
+
+#include "strata/expr/parse.h"
+#include "strata/expr/quotes.h"
+#include "tools/batch_rows.h"
+#include "tools/command_parts.h"
+#include "tools/commands.h"
+#include "tools/picture.h"
+#include "tools/view_text.h"
+
+namespace strata::tools {
+namespace {
+
+constexpr std::string_view start_options[] = {"--shape", "--strides", "--offset", "--mask",
+                                              "--views"};
+constexpr std::size_t label_width = 14;
+
+// --- reading ---
+
+View read_view(const Invocation& invocation, const ViewText& text) {
+  Ints shape = text.numbers(*invocation.value("--shape"), "--shape");
+  std::optional<Ints> strides;
+  if (const auto given = invocation.value("--strides")) strides = text.numbers(*given, "--strides");
+  const auto offset = invocation.value("--offset");
+  std::optional<Mask> mask;
+  if (const auto given = invocation.value("--mask")) {
+    mask.emplace();
+    for (const auto& [begin, end] : text.extents(*given, shape, "--mask"))
+      mask->push_back({begin, end});
+  }
+  return View::create(std::move(shape), std::move(strides),
+                      offset ? text.number(*offset, "--offset") : Int(0), std::move(mask));
+}
+
+std::vector<View> read_start(const Invocation& invocation, const ViewText& text, Work& work) {
+  const auto views = invocation.value("--views");
+  if (!views) return {read_view(invocation, text)};
+  for (const std::string_view option : start_options) {
+    if (option != "--views" && invocation.has(option))
+      throw UsageError(detail::message("--views says all of the start: leave out ", option),
+                       &invocation.command());
+  }
+  if (views->find_first_not_of(" \t\n") == views->find('[')) {
+    JsonDocument document;
+    document.read(*views);
+    return read_views(document.root(), work);
+  }
+  return text.views(*views, "--views");
+}
+
+Movement read_movement(const MovementOp& op, const std::string& value, const Ints& shape,
+                       const ViewText& text) {
+  const std::string where = detail::message("--", op.name);
+  if (!op.takes_pairs) return {text.numbers(value, where), {}};
+  if (op.name == "shrink") return {{}, text.extents(value, shape, where)};
+  return {{}, text.paddings(value, where)};
+}
+
+ViewQuestion read_question(const Invocation& invocation, const std::vector<Variable>& sizes,
+                           Work& work) {
+  const ViewText text(sizes);
+  ViewQuestion question{ShapeTracker(read_start(invocation, text, work)),
+                        !invocation.has("--no-simplify"), invocation.has("--addresses"), std::nullopt};
+  for (const auto& [option, value] : invocation.options()) {
+    const MovementOp* op = find_movement(option.substr(2));
+    if (op == nullptr) continue;
+    const Movement movement = read_movement(*op, value, question.stack.shape(), text);
+    question.stack = apply_movement(question.stack, *op, movement, work);
+  }
+  if (const auto names = invocation.value("--idxs")) {
+    question.idxs.emplace();
+    for (const std::string_view name : split(*names, ',')) question.idxs->emplace_back(name);
+  }
+  return question;
+}
+
+// --- a stack of Views ---
+
+std::string list_text(const std::vector<std::int64_t>& numbers) {
+  std::string out;
+  for (const std::int64_t n : numbers) out += detail::message(out.empty() ? "" : " ", n);
+  return out;
+}
+
+std::string strides_text(const std::vector<std::optional<Int>>& strides) {
+  std::string out;
+  for (const auto& stride : strides)
+    out += (out.empty() ? "" : ", ") + (stride ? stride->render() : std::string("none"));
+  return detail::message("(", out, strides.size() == 1 ? ",)" : ")");
+}
+
+/// Why the stack takes more than one View, or that it does not.
+std::string why_text(const ShapeTracker& stack) {
+  const std::string why = stack.why_not_merged();
+  return why.empty() ? "one View says it" : why;
+}
+
+void print_stack(const ViewQuestion& question, const ViewAnswer& answer, Lines& lines) {
+  const ShapeTracker& stack = answer.stack;
+  lines.print("shape", render(stack.shape()), stack.size().render() + " elements");
+  const std::size_t last = stack.views().size() - 1;
+  for (std::size_t i = 0; i <= last; ++i) {
+    const std::string label = last == 0 ? "view" : detail::message("view ", i);
+    const std::string_view place = last == 0   ? ""
+                                   : i == 0    ? "addresses memory"
+                                   : i == last ? "takes the indices"
+                                               : "";
+    lines.print(label, stack.views()[i].render(), place);
+  }
+  lines.print("index", answer.index.index.render());
+  lines.print("valid", answer.index.valid.render());
+  lines.print("real_strides", strides_text(answer.real_strides));
+  lines.print("real_size", answer.real_size ? answer.real_size->render() : "depends on the sizes");
+  if (question.addresses) lines.print("addresses", list_text(answer.addresses));
+}
+
+void draw_stack(const ViewAnswer& answer, Lines& lines, Console& console, bool colour) {
+  const ShapeTracker& stack = answer.stack;
+  if (!stack.is_concrete()) {
+    lines.print("picture", "none: the sizes are symbolic");
+    return;
+  }
+  std::vector<PictureAxis> axes;
+  for (std::size_t i = 0; i < stack.rank(); ++i)
+    axes.push_back({answer.names[i], 0, stack.shape()[i].value()});
+  print_picture(picture_of(answer.index, answer.idxs, std::move(axes)), lines, console, colour);
+}
+
+int view_stack(const Invocation& invocation, const std::vector<Variable>& sizes, Console& console) {
+  Work work(default_budget);
+  const ViewQuestion question = read_question(invocation, sizes, work);
+  const ViewAnswer answer = ask_view(question, work);
+  const bool why = invocation.has("--why");
+  if (invocation.has("--json")) {
+    JsonWriter json;
+    json.begin_object();
+    write_view_answer(json, question, answer);
+    if (why) json.member("why", question.stack.why_not_merged());
+    console.out << json.end_object().take() << '\n';
+    return 0;
+  }
+  const bool colour = wants_colour(invocation, console);
+  Lines lines(console, colour, label_width);
+  print_stack(question, answer, lines);
+  if (why) lines.print("why", why_text(question.stack));
+  draw_stack(answer, lines, console, colour);
+  return 0;
+}
+
+// --- an expression and its validity ---
+
+Expr parse_option(const Invocation& invocation, std::string_view option, std::string_view otherwise,
+                  const std::vector<Variable>& variables) {
+  const std::string text = invocation.value(option).value_or(std::string(otherwise));
+  try {
+    return parse(text, variables);
+  } catch (const Error& e) {
+    throw TextError(e, text, option);
+  }
+}
+
+void refuse_stack_options(const Invocation& invocation) {
+  for (const auto& [option, value] : invocation.options()) {
+    const bool of_stack = find_movement(option.substr(2)) != nullptr ||
+                          std::count(std::begin(start_options), std::end(start_options), option) != 0;
+    if (of_stack || option == "--idxs" || option == "--no-simplify" || option == "--why")
+      throw UsageError(detail::message(option, " is about Views; --expr stands for itself"),
+                       &invocation.command());
+  }
+}
+
+/// The index simplified where it is valid.
+IndexExprs simplified(const IndexExprs& exprs) {
+  const Expr valid = simplify(exprs.valid, Effort::exact);
+  const bool never = valid.constant() == 0;
+  return {never ? Expr(0) : simplify_under(exprs.index, valid, Effort::exact), valid};
+}
+
+std::vector<std::int64_t> addresses_of(const Picture& picture) {
+  std::vector<std::int64_t> out;
+  for (const auto& cell : picture.cells) out.push_back(cell.value_or(-1));
+  return out;
+}
+
+std::string sizes_text(const std::vector<PictureAxis>& axes) {
+  Index sizes;
+  for (const PictureAxis& axis : axes) sizes.push_back(axis.size);
+  return render(sizes);
+}
+
+/// Every address, or Error (budget).
+std::vector<std::int64_t> all_addresses(const IndexExprs& exprs, const std::vector<Expr>& idxs,
+                                        const std::vector<PictureAxis>& axes) {
+  constexpr std::int64_t most = 1 << 20;
+  const auto picture = picture_of(exprs, idxs, axes, most);
+  STRATA_CHECK(picture, budget, "[addresses] there are more than ", most);
+  return addresses_of(*picture);
+}
+
+void write_expr_view(JsonWriter& json, const IndexExprs& exprs, const std::vector<PictureAxis>& axes,
+                     const std::optional<std::vector<std::int64_t>>& addresses) {
+  json.begin_object().key("shape").begin_array();
+  for (const PictureAxis& axis : axes) json.value(axis.size);
+  json.end_array().member("idx", exprs.index.render()).member("valid", exprs.valid.render());
+  if (addresses) write_numbers(json.key("addresses"), *addresses);
+  json.end_object();
+}
+
+std::vector<PictureAxis> axes_of(const std::vector<Variable>& variables) {
+  std::vector<PictureAxis> axes;
+  for (const Variable& v : variables) {
+    std::int64_t size = 0;
+    const bool fits = try_sub(v.max(), v.min(), size) && try_add(size, 1, size);
+    STRATA_CHECK(fits, overflow, "[view] the values of ", v.name(), " are more than 64 bits count");
+    axes.push_back({std::string(v.name()), v.min(), size});
+  }
+  return axes;
+}
+
+int view_expr(const Invocation& invocation, const std::vector<Variable>& variables, Console& console) {
+  refuse_stack_options(invocation);
+  const IndexExprs given = {parse_option(invocation, "--expr", "", variables),
+                            parse_option(invocation, "--valid", "1", variables)};
+  const IndexExprs exprs = simplified(given);
+  const std::vector<Expr> idxs(variables.begin(), variables.end());
+  const std::vector<PictureAxis> axes = axes_of(variables);
+  std::optional<std::vector<std::int64_t>> addresses;
+  if (invocation.has("--addresses")) addresses = all_addresses(given, idxs, axes);
+  if (invocation.has("--json")) {
+    JsonWriter json;
+    write_expr_view(json, exprs, axes, addresses);
+    console.out << json.take() << '\n';
+    return 0;
+  }
+  const bool colour = wants_colour(invocation, console);
+  Lines lines(console, colour, label_width);
+  lines.print("shape", sizes_text(axes));
+  lines.print("index", exprs.index.render());
+  lines.print("valid", exprs.valid.render());
+  if (addresses) lines.print("addresses", list_text(*addresses));
+  print_picture(picture_of(given, idxs, axes), lines, console, colour);
+  return 0;
+}
+
+}  // namespace
+
+int command_view(const Invocation& invocation, Console& console) {
+  const std::vector<Variable> variables = read_variables(invocation);
+  const bool expression = invocation.has("--expr");
+  if (!expression && !invocation.has("--shape") && !invocation.has("--views"))
+    throw UsageError("'view' needs --shape, --views or --expr", &invocation.command());
+  if (!expression && invocation.has("--valid"))
+    throw UsageError("--valid goes with --expr", &invocation.command());
+  try {
+    return expression ? view_expr(invocation, variables, console)
+                      : view_stack(invocation, variables, console);
+  } catch (const TextError& e) {
+    return report_text_error(e, variables, console);
+  }
+}
+
+}  // namespace strata::tools

@@ -1,0 +1,94 @@
+// Reading the fields of a request.
+#include "tools/request.h"
+
+#include <algorithm>
+
+#include "strata/expr/quotes.h"
+
+namespace strata::tools {
+
+Request::Request(JsonValue value, std::string_view what)
+    : what_(what), members_(value.as_object(what)) {}
+
+std::optional<JsonValue> Request::find(std::string_view key) const {
+  for (const auto& m : members_) {
+    if (m.key == key) return m.value;
+  }
+  return std::nullopt;
+}
+
+JsonValue Request::need(std::string_view key) const {
+  const auto value = find(key);
+  const bool outermost = what_ == "the request";
+  STRATA_CHECK(value, request, "[request] the key '", key, "' is missing",
+               outermost ? "" : detail::message(" in ", what_));
+  return *value;
+}
+
+void Request::refuse_unknown(std::span<const std::string_view> known,
+                             std::initializer_list<std::string_view> also) const {
+  for (const auto& m : members_) {
+    if (std::find(known.begin(), known.end(), m.key) != known.end()) continue;
+    if (std::find(also.begin(), also.end(), m.key) != also.end()) continue;
+    throw Error(ErrorKind::request, "[request] unknown key " + in_quotes(m.key), m.column);
+  }
+}
+
+std::string Request::text(std::string_view key) const {
+  return std::string(need(key).as_string(key));
+}
+
+bool Request::flag(std::string_view key, bool otherwise) const {
+  const auto value = find(key);
+  return value ? value->as_bool(key) : otherwise;
+}
+
+std::vector<Variable> Request::variables() const {
+  std::vector<Variable> out;
+  const auto vars = find("vars");
+  if (!vars) return out;
+  for (const auto& m : vars->as_object("vars")) {
+    const std::string what = "a bound of " + in_quotes(m.key);
+    const auto bounds = m.value.as_array(what);
+    if (bounds.size() != 2)
+      throw Error(ErrorKind::request, "[request] " + what + " are not [min,max]", m.value.column());
+    out.emplace_back(m.key, bounds[0].as_integer(what), bounds[1].as_integer(what));
+  }
+  return out;
+}
+
+std::vector<std::string> Request::assumptions() const {
+  std::vector<std::string> out;
+  const auto assume = find("assume");
+  if (!assume) return out;
+  for (const JsonValue& item : assume->as_array("assume"))
+    out.emplace_back(item.as_string("an item of assume"));
+  return out;
+}
+
+std::vector<Point> Request::points() const {
+  std::vector<Point> out;
+  const auto at = find("at");
+  if (!at) return out;
+  for (const JsonValue& item : at->as_array("at")) {
+    Point& point = out.emplace_back();
+    for (const auto& m : item.as_object("an item of at")) {
+      point.emplace_back(m.key, m.value.as_integer("the value of " + in_quotes(m.key)));
+    }
+  }
+  return out;
+}
+
+void write_point(JsonWriter& json, const Values& values) {
+  json.begin_object();
+  for (const auto& [variable, value] : values) json.member(variable.name(), value);
+  json.end_object();
+}
+
+void write_numbers(JsonWriter& json, std::span<const std::int64_t> numbers) {
+  json.begin_array();
+  for (const std::int64_t n : numbers) json.value(n);
+  json.end_array();
+}
+
+}  // namespace strata::tools
