@@ -1,4 +1,5 @@
-// Layouts at run time: text in and out, tables, why an operation is refused; the algebra over Int, compiled once.
+// Layouts at run time: text in and out, tables, why an operation is refused; the algebra over Int,
+// compiled once.
 
 #include "strata/view/layout.h"
 

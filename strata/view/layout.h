@@ -1,18 +1,21 @@
-// Layouts: functions from coordinates to integers, with a hierarchy of sizes and strides, as CuTe writes them:
-// `((2,4),8):((1,16),2)`.
+// Layouts: functions from coordinates to integers, with a hierarchy of sizes and strides, as CuTe
+// writes them: `((2,4),8):((1,16),2)`.
 //
-// A layout has modes; a mode is a leaf `size:stride` or a tuple of modes. Its leaves, in order, are the digits of an index, the
-// first one fastest (colexicographic); the value of an index is the sum of digit * stride:
-//   L(n) = sum over leaves t of stride[t] * digit[t],   digit[t] = n / (product of the sizes before t) % size[t]
-// The last leaf takes all that is left: beyond its size (and below 0, where `/` and `%` floor) a layout continues in its
-// last leaf. A coordinate is an integer, or a tuple of one coordinate a mode: each mode is a layout of its own, and
-// the values add up.
+// A layout has modes; a mode is a leaf `size:stride` or a tuple of modes. Its leaves, in order, are
+// the digits of an index, the first one fastest (colexicographic); the value of an index is the sum
+// of digit * stride:
+//   L(n) = sum over leaves t of stride[t] * digit[t],
+//   digit[t] = n / (product of the sizes before t) % size[t]
+// The last leaf takes all that is left: beyond its size (and below 0, where `/` and `%` floor) a
+// layout continues in its last leaf. A coordinate is an integer, or a tuple of one coordinate a
+// mode: each mode is a layout of its own, and the values add up.
 //
-// Form. A tuple of one mode is that mode: `(3):(1)` is `3:1`. Sizes are at least 1; strides have any sign. The empty
-// layout `():()` has size 1 and value 0.
+// Form. A tuple of one mode is that mode: `(3):(1)` is `3:1`. Sizes are at least 1; strides have
+// any sign. The empty layout `():()` has size 1 and value 0.
 //
-// BasicLayout<std::int64_t> (StaticLayout) works in constant expressions; BasicLayout<Int> (Layout) has sizes and strides
-// that may be expressions. What is asked of expressions has to hold for every value of their variables.
+// BasicLayout<std::int64_t> (StaticLayout) works in constant expressions; BasicLayout<Int> (Layout)
+// has sizes and strides that may be expressions. What is asked of expressions has to hold for every
+// value of their variables.
 #pragma once
 
 #include <concepts>
@@ -107,8 +110,9 @@ class BasicLayout {
     leaves_.push_back(Leaf{I(size), std::move(stride)});
     check();
   }
-  /// @throws Error (shape) for a size below 1 (or not shown to be at least 1), or nodes that are not one tree with as many
-  ///   leaves; (overflow) where the size, or a value inside it, leaves 64 bits (checked where all is numbers).
+  /// @throws Error (shape) for a size below 1 (or not shown to be at least 1), or nodes that are
+  ///   not one tree with as many leaves; (overflow) where the size, or a value inside it, leaves 64
+  ///   bits (checked where all is numbers).
   static constexpr BasicLayout create(const Profile& nodes, const Leaves& leaves);
   /// `(a,b,...)` of leaves, or the only one, or `1:0` for none. @throws as create
   static constexpr BasicLayout flat(const Leaves& leaves);
@@ -141,7 +145,8 @@ class BasicLayout {
   constexpr I operator()(const T& index) const {
     return value(0, leaves_.size(), I(index));
   }
-  /// @throws Error (shape) unless each tuple of the coordinate stands at one of as many modes; (overflow)
+  /// @throws Error (shape) unless each tuple of the coordinate stands at one of as many modes;
+  ///   (overflow)
   constexpr I operator()(const BasicCoordinate<I>& c) const;
   /// One coordinate a mode.
   template <class... C>
@@ -190,15 +195,16 @@ std::string render(const Coordinate& c);
 std::string render(const StaticCoordinate& c);
 
 /// @post parse_layout(render(l)) == l. Blanks are skipped.
-/// @throws Error with the column: (parse) for bad text, (overflow) for a literal beyond 64 bits, (shape) where sizes and strides
-///   nest differently or a size is below 1; (overflow) as create
+/// @throws Error with the column: (parse) for bad text, (overflow) for a literal beyond 64 bits,
+///   (shape) where sizes and strides nest differently or a size is below 1; (overflow) as create
 Layout parse_layout(std::string_view text);
 /// With names of `variables` in the sizes and strides, in the grammar of parse.h: `(n,4):(4,1)`.
 Layout parse_layout(std::string_view text, const std::vector<Variable>& variables);
 /// @throws Error (parse, overflow) with the column
 Coordinate parse_coordinate(std::string_view text);
 
-/// L(0), L(1), ..., L(size - 1). @throws Error (undefined) for expressions, (budget) above `most` values
+/// L(0), L(1), ..., L(size - 1). @throws Error (undefined) for expressions, (budget) above `most`
+/// values
 std::vector<std::int64_t> table(const Layout& layout, std::int64_t most = std::int64_t{1} << 24);
 
 // --- implementation ---

@@ -1,9 +1,11 @@
-// Composition of layouts: the fast way by divisibility, and the exact way by pieces. Internal to layout_algebra.h.
+// Composition of layouts: the fast way by divisibility, and the exact way by pieces. Internal to
+// layout_algebra.h.
 //
-// A o B is wanted as B's profile with each leaf refined. The function h(i) of one leaf alone has a unique expansion
-// h(i) = sum of c_q * floor(i / q); it is a layout iff the q with c_q != 0 are a chain of divisors whose last one divides
-// the leaf's size, and then it is read off from the lengths of the linear starts: of h, of k -> h(q1 * k), and so on.
-// All leaves together are a layout iff the values of the refined leaves add up: no carry between modes.
+// A o B is wanted as B's profile with each leaf refined. The function h(i) of one leaf alone has a
+// unique expansion h(i) = sum of c_q * floor(i / q); it is a layout iff the q with c_q != 0 are a
+// chain of divisors whose last one divides the leaf's size, and then it is read off from the
+// lengths of the linear starts: of h, of k -> h(q1 * k), and so on. All leaves together are a
+// layout iff the values of the refined leaves add up: no carry between modes.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +19,8 @@
 
 namespace strata::detail {
 
-/// A layout as a function of all integers, coalesced: digits of the sizes of `leaves`; what is above them times `tail`.
+/// A layout as a function of all integers, coalesced: digits of the sizes of `leaves`; what is
+/// above them times `tail`.
 template <class I>
 struct Unbounded {
   typename BasicLayout<I>::Leaves leaves;
@@ -77,7 +80,8 @@ constexpr std::optional<Line> line_from_start(const Piecewise& f, std::int64_t s
   return Line{size, slope};
 }
 
-// What a composition that is no layout ends in. In a constant expression the compiler names the function.
+// What a composition that is no layout ends in. In a constant expression the compiler names the
+// function.
 [[noreturn]] void the_leaf_is_not_refined_by_a_layout(std::string_view operation,
                                                       const StaticLayout& a, const StaticLayout& b,
                                                       std::size_t leaf, std::int64_t turn);
@@ -134,8 +138,8 @@ class Composer {
     if (const std::optional<I> next = int_try_times(spread, size)) spread = *next;
   }
 
-  // The leaf's digits fall into A's: what is left of its stride and its size, from A's fastest leaf on. False where A's and
-  // the leaf's digits do not divide one another.
+  // The leaf's digits fall into A's: what is left of its stride and its size, from A's fastest leaf
+  // on. False where A's and the leaf's digits do not divide one another.
   constexpr bool refine_by_division(const Leaf& b) {
     I spread = b.stride, left = b.size, rest = b.stride;
     if (int_equal(left, I(1))) {
@@ -172,7 +176,8 @@ class Composer {
     return true;
   }
 
-  // A at the stride of a leaf of size 1, where the leaf would go on; 0 where that is not a number or leaves 64 bits.
+  // A at the stride of a leaf of size 1, where the leaf would go on; 0 where that is not a number
+  // or leaves 64 bits.
   constexpr I value_of(const I& index) const {
     if (digits_.leaves.empty()) return int_try_times(digits_.tail, index).value_or(I(0));
     std::optional<std::int64_t> rest = int_number(index);

@@ -1,6 +1,6 @@
-// The arithmetic that layouts need, under one name for numbers (usable in constant expressions) and for Int.
-// Internal to view/. Overflow of a value throws Error (overflow); a question about expressions is answered for every
-// value of their variables, and `false` where that is not shown.
+// The arithmetic that layouts need, under one name for numbers (usable in constant expressions) and
+// for Int. Internal to view/. Overflow of a value throws Error (overflow); a question about
+// expressions is answered for every value of their variables, and `false` where that is not shown.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,10 @@
 // Inverses of layouts. Internal to layout_algebra.h.
 //
-// Where A's leaves, sorted by stride, do not overlap, both inverses are read off. Leaves that overlap, or whose strides do not
-// divide one another, are rare; then numbers are searched within a budget, so that the answer is still exact:
-// a right inverse is a sequence of leaves that each lead to a preimage of the next power of the scale; a left
-// inverse is sum of c_q * floor(a / q) over a chain of divisors q, linear in the c_q.
+// Where A's leaves, sorted by stride, do not overlap, both inverses are read off. Leaves that
+// overlap, or whose strides do not divide one another, are rare; then numbers are searched within a
+// budget, so that the answer is still exact: a right inverse is a sequence of leaves that each lead
+// to a preimage of the next power of the scale; a left inverse is sum of c_q * floor(a / q) over a
+// chain of divisors q, linear in the c_q.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,8 @@
 
 namespace strata::detail {
 
-// What an inverse that does not exist ends in. In a constant expression the compiler names the function.
+// What an inverse that does not exist ends in. In a constant expression the compiler names the
+// function.
 [[noreturn]] void the_inverse_is_not_shown(std::string_view operation, const Layout& a);
 [[noreturn]] void the_inverse_is_not_decided(std::string_view operation, const StaticLayout& a,
                                              std::uint64_t budget);
@@ -86,7 +88,8 @@ class RightInverseSearch {
     return first_[static_cast<std::size_t>(v)] == first_[static_cast<std::size_t>(v) + 1];
   }
 
-  // leaves_ is a right inverse of size q; tries every leaf above it. Sizes at least double: the depth is below 63.
+  // leaves_ is a right inverse of size q; tries every leaf above it. Sizes at least double: the
+  // depth is below 63.
   constexpr void extend(std::int64_t q) {
     if (q > best_size_) {
       best_size_ = q;
@@ -156,7 +159,8 @@ class LeftInverseSearch {
 
  private:
   using Numbers = std::vector<std::int64_t>;
-  // The coefficients c of the moduli that give what is wanted so far: solution + integer multiples of each of `free`.
+  // The coefficients c of the moduli that give what is wanted so far: solution + integer multiples
+  // of each of `free`.
   struct State {
     Numbers moduli, solution;
     std::vector<Numbers> free;
@@ -245,8 +249,8 @@ class LeftInverseSearch {
   StaticLayout::Leaves found_;
 };
 
-/// Where the leaves of A follow one another without gap from stride 1 on, and the rest is beyond: the inverse of
-/// these. Nothing where it is not sure that this is the longest.
+/// Where the leaves of A follow one another without gap from stride 1 on, and the rest is beyond:
+/// the inverse of these. Nothing where it is not sure that this is the longest.
 template <class I>
 constexpr std::optional<typename BasicLayout<I>::Leaves> chain_inverse(PlacedLeaves<I> rest) {
   typename BasicLayout<I>::Leaves out;
@@ -267,7 +271,8 @@ constexpr std::optional<typename BasicLayout<I>::Leaves> chain_inverse(PlacedLea
   return out;
 }
 
-/// L for leaves whose strides, sorted, divide one another with room for each leaf before the next. Nothing otherwise.
+/// L for leaves whose strides, sorted, divide one another with room for each leaf before the next.
+/// Nothing otherwise.
 template <class I>
 constexpr std::optional<typename BasicLayout<I>::Leaves> divided_inverse(const PlacedLeaves<I>& leaves) {
   PlacedLeaves<I> sorted;

@@ -3,9 +3,10 @@
 //   layout<"((2,4),8):((1,16),2)">(1, 3) == 7      // one coordinate a mode, or one index for all
 //   static_assert(composition(layout<"(6,2):(8,2)">.value(), layout<"(4,3):(3,1)">.value()) == ...)
 //
-// The call compiles to what one would write by hand: sizes and strides are constants in the code. A text that is wrong
-// does not compile, and the compiler names the column and the reason; so does an operation that has no answer.
-// At run time values wrap at 64 bits, unchecked; in a constant expression overflow does not compile.
+// The call compiles to what one would write by hand: sizes and strides are constants in the code. A
+// text that is wrong does not compile, and the compiler names the column and the reason; so does an
+// operation that has no answer. At run time values wrap at 64 bits, unchecked; in a constant
+// expression overflow does not compile.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Reads the text of layouts and coordinates, at run time and in constant expressions. Nothing here throws, nothing
-// recurses; linear in the text.
+// Reads the text of layouts and coordinates, at run time and in constant expressions. Nothing here
+// throws, nothing recurses; linear in the text.
 #pragma once
 
 #include <cstddef>
@@ -45,8 +45,8 @@ struct LayoutTree {
   SmallVec<std::size_t, 6> columns;  ///< of the values
 };
 
-/// Reads trees whose leaves `leaf` reads: leaf(at, value) -> LayoutFault, with `at` moved behind it; is_tuple(at) says
-/// whether the bracket at `at` opens a tuple.
+/// Reads trees whose leaves `leaf` reads: leaf(at, value) -> LayoutFault, with `at` moved behind
+/// it; is_tuple(at) says whether the bracket at `at` opens a tuple.
 template <class I, class ReadLeaf, class IsTuple>
 class LayoutReader {
  public:

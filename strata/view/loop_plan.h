@@ -110,7 +110,7 @@ class LoopWalk {
   Index fixed_;           // the counters before the last frame
   bool whole_ = false;    // no counters, one element
   std::optional<PointWalk> points_;
-  std::optional<Piecewise> address_;  // of the stack, point by point
+  std::optional<Piecewise> stack_;  // point by point, where there are several views
 };
 
 /// Rows over the dimensions after `last`, one for each valid index of the dimensions up to it.

@@ -19,7 +19,7 @@ LoopWalk::LoopWalk(const LoopPlan& plan)
     : plan_(plan), expressions_(plan.with_offsets_ ? plan.rank_ : 0), fixed_(plan.rank_, 0) {
   if (!plan.by_pieces_) {
     points_.emplace(plan);
-    address_ = piecewise(plan.views_);
+    if (plan.views_.size() > 1) stack_ = piecewise(plan.views_);
     return;
   }
   const std::size_t count = plan.pieces_.size() / plan.width_;
@@ -183,13 +183,18 @@ bool LoopWalk::next_points(LoopBlock& out) {
 void LoopWalk::append_point(LoopBlock& out) {
   const Strided& top = plan_.views_.back();
   Index at;
+  std::int64_t address = top.offset;
   for (std::size_t k = 0; k < plan_.rank_; ++k) {
     at.push_back(points_->value(k));
     if (at[k] < top.begin[k] || at[k] >= top.end[k]) return;
+    address += top.stride[k] * at[k];
   }
-  const std::optional<std::int64_t> address = value_at(*address_, at);
-  if (!address) return;
-  out.runs.insert(out.runs.end(), {1, *address, 0});
+  if (plan_.views_.size() > 1) {
+    const std::optional<std::int64_t> through = value_at(*stack_, at);
+    if (!through) return;
+    address = *through;
+  }
+  out.runs.insert(out.runs.end(), {1, address, 0});
   if (expressions_ == 0) return;
   out.runs.insert(out.runs.end(), at.begin(), at.end());
   out.runs.insert(out.runs.end(), expressions_, 0);

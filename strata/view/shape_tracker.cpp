@@ -31,38 +31,41 @@ bool ShapeTracker::is_concrete() const {
 
 // --- movement ---
 
-ShapeTracker ShapeTracker::permute(const Axes& order) const {
-  ShapeTracker st = *this;
-  st.views_.back().permute_here(views_.back(), order);
-  return st;
+ShapeTracker ShapeTracker::permute(const Axes& order) && {
+  views_.back() = views_.back().permute(order);
+  return std::move(*this);
 }
-ShapeTracker ShapeTracker::expand(const Ints& shape) const {
-  ShapeTracker st = *this;
-  st.views_.back().expand_here(shape);
-  return st;
+ShapeTracker ShapeTracker::expand(const Ints& shape) && {
+  views_.back().expand_here(shape);
+  return std::move(*this);
 }
-ShapeTracker ShapeTracker::pad(const Padding& padding) const {
-  ShapeTracker st = *this;
-  st.views_.back().pad_here(padding);
-  return st;
+ShapeTracker ShapeTracker::pad(const Padding& padding) && {
+  views_.back().pad_here(padding);
+  return std::move(*this);
 }
-ShapeTracker ShapeTracker::shrink(const Mask& bounds) const {
-  ShapeTracker st = *this;
-  st.views_.back().shrink_here(bounds);
-  return st;
+ShapeTracker ShapeTracker::shrink(const Mask& bounds) && {
+  views_.back().shrink_here(bounds);
+  return std::move(*this);
 }
-ShapeTracker ShapeTracker::flip(const Axes& axes) const {
-  ShapeTracker st = *this;
-  st.views_.back().flip_here("flip", axes);
-  return st;
+ShapeTracker ShapeTracker::flip(const Axes& axes) && {
+  views_.back().flip_here("flip", axes);
+  return std::move(*this);
 }
-ShapeTracker ShapeTracker::stride(const Ints& steps) const {
-  ShapeTracker st = *this;
-  st.views_.back().stride_here(steps);
-  return st;
+ShapeTracker ShapeTracker::stride(const Ints& steps) && {
+  views_.back().stride_here(steps);
+  return std::move(*this);
 }
 
-ShapeTracker ShapeTracker::reshape(const Ints& shape) const {
+ShapeTracker ShapeTracker::reshape(const Ints& shape) && {
+  if (std::optional<View> top = views_.back().reshape(shape)) {
+    views_.back() = *std::move(top);
+  } else {
+    views_.push_back(View::row_major(shape));
+  }
+  return std::move(*this);
+}
+
+ShapeTracker ShapeTracker::reshape(const Ints& shape) const& {
   std::optional<View> top = views_.back().reshape(shape);
   std::vector<View> views;
   views.reserve(views_.size() + 1);

@@ -41,14 +41,22 @@ class ShapeTracker {
   bool consecutive() const;
   bool is_concrete() const;
 
-  // Movement: as View's, on the top View. Each throws what View's does.
-  ShapeTracker permute(const Axes& order) const;
-  ShapeTracker reshape(const Ints& shape) const;
-  ShapeTracker expand(const Ints& shape) const;
-  ShapeTracker pad(const Padding& padding) const;
-  ShapeTracker shrink(const Mask& bounds) const;
-  ShapeTracker flip(const Axes& axes) const;
-  ShapeTracker stride(const Ints& steps) const;
+  // Movement: as View's, on the top View. Each throws what View's does. A temporary is changed in place; when that
+  // fails, it is not to be used any more.
+  ShapeTracker permute(const Axes& order) const& { return ShapeTracker(*this).permute(order); }
+  ShapeTracker reshape(const Ints& shape) const&;
+  ShapeTracker expand(const Ints& shape) const& { return ShapeTracker(*this).expand(shape); }
+  ShapeTracker pad(const Padding& padding) const& { return ShapeTracker(*this).pad(padding); }
+  ShapeTracker shrink(const Mask& bounds) const& { return ShapeTracker(*this).shrink(bounds); }
+  ShapeTracker flip(const Axes& axes) const& { return ShapeTracker(*this).flip(axes); }
+  ShapeTracker stride(const Ints& steps) const& { return ShapeTracker(*this).stride(steps); }
+  ShapeTracker permute(const Axes& order) &&;
+  ShapeTracker reshape(const Ints& shape) &&;
+  ShapeTracker expand(const Ints& shape) &&;
+  ShapeTracker pad(const Padding& padding) &&;
+  ShapeTracker shrink(const Mask& bounds) &&;
+  ShapeTracker flip(const Axes& axes) &&;
+  ShapeTracker stride(const Ints& steps) &&;
   /// This stack seen through another: the views of `a`, then those of `b`. @throws Error (shape) unless b's addresses
   /// are indices of a: at least 0 and below a's size (for symbolic sizes: unless that is shown); (budget)
   friend ShapeTracker operator+(const ShapeTracker& a, const ShapeTracker& b);

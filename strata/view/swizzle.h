@@ -8,12 +8,13 @@
 
 namespace strata {
 
-/// The bijection i -> i ^ (the `bits` bits of i from bit base + max(shift, 0), moved down by shift), over the nonnegative
-/// integers. It is its own inverse, and permutes [0, 2^(bits + base + |shift|)).
+/// The bijection i -> i ^ (the `bits` bits of i from bit base + max(shift, 0), moved down by
+/// shift), over the nonnegative integers. It is its own inverse, and permutes [0, 2^(bits + base +
+/// |shift|)).
 class Swizzle {
  public:
-  /// @throws Error (domain) unless bits >= 0, base >= 0; (undefined) where |shift| < bits: source and target bits overlap;
-  ///   (overflow) where bits + base + |shift| exceeds 62.
+  /// @throws Error (domain) unless bits >= 0, base >= 0; (undefined) where |shift| < bits: source
+  ///   and target bits overlap; (overflow) where bits + base + |shift| exceeds 62.
   constexpr Swizzle(std::int64_t bits, std::int64_t base, std::int64_t shift) {
     STRATA_CHECK(bits >= 0 && base >= 0, domain, "[swizzle] ", bits, " bits from base ", base,
                  ": both must be at least 0");

@@ -93,18 +93,26 @@ void visit_run(T* storage, std::int64_t address, std::int64_t step, std::int64_t
 template <class F>
 void for_each_corner(const LoopBlock& block, Index& corner, F&& f) {
   const std::size_t rank = block.extent.size();
+  const std::int64_t *const extent = block.extent.data(), *const step = block.step.data();
   Index at(rank, 0);
   std::int64_t address = 0;
+  const auto move = [&](std::size_t j, std::int64_t by) {
+    address += by * step[j];
+    for (std::size_t k = 0; k < corner.size(); ++k) corner[k] += by * block.slope[k * rank + j];
+  };
   for (;;) {
     f(address);
-    std::size_t j = rank;
+    if (rank == 0) return;
+    for (std::int64_t i = 1; i < extent[rank - 1]; ++i) {  // the innermost dimension apart: most steps are its
+      move(rank - 1, 1);
+      f(address);
+    }
+    move(rank - 1, 1 - extent[rank - 1]);
+    std::size_t j = rank - 1;
     for (; j > 0; --j) {
-      const std::int64_t n = block.extent[j - 1];
-      const std::int64_t by = ++at[j - 1] < n ? 1 : 1 - n;
-      address += by * block.step[j - 1];
-      for (std::size_t k = 0; k < corner.size(); ++k)
-        corner[k] += by * block.slope[k * rank + j - 1];
-      if (by == 1) break;
+      const bool wraps = ++at[j - 1] == extent[j - 1];
+      move(j - 1, wraps ? 1 - extent[j - 1] : 1);
+      if (!wraps) break;
       at[j - 1] = 0;
     }
     if (j == 0) return;

@@ -154,8 +154,7 @@ inline bool push(Chain& chain, const Move& m, Report& report) {
     chain.push(m);
     return true;
   } catch (const std::exception& error) {
-    ++report.failures;
-    report.complaints.push_back(chain.text() + ": throws " + error.what());
+    report.fail(chain.text() + " " + text_of(m) + ": throws " + error.what());
     return false;
   }
 }
@@ -171,15 +170,8 @@ class Triples {
 
   void run(const Index& start, std::size_t length) { visit(Chain(start), length); }
 
-  /// The same for one random chain of `length` moves.
-  void run_random(Random& random, std::size_t length) {
-    static const std::vector<Index> kShapes = small_shapes(24);
-    Chain chain(random.pick(kShapes));
-    for (std::size_t k = 0; k <= length; ++k) {
-      see(chain, 0);
-      if (k == length || !push(chain, random.pick(moves_of(chain.table.shape, bounds_)))) return;
-    }
-  }
+  /// One random chain of `length` moves.
+  void run_random(Random& random, std::size_t length);
 
  private:
   struct Seen {
@@ -211,38 +203,46 @@ class Triples {
     return hash;
   }
 
-  // False when all that follows from `chain` was seen.
-  bool see(const Chain& chain, std::size_t left) {
-    const std::uint64_t table = hash_of(chain.table);
-    const auto [it, is_new] = seen_.try_emplace(hash_of(chain.st), Seen{table, left});
-    if (is_new || it->second.table != table) {
-      judge_.judge(chain.st, chain.table, depth_, [&] { return chain.text(); });
+  /// False when all that follows from this stack in `left` moves was seen.
+  bool see(const ShapeTracker& st, const Table& table, std::size_t left, const Name& name) {
+    const std::uint64_t hash = hash_of(table);
+    const auto [it, is_new] = seen_.try_emplace(hash_of(st), Seen{hash, left});
+    if (is_new || it->second.table != hash) {
+      judge_.judge(st, table, depth_, name);
       return true;
     }
     if (it->second.left >= left) return false;
     it->second.left = left;
     return true;
   }
-  bool push(Chain& chain, const Move& m) {
-    if (m.kind == Move::Kind::reshape)
-      judge_.judge_reshape(chain.st, m.a, [&] { return chain.text(); });
-    return chains::push(chain, m, report_);
-  }
 
   void visit(const Chain& start, std::size_t length) {
-    std::vector<std::pair<Chain, std::size_t>> open = {{start, length}};
+    std::vector<std::pair<Chain, std::size_t>> open;
+    if (see(start.st, start.table, length, [&] { return start.text(); }) && length > 0)
+      open.emplace_back(start, length);
     while (!open.empty()) {
       const auto [chain, left] = std::move(open.back());
       open.pop_back();
-      if (!see(chain, left) || left == 0) continue;
-      for (const Move& m : moves_of(chain.table.shape, bounds_)) {
-        Chain next = chain;
-        if (!push(next, m)) continue;
-        if (left > 1)
-          open.emplace_back(std::move(next), left - 1);
-        else
-          see(next, 0);
-      }
+      for (const Move& m : moves_of(chain.table.shape, bounds_)) make(chain, m, left - 1, open);
+    }
+  }
+  // `chain` and `m`, to be followed by `left` more moves.
+  void make(const Chain& chain, const Move& m, std::size_t left,
+            std::vector<std::pair<Chain, std::size_t>>& open) {
+    const Name name = [&] { return chain.text() + " " + text_of(m); };
+    if (m.kind == Move::Kind::reshape) judge_.judge_reshape(chain.st, m.a, name);
+    ++report_.moves;
+    try {
+      ShapeTracker st = apply(chain.st, m);
+      Table table = apply(chain.table, m);
+      if (!see(st, table, left, name) || left == 0) return;
+      Chain next = chain;
+      next.moves.push_back(m);
+      next.st = std::move(st);
+      next.table = std::move(table);
+      open.emplace_back(std::move(next), left);
+    } catch (const std::exception& error) {
+      report_.fail(name() + ": throws " + error.what());
     }
   }
 
@@ -298,6 +298,21 @@ inline Move random_move(Random& random, Move::Kind kind, const Index& shape) {
 }
 
 inline constexpr std::int64_t kMostElements = 240;
+
+inline void Triples::run_random(Random& random, std::size_t length) {
+  static const std::vector<Index> kShapes = small_shapes(24);
+  Chain chain(random.pick(kShapes));
+  const Name name = [&] { return chain.text(); };
+  see(chain.st, chain.table, 0, name);
+  while (chain.moves.size() < length) {
+    const auto kind = static_cast<Move::Kind>(random.between(0, 6));
+    const Move m = random_move(random, kind, chain.table.shape);
+    if (count(shape_after(chain.table.shape, m)) > bounds_.elements) continue;
+    if (m.kind == Move::Kind::reshape) judge_.judge_reshape(chain.st, m.a, name);
+    if (!push(chain, m, report_)) return;
+    see(chain.st, chain.table, 0, name);
+  }
+}
 
 /// Judges a chain after each of up to 6 random moves. Reshapes go back to an earlier shape now and then.
 inline void random_chain(std::uint64_t seed, Report& report) {

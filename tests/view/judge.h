@@ -49,7 +49,15 @@ struct Report {
   std::uint64_t reshapes = 0;  ///< Views reshaped to a shape that the oracle was asked about
   std::uint64_t failures = 0;
   std::vector<std::string> complaints;  ///< one line a failure, the first few
+
+  void fail(std::string line) {
+    ++failures;
+    if (complaints.size() < 40) complaints.push_back(std::move(line));
+  }
 };
+
+/// How a stack came to be, asked for on failure.
+using Name = std::function<std::string()>;
 
 /// How much is asked of a stack.
 enum class Depth : std::uint8_t {
@@ -62,8 +70,7 @@ class Judge {
   explicit Judge(Report& report) : report_(report) {}
 
   /// `name` tells how the stack came to be, on failure.
-  void judge(const ShapeTracker& st, const Table& t, Depth depth,
-             const std::function<std::string()>& name) {
+  void judge(const ShapeTracker& st, const Table& t, Depth depth, const Name& name) {
     name_ = &name;
     st_ = &st;
     ++report_.stacks;
@@ -83,8 +90,7 @@ class Judge {
   }
 
   /// View::reshape of the last View succeeds iff one View says it, and then is that View.
-  void judge_reshape(const ShapeTracker& st, const Index& shape,
-                     const std::function<std::string()>& name) {
+  void judge_reshape(const ShapeTracker& st, const Index& shape, const Name& name) {
     name_ = &name;
     st_ = &st;
     ++report_.reshapes;
@@ -95,9 +101,7 @@ class Judge {
   }
 
   void complain(const std::string& what) {
-    ++report_.failures;
-    if (report_.complaints.size() < 40)
-      report_.complaints.push_back((*name_)() + ": " + what + "  in  " + st_->render());
+    report_.fail((*name_)() + ": " + what + "  in  " + st_->render());
   }
 
  private:
@@ -352,7 +356,7 @@ class Judge {
   }
 
   Report& report_;
-  const std::function<std::string()>* name_ = nullptr;
+  const Name* name_ = nullptr;
   const ShapeTracker* st_ = nullptr;
 };
 

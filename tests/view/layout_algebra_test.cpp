@@ -1,4 +1,5 @@
-// The layout algebra against its contracts, by brute force over random layouts, and in worked examples.
+// The layout algebra against its contracts, by brute force over random layouts, and in worked
+// examples.
 
 #include "strata/view/layout_algebra.h"
 
@@ -32,7 +33,8 @@ TEST(LayoutAlgebra, CoalesceKeepsTheFunctionAndIsShort) {
   }
 }
 
-// A composition exists exactly when the definition says so, and then has B's profile and the right values.
+// A composition exists exactly when the definition says so, and then has B's profile and the right
+// values.
 TEST(LayoutAlgebra, CompositionIsExact) {
   Random random(2);
   int found = 0, refused = 0;

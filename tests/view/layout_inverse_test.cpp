@@ -69,10 +69,12 @@ TEST(LayoutInverse, RightInverseIsTheLongest) {
 TEST(LayoutInverse, RightInverseExamples) {
   EXPECT_EQ(right_inverse(parsed("(4,8):(1,4)")), parsed("32:1"));
   EXPECT_EQ(right_inverse(parsed("(4,8):(8,1)")), parsed("(8,4):(4,1)"));
-  EXPECT_EQ(right_inverse(parsed("(2,(4,3)):(4,(1,16))")), parsed("(4,2):(2,1)"));  // up to the first hole
+  EXPECT_EQ(right_inverse(parsed("(2,(4,3)):(4,(1,16))")),
+            parsed("(4,2):(2,1)"));  // up to the first hole
   EXPECT_EQ(right_inverse(parsed("4:2")), parsed("1:0"));
   EXPECT_EQ(right_inverse(parsed("(3,4):(0,1)")), parsed("4:3"));
-  EXPECT_EQ(right_inverse(parsed("(3,4):(1,1)")).size(), 6);  // 0, 1, 2 and 3, 4, 5 by way of overlaps
+  EXPECT_EQ(right_inverse(parsed("(3,4):(1,1)")).size(),
+            6);  // 0, 1, 2 and 3, 4, 5 by way of overlaps
   EXPECT_EQ(right_inverse(parsed("(1048576,1048576):(1048576,1)")),
             parsed("(1048576,1048576):(1048576,1)"));
   EXPECT_EQ(refusal([] { right_inverse(parsed("(1048576,1048576):(1,1)")); }), "budget");
@@ -96,7 +98,8 @@ TEST(LayoutInverse, LeftInverseGivesEveryIndexBack) {
   EXPECT_GT(found, 2000);
 }
 
-// Is there a layout with l(f[i]) == i?  Over every chain of up to two inner moduli, with the strides' range given.
+// Is there a layout with l(f[i]) == i?  Over every chain of up to two inner moduli, with the
+// strides' range given.
 bool has_left_inverse(const Table& f, std::int64_t strides) {
   const std::int64_t top = *std::max_element(f.begin(), f.end()) + 1;
   for (std::int64_t first = 1; first <= top; ++first)

@@ -1,4 +1,5 @@
-// Layouts by their definition, for the tests: values digit by digit, random layouts, and which functions are layouts.
+// Layouts by their definition, for the tests: values digit by digit, random layouts, and which
+// functions are layouts.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,8 @@ inline Table composed(const StaticLayout& a, const StaticLayout& b) {
   return out;
 }
 
-/// Is the function, with f[0] == 0, a layout of its flat index?  From its unique expansion sum of c_q * (i / q).
+/// Is the function, with f[0] == 0, a layout of its flat index?  From its unique expansion sum of
+/// c_q * (i / q).
 inline bool is_layout(const Table& f) {
   const std::int64_t n = static_cast<std::int64_t>(f.size());
   Table so_far(f.size(), 0);
@@ -56,7 +58,8 @@ inline bool is_layout(const Table& f) {
   return n % last == 0;
 }
 
-/// Is there a refinement of the sizes that makes f affine in all leaves: is each axis a layout, and do they add up?
+/// Is there a refinement of the sizes that makes f affine in all leaves: is each axis a layout, and
+/// do they add up?
 inline bool is_refined_layout(const Table& f, const std::vector<std::int64_t>& sizes) {
   Table sum(f.size(), 0);
   std::size_t place = 1;
@@ -95,7 +98,8 @@ class Random {
     return from + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(to - from + 1));
   }
 
-  /// At most `most` elements, up to four leaves, often with leaves that continue one another, at any depth.
+  /// At most `most` elements, up to four leaves, often with leaves that continue one another, at
+  /// any depth.
   StaticLayout layout(std::int64_t most, bool negative) {
     static constexpr std::int64_t kSizes[] = {1, 2, 2, 3, 4, 4, 5, 6, 8};
     static constexpr std::int64_t kStrides[] = {0, 1, 1, 2, 2, 3, 4, 4, 5, 6, 8, 8, 12, 16};

@@ -1,4 +1,5 @@
-// Layouts whose sizes and strides are expressions: an answer holds for every value of the variables.
+// Layouts whose sizes and strides are expressions: an answer holds for every value of the
+// variables.
 
 #include <gtest/gtest.h>
 

@@ -226,6 +226,104 @@ TEST(View, ExprIsTheDefinition) {
   }
 }
 
+// --- numbers near the ends of 64 bits ---
+
+std::int64_t large(Dice& dice) {
+  const std::int64_t power = std::int64_t{1} << dice(0, 62);
+  const std::int64_t n = power + dice(-2, 2) * dice(0, 1);
+  return dice(0, 30) == 0 ? (dice(0, 1) == 0 ? kNegInf : kPosInf) : dice(0, 1) == 0 ? n : -n;
+}
+std::int64_t large_size(Dice& dice) {
+  return dice(0, 2) == 0 ? dice(0, 4) : std::max<std::int64_t>(large(dice), 1);
+}
+
+Raw large_raw(Dice& dice) {
+  Raw out;
+  for (std::int64_t rank = dice(0, 3); rank > 0; --rank) {
+    out.shape.push_back(large_size(dice));
+    out.strides.push_back(dice(0, 1) == 0 ? dice(-3, 3) : large(dice));
+  }
+  out.offset = dice(0, 1) == 0 ? 0 : large(dice);
+  if (dice(0, 1) == 0) return out;
+  out.mask.emplace();
+  for (const std::int64_t n : out.shape) {
+    const std::int64_t begin = dice(0, n);
+    out.mask->push_back({begin, dice(0, 1) == 0 ? n : n - begin < 2 ? n : begin + dice(0, 2)});
+  }
+  return out;
+}
+
+Move large_move(Dice& dice, const Index& shape) {
+  Move m;
+  m.kind = static_cast<Move::Kind>(dice(1, 6));
+  if (m.kind == Move::Kind::permute || m.kind == Move::Kind::flip) {
+    for (std::size_t j = shape.size(); j-- > 0;) m.a.push_back(static_cast<std::int64_t>(j));
+    return m;
+  }
+  for (const std::int64_t n : shape) {
+    const std::int64_t a = dice(0, n), b = dice(a, n), sign = dice(0, 1) == 0 ? 1 : -1;
+    const bool pairs = m.kind == Move::Kind::pad || m.kind == Move::Kind::shrink;
+    if (m.kind == Move::Kind::expand) m.a.push_back(n == 1 ? large_size(dice) : n);
+    if (m.kind == Move::Kind::stride)
+      m.a.push_back(sign * std::max<std::int64_t>(large_size(dice), 1));
+    if (m.kind == Move::Kind::pad) m.a.push_back(dice(0, 1) * large_size(dice));
+    if (m.kind == Move::Kind::shrink) m.a.push_back(a);
+    if (pairs) m.b.push_back(m.kind == Move::Kind::pad ? dice(0, 1) * large_size(dice) : b);
+  }
+  return m;
+}
+
+// The address of one index, nothing where it is invalid.
+std::optional<__int128> address_at(const View& v, const Index& i) {
+  __int128 out = v.offset().value();
+  for (std::size_t j = 0; j < i.size(); ++j) {
+    if (v.mask() && (i[j] < (*v.mask())[j].begin.value() || i[j] >= (*v.mask())[j].end.value()))
+      return std::nullopt;
+    out += static_cast<__int128>(v.strides()[j].value()) * i[j];
+  }
+  return out;
+}
+
+// An index, mostly near the ends of dimensions and of masks.
+Index some_index(Dice& dice, const View& v) {
+  Index out;
+  for (std::size_t j = 0; j < v.rank(); ++j) {
+    const std::int64_t n = v.shape()[j].value();
+    const std::int64_t ends[] = {0, n - 1, v.mask() ? (*v.mask())[j].begin.value() : 0,
+                                 v.mask() ? (*v.mask())[j].end.value() - 1 : 0, dice(0, n - 1)};
+    out.push_back(std::clamp<std::int64_t>(ends[dice(0, 4)], 0, n - 1));
+  }
+  return out;
+}
+
+TEST(View, LargeNumbersAreRightOrRefused) {
+  Dice dice(7);
+  int refused = 0, moved_count = 0;
+  for (int k = 0; k < 60'000 && !testing::Test::HasFailure(); ++k) {
+    const Raw raw = large_raw(dice);
+    try {
+      const View v = raw.view();
+      const Index shape = *numbers(v.shape());
+      const Move m = large_move(dice, shape);
+      const View w = *moved(v, m);
+      ++moved_count;
+      if (w.size() == Int(0)) continue;
+      for (int point = 0; point < 8; ++point) {
+        const Index i = some_index(dice, w);
+        const std::optional<Index> source = chains::source_of(i, shape, m);
+        const auto wanted = source ? address_at(v, *source) : std::nullopt;
+        EXPECT_TRUE(address_at(w, i) == wanted)
+            << v.render() << " " << text_of(m) << " gives " << w.render();
+      }
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), ErrorKind::overflow) << e.what();
+      ++refused;
+    }
+  }
+  EXPECT_GT(moved_count, 5'000);
+  EXPECT_GT(refused, 5'000);
+}
+
 // --- texts ---
 
 TEST(View, PrintsTuplesAsPythonDoes) {
