@@ -99,7 +99,8 @@ std::string why_text(const ShapeTracker& stack) {
 
 void print_stack(const ViewQuestion& question, const ViewAnswer& answer, Lines& lines) {
   const ShapeTracker& stack = answer.stack;
-  lines.print("shape", render(stack.shape()), stack.size().render() + " elements");
+  const std::string size = stack.size().render();
+  lines.print("shape", render(stack.shape()), size + (size == "1" ? " element" : " elements"));
   const std::size_t last = stack.views().size() - 1;
   for (std::size_t i = 0; i <= last; ++i) {
     const std::string label = last == 0 ? "view" : detail::message("view ", i);

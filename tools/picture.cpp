@@ -93,8 +93,8 @@ class Slices {
     for (std::size_t i = rank() - 2; i-- > 0;) {
       const PictureAxis& axis = picture_.axes[i];
       const auto size = static_cast<std::size_t>(axis.size);
-      const auto at = static_cast<std::int64_t>(number % size);
-      heading = axis.name + "=" + index(axis, at) + (heading.empty() ? "" : " ") + heading;
+      const std::string at = index(axis, static_cast<std::int64_t>(number % size));
+      heading = detail::message(axis.name, "=", at, heading.empty() ? "" : " ", heading);
       number /= size;
     }
     out_ += paint(colour_, Style::bold, heading) + "\n";
@@ -153,7 +153,7 @@ std::string runs(const std::map<std::int64_t, std::int64_t>& addresses) {
     if (count == 12) return out + " ...";
     const std::int64_t first = it->first;
     std::int64_t last = first;
-    for (++it; it != addresses.end() && it->first == last + 1; ++it) last = it->first;
+    for (++it; it != addresses.end() && it->first - 1 == last; ++it) last = it->first;
     out += detail::message(" ", first);
     if (last != first) out += detail::message("..", last);
   }

@@ -165,7 +165,7 @@ std::vector<View> ViewText::views(std::string_view text, std::string_view where)
   std::string_view rest = text;
   while (!rest.empty()) {
     if (!rest.starts_with("View(")) {
-      if (trimmed(rest.substr(0, 1)) != "") frame += rest.front();
+      if (!trimmed(rest.substr(0, 1)).empty()) frame += rest.front();
       rest.remove_prefix(1);
       continue;
     }

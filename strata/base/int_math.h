@@ -11,6 +11,9 @@
 
 namespace strata {
 
+/// For products and sums of 64-bit integers that are to be compared, or cut to 64 bits afterwards.
+__extension__ using Int128 = __int128;
+
 inline constexpr std::int64_t kNegInf = std::numeric_limits<std::int64_t>::min();
 inline constexpr std::int64_t kPosInf = std::numeric_limits<std::int64_t>::max();
 

@@ -20,9 +20,9 @@ Index end_of(const Piece& p) {
 
 // Where two affine functions on the box of `q` differ, `q` being one of them; nothing where they agree.
 std::optional<Index> difference(const Piece& p, const Piece& q) {
-  __int128 base = p.base;
+  Int128 base = p.base;
   for (std::size_t j = 0; j < p.lo.size(); ++j)
-    base += static_cast<__int128>(p.slope[j]) * (q.lo[j] - p.lo[j]);
+    base += static_cast<Int128>(p.slope[j]) * (q.lo[j] - p.lo[j]);
   if (base != q.base) return q.lo;
   for (std::size_t j = 0; j < p.lo.size(); ++j)
     if (q.extent[j] > 1 && p.slope[j] != q.slope[j]) {

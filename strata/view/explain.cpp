@@ -8,7 +8,7 @@
 namespace strata {
 namespace {
 
-using Wide = __int128;
+using Wide = Int128;
 
 Wide floor_quotient(Wide a, Wide b) { return a / b - (a % b != 0 && a < 0 ? 1 : 0); }
 

@@ -11,7 +11,7 @@
 namespace strata {
 namespace {
 
-__extension__ using Wide = __int128;
+__extension__ using Wide = Int128;
 
 /// What an expression does not compile for.
 struct Refusal {

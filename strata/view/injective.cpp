@@ -82,12 +82,12 @@ bool every_view_keeps_apart(std::span<const View> views) {
 // --- pieces ---
 
 struct Interval {
-  __int128 min, max;
+  Int128 min, max;
 };
 Interval values_of(const Piece& p) {
   Interval out{p.base, p.base};
   for (std::size_t j = 0; j < p.lo.size(); ++j) {
-    const __int128 d = static_cast<__int128>(p.slope[j]) * (p.extent[j] - 1);
+    const Int128 d = static_cast<Int128>(p.slope[j]) * (p.extent[j] - 1);
     (d > 0 ? out.max : out.min) += d;
   }
   return out;
@@ -173,9 +173,9 @@ class Collisions {
   }
 
   static bool strides_keep_apart(const Piece& p, const SmallVec<std::size_t, 6>& by_stride) {
-    __int128 reached = 0;
+    Int128 reached = 0;
     for (const std::size_t j : by_stride) {
-      const __int128 d = magnitude(p.slope[j]);
+      const Int128 d = magnitude(p.slope[j]);
       if (d <= reached) return false;
       reached += d * (p.extent[j] - 1);
     }
@@ -224,7 +224,7 @@ class Collisions {
               [](const Piece& a, const Piece& b) { return values_of(a).min < values_of(b).min; });
     StackProof out{Answer::yes, std::nullopt};
     for (std::size_t a = 0; a < pieces_.size(); ++a) {
-      const __int128 most = values_of(pieces_[a]).max;
+      const Int128 most = values_of(pieces_[a]).max;
       for (std::size_t b = a + 1; b < pieces_.size(); ++b) {
         if (values_of(pieces_[b]).min > most) break;
         if (!spend(kPairWork)) return {};

@@ -181,7 +181,7 @@ namespace detail {
 
 namespace {
 
-std::string number_text(__int128 value) {
+std::string number_text(Int128 value) {
   return value >= kNegInf && value <= kPosInf ? std::to_string(static_cast<std::int64_t>(value))
                                               : std::string("more than 64 bits");
 }
@@ -200,7 +200,7 @@ void the_leaf_is_not_refined_by_a_layout(std::string_view operation, const Stati
 
 void modes_carry_into_one_another(std::string_view operation, const StaticLayout& a,
                                   const StaticLayout& b,
-                                  const SmallVec<std::int64_t, 6>& coordinate, __int128 separately) {
+                                  const SmallVec<std::int64_t, 6>& coordinate, Int128 separately) {
   const StaticCoordinate at = StaticCoordinate::create(b.profile(), coordinate);
   throw Error(ErrorKind::undefined,
               message("[", operation, "] the modes of ", render(b), " carry into one another in ",

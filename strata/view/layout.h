@@ -215,12 +215,12 @@ namespace detail {
 template <class Leaves>
 constexpr void check_layout_range(const Leaves& leaves) {
   std::int64_t size = 1;
-  __int128 least = 0, most = 0;
+  Int128 least = 0, most = 0;
   bool fits = true;
   for (const auto& l : leaves) {
     const std::optional<std::int64_t> s = int_number(l.size), d = int_number(l.stride);
     if (!s || !d) return;
-    const __int128 reach = static_cast<__int128>(*s - 1) * *d;
+    const Int128 reach = static_cast<Int128>(*s - 1) * *d;
     fits = fits && try_mul(size, *s, size);
     (reach < 0 ? least : most) += reach;
   }
@@ -233,7 +233,7 @@ template <class Leaf, class I>
 constexpr bool continues(const Leaf& prev, const I& stride) {
   const std::optional<std::int64_t> s = int_number(prev.size), d = int_number(prev.stride),
                                     next = int_number(stride);
-  if (s && d && next) return static_cast<__int128>(*s) * *d == *next;
+  if (s && d && next) return static_cast<Int128>(*s) * *d == *next;
   return int_equal(int_times(prev.size, prev.stride), stride);
 }
 

@@ -72,7 +72,7 @@ constexpr std::optional<Line> line_from_start(const Piecewise& f, std::int64_t s
   Pieces pieces(f, budget);
   Piece p;
   while (pieces.next(p)) {  // in increasing order
-    const bool on_line = static_cast<__int128>(slope) * p.lo[0] + base == p.base;
+    const bool on_line = static_cast<Int128>(slope) * p.lo[0] + base == p.base;
     if (on_line && (p.extent[0] == 1 || p.slope[0] == slope)) continue;
     return Line{p.lo[0] + (on_line ? 1 : 0), slope};
   }
@@ -88,7 +88,7 @@ constexpr std::optional<Line> line_from_start(const Piecewise& f, std::int64_t s
 [[noreturn]] void modes_carry_into_one_another(std::string_view operation, const StaticLayout& a,
                                                const StaticLayout& b,
                                                const SmallVec<std::int64_t, 6>& coordinate,
-                                               __int128 separately);
+                                               Int128 separately);
 [[noreturn]] void the_composition_is_not_decided(std::string_view operation, const StaticLayout& a,
                                                  const StaticLayout& b, std::uint64_t budget);
 
@@ -181,16 +181,16 @@ class Composer {
   constexpr I value_of(const I& index) const {
     if (digits_.leaves.empty()) return int_try_times(digits_.tail, index).value_or(I(0));
     std::optional<std::int64_t> rest = int_number(index);
-    __int128 out = 0;
+    Int128 out = 0;
     for (const Leaf& l : digits_.leaves) {
       const std::optional<std::int64_t> s = int_number(l.size), d = int_number(l.stride);
       if (!s || !d || !rest) return I(0);
-      out += static_cast<__int128>(floor_mod(*rest, *s)) * *d;
+      out += static_cast<Int128>(floor_mod(*rest, *s)) * *d;
       rest = floor_div(*rest, *s);
     }
     const std::optional<std::int64_t> tail = int_number(digits_.tail);
     if (!tail || !rest) return I(0);
-    out += static_cast<__int128>(*rest) * *tail;
+    out += static_cast<Int128>(*rest) * *tail;
     return out < kNegInf || out > kPosInf ? I(0) : I(static_cast<std::int64_t>(out));
   }
 
@@ -266,7 +266,7 @@ class Composer {
   }
   struct Witness {
     SmallVec<std::int64_t, 6> coordinate;  // of B's leaves
-    __int128 separately;                   // what the refined leaves add up to there
+    Int128 separately;                     // what the refined leaves add up to there
   };
   // One of the two places of the obstacle, or the next along its axis, is off the sum.
   constexpr std::optional<Witness> find_carry(const Piecewise& f, const Obstacle& obstacle,
@@ -275,10 +275,10 @@ class Composer {
       Index at = place < 2 ? obstacle.at : obstacle.other;
       at[obstacle.axis] += place % 2;
       if (at[obstacle.axis] >= f.extent()[obstacle.axis]) continue;
-      __int128 sum = 0;
+      Int128 sum = 0;
       SmallVec<std::int64_t, 6> coordinate(b_.leaves().size(), 0);
       for (std::size_t j = 0; j < leaf.size(); ++j) {
-        sum += static_cast<__int128>(leaves_[leaf[j]].stride) * at[j];
+        sum += static_cast<Int128>(leaves_[leaf[j]].stride) * at[j];
         coordinate[owner_[leaf[j]]] += place_in_owner(leaf[j]) * at[j];
       }
       if (value_at(f, at) != sum) return Witness{coordinate, sum};

@@ -10,7 +10,7 @@
 namespace strata::detail {
 namespace {
 
-__extension__ using Wide = __int128;
+__extension__ using Wide = Int128;
 
 constexpr std::uint64_t kMostWork = std::uint64_t{1} << 24;
 

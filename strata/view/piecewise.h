@@ -70,10 +70,10 @@ class Piecewise {
   /// A register that starts as base + sum slope[j] * i[j].
   /// @throws Error (overflow) when its value at the box's lower corner leaves 64 bits.
   constexpr std::uint32_t load(std::int64_t base, const Index& slope) {
-    __int128 at = base;
+    Int128 at = base;
     bool fits = true;
     for (std::size_t j = 0; j < slope.size() && !empty_; ++j)
-      fits = fits && !__builtin_add_overflow(at, static_cast<__int128>(slope[j]) * lo_[j], &at);
+      fits = fits && !__builtin_add_overflow(at, static_cast<Int128>(slope[j]) * lo_[j], &at);
     STRATA_CHECK(fits && at >= kNegInf && at <= kPosInf, overflow,
                  "[pieces] a value leaves 64 bits");
     start_.push_back(static_cast<std::int64_t>(at));
@@ -158,7 +158,7 @@ class Pieces {
     return t.data.data() + 2 * rank_ + r * (rank_ + 1);
   }
   struct Span {
-    __int128 min, max;
+    Int128 min, max;
   };
   using Row = SmallVec<std::int64_t, 8>;
   constexpr void charge();
@@ -281,7 +281,7 @@ constexpr void Pieces::yield(Task& t, Piece& out) const {
 constexpr Pieces::Span Pieces::span(Task& t, const std::int64_t* r) const {
   Span s{r[0], r[0]};
   for (std::size_t j = 0; j < rank_; ++j) {
-    const __int128 d = static_cast<__int128>(r[j + 1]) * (extent(t, j) - 1);
+    const Int128 d = static_cast<Int128>(r[j + 1]) * (extent(t, j) - 1);
     (d > 0 ? s.max : s.min) += d;
   }
   return s;
@@ -322,10 +322,10 @@ constexpr void Pieces::halve(Task& t, std::size_t j) {
 // The axis along which r varies most. @pre r varies
 constexpr std::size_t Pieces::widest(Task& t, const std::int64_t* r) const {
   std::size_t best = 0;
-  __int128 most = 0;
+  Int128 most = 0;
   for (std::size_t j = 0; j < rank_; ++j) {
-    const __int128 d = static_cast<__int128>(r[j + 1]) * (extent(t, j) - 1);
-    const __int128 size = d < 0 ? -d : d;
+    const Int128 d = static_cast<Int128>(r[j + 1]) * (extent(t, j) - 1);
+    const Int128 size = d < 0 ? -d : d;
     if (size > most) {
       best = j;
       most = size;
@@ -391,12 +391,12 @@ constexpr Pieces::Outcome Pieces::take_digit(Task& t, const Piecewise::Step& ste
 constexpr void Pieces::cut_remainder(Task& t, const Row& rest, std::int64_t p) {
   std::size_t axis = rank_;
   std::int64_t at = 0;
-  __int128 most = 0;
+  Int128 most = 0;
   for (std::size_t j = 0; j < rank_; ++j) {
     const std::int64_t w = rest[j + 1];
     if (w == 0) continue;
     const std::int64_t c = w > 0 ? (p - 1 - rest[0]) / w + 1 : rest[0] / -w + 1;
-    const __int128 size = static_cast<__int128>(w < 0 ? -w : w) * (extent(t, j) - 1);
+    const Int128 size = static_cast<Int128>(w < 0 ? -w : w) * (extent(t, j) - 1);
     if (c < extent(t, j) && size > most) {
       axis = j;
       at = c;
@@ -412,19 +412,19 @@ constexpr void Pieces::cut_remainder(Task& t, const Row& rest, std::int64_t p) {
 constexpr std::optional<bool> Pieces::contract(Task& t, const std::int64_t* r, Span s,
                                                std::int64_t lower, std::int64_t upper) const {
   for (std::size_t j = 0; j < rank_; ++j) {
-    const __int128 w = r[j + 1];
+    const Int128 w = r[j + 1];
     if (w == 0) continue;
-    const __int128 reach = w * (extent(t, j) - 1);
-    const __int128 rest_max = s.max - (reach > 0 ? reach : 0);
-    const __int128 rest_min = s.min - (reach < 0 ? reach : 0);
-    const auto floor = [](__int128 a, __int128 b) { return a / b - ((a % b != 0 && a < 0) ? 1 : 0); };
-    const __int128 size = w > 0 ? w : -w;
+    const Int128 reach = w * (extent(t, j) - 1);
+    const Int128 rest_max = s.max - (reach > 0 ? reach : 0);
+    const Int128 rest_min = s.min - (reach < 0 ? reach : 0);
+    const auto floor = [](Int128 a, Int128 b) { return a / b - ((a % b != 0 && a < 0) ? 1 : 0); };
+    const Int128 size = w > 0 ? w : -w;
     // the least and the most steps along the axis; for w < 0 the two bounds change places
-    const __int128 need = w > 0 ? lower - rest_max : rest_min - upper;
-    const __int128 room = w > 0 ? upper - rest_min : rest_max - lower;
-    const __int128 first = need > 0 ? -floor(-need, size) : 0;
-    const __int128 last = room < 0 ? -1 : floor(room, size);
-    const __int128 end = last < extent(t, j) - 1 ? last : extent(t, j) - 1;
+    const Int128 need = w > 0 ? lower - rest_max : rest_min - upper;
+    const Int128 room = w > 0 ? upper - rest_min : rest_max - lower;
+    const Int128 first = need > 0 ? -floor(-need, size) : 0;
+    const Int128 last = room < 0 ? -1 : floor(room, size);
+    const Int128 end = last < extent(t, j) - 1 ? last : extent(t, j) - 1;
     if (first > end) return std::nullopt;
     if (first == 0 && end == extent(t, j) - 1) continue;
     narrow(t, j, static_cast<std::int64_t>(first), static_cast<std::int64_t>(end - first + 1));

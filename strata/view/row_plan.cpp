@@ -47,9 +47,9 @@ class RowCheck {
   }
   /// Where the row would begin that the piece's part of it belongs to.
   std::int64_t row_start(const Piece& p) const {
-    __int128 start = p.base;
+    Int128 start = p.base;
     for (std::size_t j = outer_; j < shape_.size(); ++j)
-      start -= static_cast<__int128>(stride_[j]) * p.lo[j];
+      start -= static_cast<Int128>(stride_[j]) * p.lo[j];
     return start < 0 || start > kPosInf ? -1 : static_cast<std::int64_t>(start);
   }
 

@@ -63,8 +63,8 @@ constexpr Single nowhere_single(std::size_t rank) {
 
 /// offset + stride . i  ==  base at `at`.
 constexpr std::int64_t offset_from(std::int64_t base, const Index& stride, const Index& at) {
-  __int128 offset = base;
-  for (std::size_t j = 0; j < at.size(); ++j) offset -= static_cast<__int128>(stride[j]) * at[j];
+  Int128 offset = base;
+  for (std::size_t j = 0; j < at.size(); ++j) offset -= static_cast<Int128>(stride[j]) * at[j];
   STRATA_CHECK(offset >= kNegInf && offset <= kPosInf, overflow,
                "[merge] the offset leaves 64 bits");
   return static_cast<std::int64_t>(offset);
@@ -246,9 +246,9 @@ class Decision {
     return {};
   }
 
-  constexpr __int128 on_line(const Index& from, __int128 base, const Index& to) const {
+  constexpr Int128 on_line(const Index& from, Int128 base, const Index& to) const {
     for (std::size_t j = 0; j < to.size(); ++j)
-      base += static_cast<__int128>(stride_[j]) * (to[j] - from[j]);
+      base += static_cast<Int128>(stride_[j]) * (to[j] - from[j]);
     return base;
   }
 

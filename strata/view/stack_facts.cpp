@@ -25,13 +25,13 @@ Piecewise as_piecewise(const ShapeTracker& st) {
 // --- ranges of addresses ---
 
 struct Extremes {
-  __int128 lo, hi;
+  Int128 lo, hi;
 };
 
 Extremes extremes(const Piece& p) {
   Extremes out{p.base, p.base};
   for (std::size_t j = 0; j < p.extent.size(); ++j) {
-    const __int128 reach = static_cast<__int128>(p.slope[j]) * (p.extent[j] - 1);
+    const Int128 reach = static_cast<Int128>(p.slope[j]) * (p.extent[j] - 1);
     (reach < 0 ? out.lo : out.hi) += reach;
   }
   return out;
@@ -125,7 +125,7 @@ class Axis {
   std::int64_t lo(std::size_t p) const { return list_.pieces[p].lo[axis_]; }
   std::int64_t end(std::size_t p) const { return lo(p) + list_.pieces[p].extent[axis_]; }
 
-  void meet(__int128 step) {
+  void meet(Int128 step) {
     if (step < kNegInf || step > kPosInf || (stride_ && *stride_ != step)) {
       conflict_ = true;
     } else {
@@ -148,20 +148,20 @@ class Axis {
   // The step from the last index of `p` to the first of `q`, over all that they share in the other coordinates.
   void look_across(std::size_t below, std::size_t above) {
     const Piece &p = list_.pieces[below], &q = list_.pieces[above];
-    __int128 step = static_cast<__int128>(q.base) - p.base;
+    Int128 step = static_cast<Int128>(q.base) - p.base;
     std::int64_t shared = 1;
     bool same_slopes = true;
     for (std::size_t t = 0; t < p.lo.size(); ++t) {
       if (t == axis_) {
-        step -= static_cast<__int128>(p.slope[t]) * (p.extent[t] - 1);
+        step -= static_cast<Int128>(p.slope[t]) * (p.extent[t] - 1);
         continue;
       }
       const std::int64_t from = std::max(p.lo[t], q.lo[t]);
       const std::int64_t to = std::min(p.lo[t] + p.extent[t], q.lo[t] + q.extent[t]);
       if (from >= to) return;
       shared *= to - from;
-      step += static_cast<__int128>(q.slope[t]) * (from - q.lo[t]) -
-              static_cast<__int128>(p.slope[t]) * (from - p.lo[t]);
+      step += static_cast<Int128>(q.slope[t]) * (from - q.lo[t]) -
+              static_cast<Int128>(p.slope[t]) * (from - p.lo[t]);
       same_slopes = same_slopes && (to - from == 1 || p.slope[t] == q.slope[t]);
     }
     covered_above_[below] += shared;

@@ -177,14 +177,14 @@ class Periods {
 
  private:
   constexpr void reach(std::int64_t stride, std::int64_t begin, std::int64_t end) {
-    const __int128 first = static_cast<__int128>(stride) * begin;
-    const __int128 last = static_cast<__int128>(stride) * (end - 1);
+    const Int128 first = static_cast<Int128>(stride) * begin;
+    const Int128 last = static_cast<Int128>(stride) * (end - 1);
     least_ += std::min(first, last);
     most_ += std::max(first, last);
   }
 
   Index steps_, change_;
-  __int128 least_, most_;
+  Int128 least_, most_;
 };
 
 // The extents of two periods and one index more, where that is less: what repeats shows all it does

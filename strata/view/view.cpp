@@ -54,13 +54,13 @@ bool symbolic_addresses_fit(const Ints& shape, const Ints& strides, const Int& o
 // @pre `mask` lies in `shape`, whose product fits in 64 bits: so the sums below fit in 128.
 bool addresses_fit(const Index& shape, const Index& strides, std::int64_t offset,
                    const std::optional<Mask>& mask) {
-  __int128 lo = offset, hi = offset;
+  Int128 lo = offset, hi = offset;
   for (std::size_t j = 0; j < shape.size(); ++j) {
     const std::int64_t begin = mask ? (*mask)[j].begin.value() : 0;
     const std::int64_t end = mask ? (*mask)[j].end.value() : shape[j];
     if (begin >= end) return true;  // nothing is valid
-    const __int128 first = static_cast<__int128>(strides[j]) * begin;
-    const __int128 last = static_cast<__int128>(strides[j]) * (end - 1);
+    const Int128 first = static_cast<Int128>(strides[j]) * begin;
+    const Int128 last = static_cast<Int128>(strides[j]) * (end - 1);
     lo += std::min(first, last);
     hi += std::max(first, last);
   }
@@ -187,12 +187,13 @@ bool join(Joined& out, const Int& size, const Int& stride, const Extent& valid) 
   Int& last_size = out.shape.back();
   Int& last_stride = out.strides.back();
   Extent& last = out.mask.back();
-  const bool full = valid.begin == Int(0) && valid.end == size;
+  const bool full = is_full(valid, size);
   try {
     const Int step = size * stride;
     if (full && surely_equal(last_stride, step)) {
       last = {last.begin * size, last.end * size};
-    } else if (last.end == last.begin + 1) {  // one index is valid: its share of the address is constant
+    } else if (last.end == last.begin + 1 && surely_at_most(valid.end, size)) {
+      // one index is valid: its share of the address is constant
       out.offset = out.offset + (last_stride - step) * last.begin;
       last = {last.begin * size + valid.begin, last.begin * size + valid.end};
     } else {
@@ -219,7 +220,7 @@ View View::minify() const {
   Joined out;
   out.offset = offset_;
   for (std::size_t j = 0; j < rank(); ++j) {
-    if (shape_[j] == Int(1)) continue;
+    if (shape_[j] == Int(1) && is_full(extent(j), shape_[j])) continue;
     if (!out.shape.empty() && join(out, shape_[j], strides_[j], extent(j))) continue;
     out.shape.push_back(shape_[j]);
     out.strides.push_back(strides_[j]);

@@ -32,6 +32,10 @@ struct Extent {
   Int begin, end;
   friend bool operator==(const Extent&, const Extent&) = default;
 };
+/// True iff `valid` is written as the whole of a dimension of `size`.
+inline bool is_full(const Extent& valid, const Int& size) {
+  return valid.begin == Int(0) && valid.end == size;
+}
 /// One Extent a dimension.
 using Mask = SmallVec<Extent, 6>;
 /// How much to add before and after, one pair a dimension.

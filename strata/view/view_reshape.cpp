@@ -18,10 +18,6 @@ std::string elements(const Ints& shape) {
   }
 }
 
-bool is_full(const Extent& valid, const Int& size) {
-  return valid.begin == Int(0) && valid.end == size;
-}
-
 // to += by, where that fits in 64 bits.
 bool try_add_to(Int& to, const Int& by) {
   std::int64_t sum = 0;
@@ -61,6 +57,7 @@ struct View::Regroup {
     Answer answer = Answer::yes;
     while (answer == Answer::yes && (i < v.rank() || j < shape.size())) {
       if (i < v.rank() && v.shape_[i] == Int(1)) {
+        if (!is_full(v.extent(i), v.shape_[i])) return Answer::unknown;
         ++i;
       } else if (j < shape.size() && shape[j] == Int(1)) {
         ++j;

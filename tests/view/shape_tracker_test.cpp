@@ -218,7 +218,7 @@ class SymbolicTracker : public testing::Test {
     for (const bool ignore_valid : {false, true}) {
       const Strides some = st.real_strides(ignore_valid), wanted = at_n.real_strides(ignore_valid);
       for (std::size_t j = 0; j < some.size(); ++j) {
-        if (!some[j] || *numbers(at_n.shape()) == Index{} || at_n.shape()[j].value() <= 1) continue;
+        if (!some[j] || at_n.shape()[j].value() <= 1) continue;
         ASSERT_TRUE(wanted[j]) << st.render();
         if (*wanted[j] == Int(0)) continue;  // no two neighbours are valid for this n
         EXPECT_EQ(substitute(some[j]->expr(), {{k, n}}).value(), wanted[j]->value()) << st.render();

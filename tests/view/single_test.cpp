@@ -410,7 +410,7 @@ TEST(Pieces, ComeInIncreasingOrderAlongOneDimension) {
 
 TEST(Pieces, StopWhereTheBudgetEnds) {
   const Piecewise f = piecewise_of({box({100, 100}, {1, 100}), box({10000}, {1})});
-  for (const std::uint64_t budget : {0, 1, 2, 10, 100, 1000}) {
+  for (const std::uint64_t budget : {0U, 1U, 2U, 10U, 100U, 1000U}) {
     Pieces pieces(f, budget);
     Piece p;
     std::int64_t points = 0;
