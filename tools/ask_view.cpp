@@ -84,6 +84,22 @@ void charge_elements(const ShapeTracker& stack, std::size_t each, Work& work) {
   work.charge(fits ? static_cast<std::size_t>(units) : SIZE_MAX);
 }
 
+/// Charges for the pieces of a stack of numbers, which strides and sizes are read off. Those have a budget of their own: no
+/// more than that is charged.
+void charge_pieces(const ShapeTracker& stack, Work& work) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 20;
+  if (!stack.is_concrete()) return;
+  const std::vector<Strided> boxes = to_strided(stack.views());
+  const Piecewise function = piecewise(std::span<const Strided>(boxes));
+  const std::uint64_t budget = std::min(most, work.left());
+  Pieces pieces(function, budget);
+  Piece piece;
+  while (pieces.next(piece)) {
+  }
+  work.charge(budget - pieces.left());
+  if (!pieces.complete() && budget < most) work.charge(most);  // which is more than there is
+}
+
 /// A stack of numbers, element by element: what decides where the exact procedures have used up their budgets.
 class Elements {
  public:
@@ -197,6 +213,7 @@ ViewAnswer ask_view(const ViewQuestion& question, Work& work) {
   out.index = question.simplify ? stack.expr_idxs(out.idxs) : index(stack.views(), out.idxs);
   work.charge(count_nodes(out.index.index));
   work.charge(count_nodes(out.index.valid));
+  charge_pieces(stack, work);
   out.real_strides = stack.real_strides();
   out.real_size = real_size_of(stack, work);
   if (question.addresses) out.addresses = addresses_of(stack, work);
@@ -206,7 +223,9 @@ ViewAnswer ask_view(const ViewQuestion& question, Work& work) {
 std::optional<ViewsDiffer> ask_equal_view(const ShapeTracker& a, const ShapeTracker& b, Work& work) {
   charge_decisions(a.views(), work);
   charge_decisions(b.views(), work);
-  const StackProof proof = equal(a, b);
+  const std::uint64_t budget = std::min(kEqualBudget, work.left());
+  work.charge(budget / 8);  // it seldom takes all
+  const StackProof proof = equal(a, b, budget);
   if (proof.answer == Answer::yes) return std::nullopt;
   if (proof.answer == Answer::no) return ViewsDiffer{proof.witness};
   STRATA_CHECK(a.is_concrete() && b.is_concrete(), budget,

@@ -9,8 +9,7 @@
 namespace strata {
 namespace {
 
-constexpr std::uint64_t kEqualBudget = std::uint64_t{1} << 23;  // in the unit of Pieces
-constexpr int kProbes = 24;                                     // indices looked at before all are
+constexpr int kProbes = 24;  // indices looked at before all are
 
 Index end_of(const Piece& p) {
   Index out = p.lo;
@@ -35,7 +34,8 @@ std::optional<Index> difference(const Piece& p, const Piece& q) {
 
 class Comparison {
  public:
-  Comparison(std::vector<Strided> a, std::vector<Strided> b) : a_(std::move(a)), b_(std::move(b)) {}
+  Comparison(std::vector<Strided> a, std::vector<Strided> b, std::uint64_t budget)
+      : a_(std::move(a)), b_(std::move(b)), budget_(budget) {}
 
   StackProof run() {
     if (std::optional<Index> at = probe()) return {Answer::no, std::move(at)};
@@ -133,13 +133,13 @@ class Comparison {
   }
 
   std::vector<Strided> a_, b_;
-  std::uint64_t budget_ = kEqualBudget;
+  std::uint64_t budget_;  // in the unit of Pieces
 };
 
-StackProof equal_numbers(const ShapeTracker& a, const ShapeTracker& b) {
+StackProof equal_numbers(const ShapeTracker& a, const ShapeTracker& b, std::uint64_t budget) {
   if (a.size() == Int(0)) return {Answer::yes, std::nullopt};
   try {
-    return Comparison(to_strided(a.views()), to_strided(b.views())).run();
+    return Comparison(to_strided(a.views()), to_strided(b.views()), budget).run();
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::overflow) throw;
     return {};
@@ -174,14 +174,14 @@ Answer equal_shapes(const Ints& a, const Ints& b) {
 
 }  // namespace
 
-StackProof equal(const ShapeTracker& a, const ShapeTracker& b) {
+StackProof equal(const ShapeTracker& a, const ShapeTracker& b, std::uint64_t budget) {
   const Answer shapes = equal_shapes(a.shape(), b.shape());
   if (shapes != Answer::yes) return {shapes, std::nullopt};
   if (a == b) return {Answer::yes, std::nullopt};
-  if (a.is_concrete() && b.is_concrete()) return equal_numbers(a, b);
+  if (a.is_concrete() && b.is_concrete()) return equal_numbers(a, b, budget);
   const ShapeTracker left = a.simplify(), right = b.simplify();
   if (left == right) return {Answer::yes, std::nullopt};
-  if (left.is_concrete() && right.is_concrete()) return equal_numbers(left, right);
+  if (left.is_concrete() && right.is_concrete()) return equal_numbers(left, right, budget);
   return {equal_expressions(left, right), std::nullopt};
 }
 

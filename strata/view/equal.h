@@ -17,9 +17,12 @@ struct StackProof {
   std::optional<Index> witness;  ///< what `no` rests on, where it is an index
 };
 
+/// Steps of work that comparing two stacks of numbers may take before it ends in `unknown`.
+inline constexpr std::uint64_t kEqualBudget = std::uint64_t{1} << 23;
+
 /// Do `a` and `b` have the same shape and the same index function? Witness: an index where address or validity differ
 /// (none where the shapes do).
-StackProof equal(const ShapeTracker& a, const ShapeTracker& b);
+StackProof equal(const ShapeTracker& a, const ShapeTracker& b, std::uint64_t budget = kEqualBudget);
 
 /// A number that stacks of one meaning share whatever their spelling, and that others share with probability below
 /// (sum of sizes + 1) / 2^61 over `seed`: sum over valid i of (u * address(i) + 1) * prod x_j^i_j, modulo 2^61 - 1.

@@ -340,13 +340,13 @@ TEST(FewestViews, OfManyViews) {
 
 // --- symbolic sizes ---
 
-class SymbolicMerge : public testing::Test {
+class SymbolicStacks : public testing::Test {
  protected:
   const Variable k{"k", 1, 100};
   const Variable n{"n", 2, 50};
 };
 
-TEST_F(SymbolicMerge, MergesPairsInAnyOrder) {
+TEST_F(SymbolicStacks, MergesPairsInAnyOrder) {
   const ShapeTracker st = ShapeTracker::from_shape({k, 3, n});
   const std::vector<View> views{st.views()[0], View::create({3 * k, n}), View::create({3 * k * n}),
                                 View::create({k, 3, n})};
@@ -357,7 +357,7 @@ TEST_F(SymbolicMerge, MergesPairsInAnyOrder) {
   EXPECT_EQ(fewest_views(views).size(), 1U);
 }
 
-TEST_F(SymbolicMerge, NumbersBelowAreMergedExactly) {
+TEST_F(SymbolicStacks, NumbersBelowAreMergedExactly) {
   // Two views of numbers that merge by cancelling carries only, and a symbolic one above.
   const std::vector<View> views{View::create({2, 2, 2}, Ints{1, 1, 0}), View::create({3}, Ints{3}),
                                 View::create({n, 3}, Ints{0, 1})};
@@ -366,13 +366,13 @@ TEST_F(SymbolicMerge, NumbersBelowAreMergedExactly) {
   EXPECT_TRUE(few[0] == View::create({n, 3}, Ints{0, 1}));
 }
 
-TEST_F(SymbolicMerge, DropsWhatChangesNothing) {
+TEST_F(SymbolicStacks, DropsWhatChangesNothing) {
   const View strided = View::create({k, n}, Ints{2 * n, 1});
   const std::vector<View> views{strided, View::create({k, n}), View::create({k, n})};
   EXPECT_TRUE(fewest_views(views) == std::vector<View>{strided});
 }
 
-TEST_F(SymbolicMerge, NeverGuesses) {
+TEST_F(SymbolicStacks, NeverGuesses) {
   const std::vector<View> views{View::create({k, n}, Ints{1, k}), View::create({n, k})};
   const Merge whole = merge(views);
   EXPECT_EQ(whole.found, Answer::unknown);

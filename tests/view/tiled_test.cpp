@@ -57,7 +57,6 @@ std::int64_t settle(oracle::Stack& stack) {
 struct Visit {
   std::int64_t address;
   std::vector<std::int64_t> offsets;
-  friend bool operator==(const Visit&, const Visit&) = default;
 };
 std::string to_string(const std::vector<Visit>& visits) {
   std::string out;
