@@ -1,47 +1,68 @@
 #include "strata/runtime/tbb_executor.h"
 
-#include <tbb/blocked_range.h>
-#include <tbb/info.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+
+#include "strata/runtime/tbb_arena.h"
 
 namespace strata {
 namespace {
 
+// oneTBB orders what happens before a loop, in its parts and after it; this says it again where ThreadSanitizer sees it.
+// It is never anything but a place to meet, and initialised before anything runs.
+std::atomic<std::uint64_t> meeting{0};
+
+/// What happens before the beginning or the end of one of these is seen after those of later ones.
+class InOrder {
+ public:
+  InOrder() { meet(); }
+  InOrder(const InOrder&) = delete;
+  InOrder& operator=(const InOrder&) = delete;
+  ~InOrder() { meet(); }
+
+ private:
+  static void meet() { meeting.fetch_add(1, std::memory_order_acq_rel); }
+};
+
+/// One call of parallel_for: its chunks by number, unsigned, as `end - begin` may not fit in 64 bits with a sign.
+struct Loop {
+  const Executor::Body& body;
+  std::uint64_t first, size, grain;
+
+  static void run_part(void* context, std::uint64_t begin, std::uint64_t end) {
+    const InOrder part;
+    const Loop& loop = *static_cast<const Loop*>(context);
+    for (std::uint64_t k = begin; k < end; ++k) {
+      const std::uint64_t from = k * loop.grain, count = std::min(loop.grain, loop.size - from);
+      loop.body(static_cast<std::int64_t>(loop.first + from),
+                static_cast<std::int64_t>(loop.first + from + count));
+    }
+  }
+};
+
 class TbbExecutor final : public Executor {
  public:
   explicit TbbExecutor(int count) : arena_(count) {}
-  int concurrency() const override { return arena_.max_concurrency(); }
+  int concurrency() const override { return arena_.concurrency(); }
 
  private:
-  // Chunks by number, unsigned: `end - begin` may not fit in 64 bits with a sign.
   void run(std::int64_t begin, std::int64_t end, std::int64_t grain, const Body& body) override {
-    using Range = tbb::blocked_range<std::uint64_t>;
     const auto first = static_cast<std::uint64_t>(begin), step = static_cast<std::uint64_t>(grain);
     const std::uint64_t size = static_cast<std::uint64_t>(end) - first;
-    const auto run_chunks = [&](const Range& chunks) {
-      for (std::uint64_t k = chunks.begin(); k < chunks.end(); ++k) {
-        const std::uint64_t from = first + k * step, count = std::min(step, size - k * step);
-        body(static_cast<std::int64_t>(from), static_cast<std::int64_t>(from + count));
-      }
-    };
-    const Range all(0, size / step + (size % step != 0 ? 1 : 0));
-    // Isolated: a thread that waits for a nested loop must not begin another body of the outer one meanwhile.
-    arena_.execute(
-        [&] { tbb::this_task_arena::isolate([&] { tbb::parallel_for(all, run_chunks); }); });
+    Loop loop{body, first, size, step};
+    const InOrder caller;
+    arena_.run(size / step + (size % step != 0 ? 1 : 0), Loop::run_part, &loop);
   }
 
-  tbb::task_arena arena_;
+  TbbArena arena_;
 };
 
 }  // namespace
 
 std::unique_ptr<Executor> make_executor(int count) {
   STRATA_CHECK(count >= 0, domain, "[make_executor] ", count, " threads");
-  const int processors = std::max(tbb::info::default_concurrency(), 1);
+  const int processors = TbbArena::processors();
   return std::make_unique<TbbExecutor>(count == 0 ? processors : std::min(count, processors));
 }
 
