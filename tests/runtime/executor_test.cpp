@@ -133,7 +133,7 @@ TEST(ExecutorThread, PropagatesAnException) {
 TEST(ExecutorThread, MayBeNested) {
   const std::unique_ptr<Executor> executor = make_executor(0), other = make_executor(2);
   for (Executor* inner : {executor.get(), other.get()}) {
-    std::vector<std::atomic<int>> seen(64 * 64);
+    std::vector<std::atomic<int>> seen(std::size_t{64} * 64);
     executor->parallel_for(0, 64, 1, [&](std::int64_t b, std::int64_t) {
       inner->parallel_for(0, 64, 4, [&](std::int64_t c, std::int64_t e) {
         for (; c < e; ++c) ++seen[static_cast<std::size_t>(b * 64 + c)];

@@ -212,8 +212,8 @@ void check_slope_sentence(const Stack& stack, const std::string& text) {
   const std::int64_t here_ends = ends(from, to, run), there_ends = ends(there, there + to - from, run);
   EXPECT_GT(to > from ? here_ends : -here_ends, to > from ? there_ends : -there_ends) << text;
   std::size_t into = digit;
-  while (into > 0 && shape[--into] == 1) {
-  }
+  if (into > 0) --into;
+  while (into > 0 && shape[into] == 1) --into;
   EXPECT_EQ(m.size() > 8, into < digit && shape[into] > 1) << text;
   if (m.size() > 8) {
     EXPECT_EQ(std::stoul(m[8]), into) << text;

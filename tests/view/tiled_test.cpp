@@ -233,7 +233,7 @@ TEST(Loops, TheTextIsTakenApartByTheCompiler) {
 
 // More pieces than are worth finding, and what does not compile to pieces: point by point, with the same result.
 TEST(ComplexLoops, PointByPoint) {
-  std::vector<std::int64_t> storage = addresses_up_to(200 * 200);
+  std::vector<std::int64_t> storage = addresses_up_to(std::int64_t{200} * 200);
   for (const auto& [row, column] :
        {std::pair{"_0 * _1 % 200", "(_0 * 7 + _1 * _1) % 200"}, std::pair{"_0 // (_1 + 1)", "_1"},
         std::pair{"select(_0 == 0, 0, _1 % (_0 + 1))", "199 - _1"}}) {
@@ -565,7 +565,7 @@ TEST(ParallelLoopsThread, EveryRowOnceFromSeveralThreads) {
 
 TEST(ParallelLoopsThread, TablesOfRowsAreShared) {
   // rows in the order 0 3 1 4 2 5: two views that no single one says
-  std::vector<int> storage(6 * 1000, 0);
+  std::vector<int> storage(std::size_t{6} * 1000, 0);
   const ShapeTracker rows({View::create({2, 3, 1000}).permute({1, 0, 2}), View::create({6, 1000})});
   ThreadExecutor executor;
   tiled(storage, rows)
