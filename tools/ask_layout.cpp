@@ -1,6 +1,7 @@
 // Answering questions about layouts.
 #include "tools/ask_layout.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "strata/base/int_math.h"
@@ -45,7 +46,7 @@ template <Inverse function>
 LayoutAnswer inverse(const LayoutArguments& args) {
   const Layout a = args.layout(0);
   charge_leaves(a.leaves().size(), args.work());
-  return {function(a, kMergeBudget), {}, {}};
+  return {function(a, args.decision_budget()), {}, {}};
 }
 
 template <Binary function>
@@ -53,7 +54,7 @@ LayoutAnswer binary(const LayoutArguments& args) {
   const Layout a = args.layout(0);
   const Layout b = args.layout(1);
   charge_leaves(a.leaves().size() + b.leaves().size(), args.work());
-  return {function(a, b, kMergeBudget), {}, {}};
+  return {function(a, b, args.decision_budget()), {}, {}};
 }
 
 LayoutAnswer call_complement(const LayoutArguments& args) {
@@ -122,6 +123,12 @@ LayoutArguments::LayoutArguments(std::vector<std::string> texts, std::string_vie
       numbered_(numbered),
       variables_(std::move(variables)),
       work_(work) {}
+
+std::uint64_t LayoutArguments::decision_budget() const {
+  return work_.left() <= static_cast<std::uint64_t>(default_budget)
+             ? std::min(kMergeBudget, work_.left())
+             : std::max(kMergeBudget, work_.left());
+}
 
 template <class Read>
 auto LayoutArguments::read(std::size_t i, const Read& read) const {

@@ -28,6 +28,9 @@ class LayoutArguments {
   std::int64_t integer(std::size_t i) const;
   Coordinate coordinate(std::size_t i) const;
   Work& work() const { return work_; }
+  /// Work that one decision of the layout algebra may take: less than its default where less is left, and more where more
+  /// is left than a request has by default.
+  std::uint64_t decision_budget() const;
 
  private:
   template <class Read>

@@ -106,7 +106,7 @@ class Elements {
   /// @throws Error (budget) where looking at all of them is more than `work` allows.
   Elements(const ShapeTracker& stack, Work& work)
       : size_(stack.size().value()), shape_(*numbers(stack.shape())) {
-    charge_elements(stack, 16 * weight(stack.views()), work);
+    charge_elements(stack, 2 * weight(stack.views()), work);
     for (const View& v : stack.views()) views_.push_back(to_strided(v));
   }
 

@@ -20,6 +20,10 @@ void Int::drop(const Node* node) { Expr::adopt(node); }
 Expr Int::expr() const { return node_ ? Expr::share(node_) : Expr(value_); }
 std::string Int::render() const { return node_ ? expr().render() : std::to_string(value_); }
 
+void Int::refuse_value() const {
+  throw Error(ErrorKind::undefined, detail::message("[value] ", render(), " is not a number"));
+}
+
 Int Int::add_slow(const Int& a, const Int& b) { return a.expr() + b.expr(); }
 Int Int::sub_slow(const Int& a, const Int& b) { return a.expr() - b.expr(); }
 Int Int::mul_slow(const Int& a, const Int& b) { return a.expr() * b.expr(); }

@@ -49,7 +49,7 @@ class Int {
   bool is_number() const { return node_ == nullptr; }
   /// @pre is_number(): else Error (undefined)
   std::int64_t value() const {
-    STRATA_CHECK(is_number(), undefined, "[value] ", render(), " is not a number");
+    if (node_) refuse_value();
     return value_;
   }
   Expr expr() const;
@@ -87,6 +87,7 @@ class Int {
   static void drop(const Node* node);
   // Expressions, or numbers whose result leaves 64 bits: Error (overflow).
   static Int add_slow(const Int& a, const Int& b);
+  [[noreturn]] void refuse_value() const;
   static Int sub_slow(const Int& a, const Int& b);
   static Int mul_slow(const Int& a, const Int& b);
 

@@ -28,9 +28,11 @@ using StridedMdspan = std::mdspan<T, std::dextents<std::int64_t, Rank>, std::lay
 
 namespace detail {
 
-/// Positive strides under which no two indices meet, as layout_stride has to have them; 1 where the size is 1.
+/// Positive strides under which no two indices meet, as layout_stride has to have them; 1 where the size is 1, row-major
+/// ones where there is no index.
 /// @throws Error (undefined)
 inline Index mdspan_strides(const Strided& v) {
+  if (product(v.shape) == 0) return contiguous_strides(v.shape);
   Index strides;
   SmallVec<std::size_t, 6> order;
   for (std::size_t t = 0; t < v.shape.size(); ++t) {

@@ -90,8 +90,8 @@ Strided memory_layout(const Index& shape, const Index& strides, std::int64_t off
 Index contiguous_strides(const Index& shape) {
   product(shape);
   Index out(shape.size(), 1);
-  for (std::size_t t = shape.size(); t-- > 1;)
-    out[t - 1] = out[t] * std::max<std::int64_t>(shape[t], 1);
+  for (std::size_t t = shape.size(); t-- > 1;)  // sizes beside a 0 may be too large, and no stride counts then
+    if (!try_mul(out[t], std::max<std::int64_t>(shape[t], 1), out[t - 1])) out[t - 1] = out[t];
   return out;
 }
 

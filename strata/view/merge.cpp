@@ -8,33 +8,33 @@
 
 namespace strata {
 
-Strided to_strided(const View& v) {
-  Strided out;
+namespace {
+
+void fill(Strided& out, const View& v) {
+  const std::size_t rank = v.rank();
   out.offset = v.offset().value();
-  for (std::size_t j = 0; j < v.rank(); ++j) {
+  for (Index* of : {&out.shape, &out.stride, &out.begin, &out.end}) of->reserve(rank);
+  for (std::size_t j = 0; j < rank; ++j) {
     out.shape.push_back(v.shape()[j].value());
     out.stride.push_back(v.strides()[j].value());
     out.begin.push_back(v.mask() ? (*v.mask())[j].begin.value() : 0);
     out.end.push_back(v.mask() ? (*v.mask())[j].end.value() : out.shape[j]);
   }
+}
+
+}  // namespace
+
+Strided to_strided(const View& v) {
+  Strided out;
+  fill(out, v);
   return out;
 }
 
 std::vector<Strided> to_strided(std::span<const View> views) {
   std::vector<Strided> out;
   out.reserve(views.size());
-  for (const View& v : views) out.push_back(to_strided(v));
+  for (const View& v : views) fill(out.emplace_back(), v);
   return out;
-}
-
-View to_view(const Single& single, const Index& shape) {
-  std::optional<Mask> mask;
-  if (single.begin != Index(shape.size(), 0) || single.end != shape) {
-    mask.emplace();
-    for (std::size_t j = 0; j < shape.size(); ++j)
-      mask->push_back({single.begin[j], single.end[j]});
-  }
-  return View::create(to_ints(shape), to_ints(single.stride), single.offset, std::move(mask));
 }
 
 namespace {
@@ -47,14 +47,19 @@ bool all_numbers(std::span<const View> views) {
 }
 
 Merge merge_numbers(std::span<const View> views, std::uint64_t budget) {
-  const std::vector<Strided> stack = to_strided(views);
+  SmallVec<Strided, 2> stack;
+  stack.resize(views.size());
+  for (std::size_t k = 0; k < views.size(); ++k) fill(stack[k], views[k]);
   Merge out;
   try {
-    const Single one = single(std::span<const Strided>(stack), budget);
+    const Single one = single(std::span<const Strided>(stack.data(), stack.size()), budget);
     out.found = one.found;
-    out.obstacle = one.obstacle;
     out.work = one.work;
-    if (one.found == Answer::yes) out.view = to_view(one, stack.back().shape);
+    if (one.found == Answer::yes) {
+      out.view = to_view(one, views.back().shape());
+    } else {
+      out.obstacle = one.obstacle;
+    }
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::overflow) throw;
     out.found = Answer::unknown;
@@ -139,7 +144,11 @@ class Groups {
 std::vector<View> regrouped(std::span<const View> views) {
   if (all_numbers(views)) {
     Merge whole = merge_numbers(views, kMergeBudget);
-    if (whole.view) return {*std::move(whole.view)};
+    if (whole.view) {
+      std::vector<View> one;
+      one.push_back(*std::move(whole.view));
+      return one;
+    }
   }
   Groups groups(views, kMergeBudget);
   groups.find(all_numbers(views) ? views.size() - 1 : views.size());
@@ -164,11 +173,11 @@ Merge merge(std::span<const View> views, std::uint64_t budget) {
 }
 
 std::vector<View> fewest_views(std::span<const View> views) {
-  std::vector<View> out(views.begin(), views.end());
-  while (out.size() > 1) {
-    std::vector<View> fewer = regrouped(out);
-    if (fewer.size() == out.size()) break;
-    out = std::move(fewer);
+  if (views.size() < 2) return {views.begin(), views.end()};
+  std::vector<View> out = regrouped(views);
+  for (std::size_t before = views.size(); out.size() > 1 && out.size() < before;) {
+    before = out.size();
+    out = regrouped(out);
   }
   return out;
 }

@@ -14,8 +14,8 @@ namespace strata {
 /// A View of numbers as a strided box. @throws Error (undefined) unless v.is_concrete()
 Strided to_strided(const View& v);
 std::vector<Strided> to_strided(std::span<const View> views);
-/// @pre single.found == Answer::yes
-View to_view(const Single& single, const Index& shape);
+/// What `single` says of the indices of `shape`. @pre single.found == Answer::yes
+inline View to_view(const Single& single, const Ints& shape) { return View::of(single, shape); }
 
 struct Merge {
   Answer found = Answer::unknown;  ///< yes: `view` says the stack; no: no View does; unknown: not shown

@@ -125,7 +125,8 @@ class Piecewise {
 };
 
 /// The value at one point, nothing where it is invalid: the definition, step by step.
-/// @pre `at` lies in the box.  @throws Error (overflow)
+/// @pre `at` lies in the box.
+/// @throws Error (overflow) where the value leaves 64 bits, or a step on the way 128.
 constexpr std::optional<std::int64_t> value_at(const Piecewise& f, const Index& at);
 
 /// The pieces of a function, one by one; in one dimension in increasing order.
@@ -196,40 +197,59 @@ constexpr std::int64_t checked_multiply_add(std::int64_t sum, std::int64_t a, st
   return sum;
 }
 
+constexpr bool fits_in_64(Int128 a) { return a >= kNegInf && a <= kPosInf; }
+
+/// sum += a * b. What leaves 64 bits on the way may come back.
+constexpr void multiply_add(Int128& sum, Int128 a, Int128 b) {
+  Int128 p = 0;
+  const bool fits = !__builtin_mul_overflow(a, b, &p) && !__builtin_add_overflow(sum, p, &sum);
+  STRATA_CHECK(fits, overflow, "[pieces] a value leaves 128 bits");
+}
+
+/// Leaves floor_mod(a, b) in `a`, gives floor(a / b). @pre b > 0
+constexpr Int128 take_quotient(Int128& a, std::int64_t b) {
+  if (fits_in_64(a)) {  // much the faster division
+    const auto narrow = static_cast<std::int64_t>(a);
+    a = floor_mod(narrow, b);
+    return floor_div(narrow, b);
+  }
+  const Int128 quotient = a / b, rest = a % b;
+  a = rest < 0 ? rest + b : rest;
+  return rest < 0 ? quotient - 1 : quotient;
+}
+
 }  // namespace detail
 
 constexpr std::optional<std::int64_t> value_at(const Piecewise& f, const Index& at) {
   if (f.is_nowhere()) return std::nullopt;
-  SmallVec<std::int64_t, 16> r;
+  SmallVec<Int128, 8> r;
   const std::size_t width = f.rank() + 1;
   for (std::uint32_t k = 0; k < f.registers(); ++k) {
     const std::int64_t* row = f.start().data() + k * width;
-    std::int64_t v = row[0];
+    r.push_back(row[0]);
     for (std::size_t j = 0; j < f.rank(); ++j)
-      v = detail::checked_multiply_add(v, row[j + 1], at[j] - f.lo()[j]);
-    r.push_back(v);
+      detail::multiply_add(r.back(), row[j + 1], static_cast<Int128>(at[j]) - f.lo()[j]);
   }
   for (const Piecewise::Step& s : f.steps()) {
     switch (s.kind) {
       case Piecewise::Step::Kind::set: r[s.to] = s.a; break;
-      case Piecewise::Step::Kind::add:
-        r[s.to] = detail::checked_multiply_add(r[s.to], s.a, r[s.from]);
-        break;
+      case Piecewise::Step::Kind::add: detail::multiply_add(r[s.to], s.a, r[s.from]); break;
       case Piecewise::Step::Kind::digit: {
-        const std::int64_t q = floor_div(r[s.from], s.a);
-        r[s.from] = floor_mod(r[s.from], s.a);
-        r[s.to] = detail::checked_multiply_add(r[s.to], s.b, q);
+        const Int128 q = detail::take_quotient(r[s.from], s.a);
+        detail::multiply_add(r[s.to], s.b, q);
         break;
       }
       case Piecewise::Step::Kind::times:
-        r[s.to] = detail::checked_multiply_add(r[s.to], r[s.from], r[s.other]);
+        detail::multiply_add(r[s.to], r[s.from], r[s.other]);
         break;
       case Piecewise::Step::Kind::within:
         if (r[s.from] < s.a || r[s.from] > s.b) return std::nullopt;
         break;
     }
   }
-  return r[f.result()];
+  const Int128 value = r[f.result()];
+  STRATA_CHECK(detail::fits_in_64(value), overflow, "[pieces] a value leaves 64 bits");
+  return static_cast<std::int64_t>(value);
 }
 
 constexpr Pieces::Pieces(const Piecewise& f, std::uint64_t budget)

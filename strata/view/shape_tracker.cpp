@@ -12,6 +12,7 @@ namespace strata {
 
 ShapeTracker ShapeTracker::from_shape(Ints shape) {
   std::vector<View> views;
+  views.reserve(2);  // a reshape that one View cannot say needs no other memory
   views.push_back(View::create(std::move(shape)));
   return ShapeTracker(std::move(views));
 }
@@ -32,7 +33,8 @@ bool ShapeTracker::is_concrete() const {
 // --- movement ---
 
 ShapeTracker ShapeTracker::permute(const Axes& order) && {
-  views_.back() = views_.back().permute(order);
+  const View from = views_.back();
+  views_.back().permute_here(from, order);
   return std::move(*this);
 }
 ShapeTracker ShapeTracker::expand(const Ints& shape) && {
@@ -114,17 +116,30 @@ std::optional<ShapeTracker::Guarded> ShapeTracker::guarded_view() const {
   return out;
 }
 
-std::optional<ShapeTracker> ShapeTracker::invert(const Ints& out_shape) const {
-  check_sizes("invert", out_shape);
+namespace {
+
+// One View after the other, from the top down: each takes addresses to numbers of the one above.
+std::optional<ShapeTracker> inverse_of(std::span<const View> stack, const Ints& memory) {
   std::vector<View> views;
-  for (std::size_t k = views_.size(); k-- > 0;) {
-    const Int below = k == 0 ? product(out_shape) : views_[k - 1].size();
-    if (!surely_equal(views_[k].size(), below)) return std::nullopt;
-    std::optional<View> inverse = views_[k].inverse();
+  for (std::size_t k = stack.size(); k-- > 0;) {
+    const Ints& below = k == 0 ? memory : stack[k - 1].shape();
+    std::optional<View> inverse;
+    if (stack[k].is_concrete()) inverse = stack[k].invert(below);
+    if (!inverse) inverse = stack[k].inverse(product(below));
     if (!inverse) return std::nullopt;
     views.push_back(*std::move(inverse));
   }
-  return ShapeTracker(std::move(views)).reshape(out_shape);
+  return ShapeTracker(std::move(views)).reshape(memory);
+}
+
+}  // namespace
+
+std::optional<ShapeTracker> ShapeTracker::invert(const Ints& out_shape) const {
+  check_sizes("invert", out_shape);
+  std::optional<ShapeTracker> inverse = inverse_of(views_, out_shape);
+  if (inverse || views_.size() == 1) return inverse;
+  const ShapeTracker simple = simplify();
+  return simple == *this ? std::nullopt : inverse_of(simple.views_, out_shape);
 }
 
 // --- index expressions ---

@@ -95,8 +95,9 @@ class ShapeTracker {
   /// True iff validity depends on the axis: a valid and an invalid index differ in that coordinate alone. (For symbolic
   /// sizes: iff the validity is written with it.) @throws Error (shape) for an axis outside of the rank, (budget)
   bool axis_is_masked(std::int64_t axis) const;
-  /// The stack that takes addresses back to indices' row-major numbers, of shape `out_shape` (that of the memory).
-  /// Nothing unless every View is a permutation of all the elements below it.
+  /// The stack that takes addresses back to indices' row-major numbers, of shape `out_shape` (that of the memory); invalid
+  /// at addresses that no valid index has. Nothing unless each View, here or after simplify(), has an inverse over what
+  /// is below it that is one View: in that shape (View::invert) or in that of its own steps (View::inverse).
   std::optional<ShapeTracker> invert(const Ints& out_shape) const;
 
   std::vector<Variable> vars() const;

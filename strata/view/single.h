@@ -284,19 +284,17 @@ class Decision {
   std::vector<std::optional<Index>> step_;  // where the stride of an axis was seen
 };
 
+constexpr Single decide(const Piecewise& f, Pieces& pieces, bool some, const Piece& first) {
+  if (some) return pieces.was_cut() ? Decision(f, pieces).run(first) : single_of_piece(first);
+  if (!pieces.complete()) return obstacle(Obstacle::Kind::budget, 0, f.lo(), f.lo());
+  if (f.rank() == 0) return obstacle(Obstacle::Kind::scalar, 0, f.lo(), f.lo());
+  return nowhere_single(f.rank());
+}
+
 /// The decision from the first piece on, if there is one; `pieces` started with `budget`.
 constexpr Single conclude(const Piecewise& f, Pieces& pieces, std::uint64_t budget, bool some,
                           const Piece& first) {
-  Single out;
-  if (some) {
-    out = pieces.was_cut() ? Decision(f, pieces).run(first) : single_of_piece(first);
-  } else if (!pieces.complete()) {
-    out = obstacle(Obstacle::Kind::budget, 0, f.lo(), f.lo());
-  } else if (f.rank() == 0) {
-    out = obstacle(Obstacle::Kind::scalar, 0, f.lo(), f.lo());
-  } else {
-    out = nowhere_single(f.rank());
-  }
+  Single out = decide(f, pieces, some, first);
   out.work = budget - pieces.left();
   return out;
 }

@@ -100,7 +100,9 @@ View View::create(Ints shape, std::optional<Ints> strides, Int offset, std::opti
   STRATA_CHECK(!strides || strides->size() == shape.size(), shape, "[view] ", strides->size(),
                " strides for shape ", strata::render(shape), " of ", shape.size(), " dimensions");
   if (mask) check_mask(shape, *mask);
-  View v = row_major(std::move(shape));
+  View v;
+  v.shape_ = std::move(shape);
+  v.become_row_major();
   const bool plain = !strides && offset == Int(0);
   if (plain && !mask) return v;
   if (strides) v.strides_ = *std::move(strides);
@@ -111,18 +113,42 @@ View View::create(Ints shape, std::optional<Ints> strides, Int offset, std::opti
   return v;
 }
 
-View View::row_major(Ints shape) {
+View View::row_major(const Ints& shape) {
   View v;
-  v.shape_ = std::move(shape);
-  v.contiguous_ = true;
-  v.strides_.resize(v.rank(), 0);
-  if (has_no_index(v.shape_)) return v;
+  v.shape_ = shape;
+  v.become_row_major();
+  return v;
+}
+
+void View::become_row_major() {
+  contiguous_ = true;
+  strides_.resize(rank(), 0);
+  if (has_no_index(shape_)) return;
   Int place = 1;
-  for (std::size_t j = v.rank(); j-- > 0;) {
-    if (v.shape_[j].vmax() <= 1) continue;
-    v.strides_[j] = place;
-    if (j != 0) place *= v.shape_[j];
+  for (std::size_t j = rank(); j-- > 0;) {
+    if (shape_[j].vmax() <= 1) continue;
+    strides_[j] = place;
+    if (j != 0) place *= shape_[j];
   }
+}
+
+View View::of(const Single& single, const Ints& shape) {
+  View v;
+  v.shape_ = shape;
+  if (has_no_index(shape)) {
+    v.become_nowhere();
+    return v;
+  }
+  bool whole = true;
+  for (std::size_t j = 0; j < shape.size(); ++j) {
+    v.strides_.push_back(single.stride[j]);
+    whole = whole && single.begin[j] == 0 && shape[j] == Int(single.end[j]);
+  }
+  v.offset_ = single.offset;
+  if (!whole) v.mask_.emplace();
+  for (std::size_t j = 0; j < shape.size() && !whole; ++j)
+    v.mask_->push_back({single.begin[j], single.end[j]});
+  v.decide_contiguous();
   return v;
 }
 
@@ -233,43 +259,6 @@ View View::minify() const {
   if (mask_) v.mask_ = std::move(out.mask);
   v.canonicalize("minify");
   return v;
-}
-
-std::optional<View> View::inverse() const {
-  if (mask_) return std::nullopt;
-  if (has_no_index(shape_)) return row_major({0});
-  if (surely_less(offset_, 0) || surely_at_most(size(), offset_)) return std::nullopt;
-  // A permutation's dimensions are digits of the address: each next stride is the product of the sizes so far.
-  const Ints number = row_major_strides(shape_);
-  View out;
-  Int place = 1, lowest = offset_;
-  std::vector<bool> used(rank(), false);
-  for (std::size_t taken = 0; taken < rank(); ++taken) {
-    std::size_t j = 0;
-    const auto is_next = [&](std::size_t k) {
-      return !used[k] && (shape_[k] == Int(1) || strides_[k] == place || strides_[k] == -place);
-    };
-    while (j < rank() && !is_next(j)) ++j;
-    if (j == rank()) return std::nullopt;
-    used[j] = true;
-    if (shape_[j] == Int(1)) continue;
-    const bool backwards = !(strides_[j] == place);
-    out.shape_.insert_at(0, shape_[j]);
-    out.strides_.insert_at(0, backwards ? -number[j] : number[j]);
-    if (backwards) lowest -= place * (shape_[j] - 1);
-    if (backwards) out.offset_ += number[j] * (shape_[j] - 1);
-    place *= shape_[j];
-  }
-  if (!(lowest == Int(0))) return std::nullopt;
-  out.canonicalize("invert");
-  return out;
-}
-
-std::optional<View> View::invert(const Ints& out_shape) const {
-  check_sizes("invert", out_shape);
-  if (!surely_equal(product(out_shape), size())) return std::nullopt;
-  const std::optional<View> flat = inverse();
-  return flat ? flat->reshape(out_shape) : std::nullopt;
 }
 
 std::optional<View> operator+(const View& lower, const View& upper) {

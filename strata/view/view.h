@@ -61,6 +61,7 @@ struct IndexExprs {
 };
 
 class ShapeTracker;
+struct Single;
 
 class View {
  public:
@@ -109,12 +110,16 @@ class View {
   /// The View without dimensions of size 1 and with dimensions joined where their strides continue one another (and
   /// no mask is between): the same addresses in the same row-major order, in as few dimensions as possible.
   View minify() const;
-  /// The View w with w(address(i)) == row-major number of i, of shape `out_shape` (that of the memory): nothing unless
-  /// this View is a permutation (with flips) of all the memory's elements, and no mask.
+  /// The View w of shape `out_shape` (that of the memory) with w(address(i)) == row-major number of i for every valid i,
+  /// and invalid at every other address. Exact for numbers: nothing where two valid indices have one address, an address
+  /// is not inside of the memory, or no single View (of 64-bit numbers) says it. Symbolic sizes: nothing unless this View
+  /// is seen to be a permutation (with flips) of all the memory's elements. O(rank * log rank).
+  /// @throws Error (shape, overflow) for sizes that no shape may have.
   std::optional<View> invert(const Ints& out_shape) const;
-  /// The same where the memory may have any shape of as many elements: it gets one dimension for each of this View's.
-  /// @pre the memory has size() elements
-  std::optional<View> inverse() const;
+  /// The same for a memory of `elements` elements in the shape of this View's steps: a dimension for each run of
+  /// addresses, in order, and one for a gap below them. Nothing also where a step does not divide the next one, or the
+  /// last one `elements`.
+  std::optional<View> inverse(const Int& elements) const;
   /// Two Views in a stack, memory first, as one: result(i) == lower(unravelled upper(i)). Nothing where no single View says it.
   friend std::optional<View> operator+(const View& lower, const View& upper);
 
@@ -143,7 +148,12 @@ class View {
  private:
   View() = default;
   /// Row-major, everything valid. @pre sizes are at least 0, their product fits in 64 bits
-  static View row_major(Ints shape);
+  static View row_major(const Ints& shape);
+  void become_row_major();  ///< keeps the shape. @pre as row_major; nothing but the shape is set
+  /// What `single` says of the indices of `shape`. @pre single.found == Answer::yes
+  static View of(const Single& single, const Ints& shape);
+  // merge.h
+  friend View to_view(const Single& single, const Ints& shape);
   /// Gives the members their canonical form. @pre sizes are at least 0, masks have one Extent a dimension, and addresses
   ///   of valid indices fit in 64 bits. @throws Error (overflow) in the name of `operation` where the offset does not.
   void canonicalize(std::string_view operation);
@@ -162,6 +172,7 @@ class View {
   void flip_here(std::string_view operation, const Axes& axes);
   void stride_here(const Ints& steps);
   void take_every(std::size_t axis, const Int& step);
+  std::optional<View> symbolic_inverse() const;  ///< @pre the memory has size() elements
   struct Regroup;
   template <class Visit>
   void for_each_size(const Visit& visit) const;

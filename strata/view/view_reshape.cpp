@@ -178,7 +178,9 @@ std::optional<View> View::reshape(const Ints& shape) const {
   STRATA_CHECK(surely_equal(size(), product(shape)), shape, "[reshape] cannot reshape ",
                strata::render(shape_), ", ", elements(shape_), ", to ", strata::render(shape), ", ",
                elements(shape));
-  out = row_major(shape);
+  out = View();
+  out->shape_ = shape;
+  out->become_row_major();
   if (contiguous_) return out;
   if (is_nowhere()) {
     out->become_nowhere();

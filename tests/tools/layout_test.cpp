@@ -131,6 +131,15 @@ TEST(BatchLayout, ATextAtFaultHasAColumn) {
   EXPECT_EQ(ask("complement", "'(2,2):(1,3)',24").find("column"), std::string::npos);
 }
 
+TEST(BatchLayout, TheBudgetIsThatOfItsDecisionsToo) {
+  const std::string small = line("right_inverse", "'(100,100):(1,1)'");
+  EXPECT_EQ(error_kind(small), "no error");
+  EXPECT_EQ(error_kind(small, {.budget = 10000}), "budget");
+  const std::string large = line("right_inverse", "'(1000,1000):(1,1)'");
+  EXPECT_EQ(error_kind(large), "budget");
+  EXPECT_EQ(error_kind(large, {.budget = std::int64_t{1} << 28}), "no error");
+}
+
 TEST(BatchLayout, LongRequestsEndSoon) {
   std::string sizes = "2";
   std::string strides = "1";

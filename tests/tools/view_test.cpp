@@ -214,6 +214,23 @@ TEST(BatchView, BudgetIsChargedBeforeTheWork) {
             "9223372036854775807");
 }
 
+TEST(BatchView, RealSizeOfAStackOfManyPieces) {
+  // The second has more pieces than the exact procedure takes: its elements are looked at one by one.
+  for (const std::int64_t inner : {1, 37}) {
+    const std::string line = R"({"do":"view","views":[{"shape":[101,103,107],"strides":[7919,4729,1]},)"
+                             R"({"shape":[103,211,51],"strides":[10007,47,)" +
+                             std::to_string(inner) + R"(],"mask":[[1,90],[3,200],[2,50]]}]})";
+    std::int64_t largest = -1;
+    for (std::int64_t i = 1; i < 90; ++i)
+      for (std::int64_t j = 3; j < 200; ++j)
+        for (std::int64_t k = 2; k < 50; ++k) {
+          const std::int64_t n = i * 10007 + j * 47 + k * inner;
+          largest = std::max(largest, n / (103 * 107) % 101 * 7919 + n / 107 % 103 * 4729 + n % 107);
+        }
+    EXPECT_EQ(fields(line)["real_size"], std::to_string(largest + 1));
+  }
+}
+
 std::string repeated(const std::string& item, int count) {
   std::string out = item;
   for (int i = 1; i < count; ++i) out += "," + item;

@@ -270,13 +270,16 @@ class Judge {
   }
 
   void check_inverse(const ShapeTracker& st, const Table& t) {
-    const Index flat = {count(t.shape)};
-    for (const Index& shape : {t.shape, flat}) {
+    const Index flat = {count(t.shape)}, used = {size_of_memory(t)};
+    const bool is_one = st.simplify().views().size() == 1;
+    for (const Index& shape : {t.shape, flat, used}) {
       const std::optional<ShapeTracker> inverse = st.invert(to_ints(shape));
       const std::optional<Table> wanted = inverse_of(t, shape);
       if (inverse && wanted) check_meaning("invert", *inverse, *wanted);
-      expect(wanted || !inverse, "invert of what is no permutation");
-      expect(inverse || !each_is_permutation(st.views()), "no invert of permutations");
+      expect(wanted || !inverse, "invert of what is not one to one");
+      expect(inverse || !wanted || !is_one || !form_of(*wanted), "no invert of one View");
+      expect(inverse || count(shape) != flat[0] || !each_is_permutation(st.views()),
+             "no invert of permutations");
     }
     for (const View& v : st.views()) check_inverse(v);
   }
@@ -284,7 +287,8 @@ class Judge {
   static bool each_is_permutation(std::span<const View> views) {
     return std::all_of(views.begin(), views.end(), [&](const View& v) {
       const Table own = table_of(v);
-      return v.size() == views[0].size() && inverse_of(own, own.shape).has_value();
+      return v.size() == views[0].size() && inverse_of(own, own.shape).has_value() &&
+             is_all_valid(own);
     });
   }
 
@@ -303,13 +307,15 @@ class Judge {
     Index shape;
     for (const std::int64_t axis : order)
       shape.push_back(own.shape[static_cast<std::size_t>(axis)]);
-    for (const Index& out : {shape, own.shape, Index{count(own.shape)}}) {
+    const std::int64_t used = size_of_memory(own);
+    for (const Index& out : {shape, own.shape, Index{count(own.shape)}, Index{used},
+                             Index{used / 2 + 1, 2}, Index{used / 3 + 1, 3, 1}}) {
       const std::optional<View> inverse = v.invert(to_ints(out));
       const std::optional<Table> wanted = inverse_of(own, out);
       if (wanted) {
         check_form("View::invert", inverse, *wanted);
       } else {
-        expect(!inverse, "View::invert of what is no permutation");
+        expect(!inverse, "View::invert of what is not one to one");
       }
     }
   }

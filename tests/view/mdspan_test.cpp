@@ -54,6 +54,21 @@ TEST(Mdspan, OffsetsSizesOfOneAndEmptyTensors) {
   EXPECT_EQ(from_mdspan(none).shape(), (Index{3, 0}));
 }
 
+TEST(Mdspan, EmptyTensorsHaveRowMajorStridesWhateverTheViewHas) {
+  std::vector<int> storage = numbered(24);
+  const auto strides = [&](const View& v) {
+    const auto m = to_mdspan<3>(std::span<int>(storage), v);
+    EXPECT_EQ(m.size(), 0u);
+    return Index{m.stride(0), m.stride(1), m.stride(2)};
+  };
+  EXPECT_EQ(strides(View::create({2, 0, 4}, Ints{-3, 1, 0}, 99)), (Index{4, 4, 1}));
+  EXPECT_EQ(strides(View::create({2, 3, 0}).flip({0}).permute({2, 0, 1})), (Index{6, 3, 1}));
+  EXPECT_EQ(strides(View::create({2, 3, 0}).pad({{1, 0}, {0, 0}, {0, 0}})), (Index{3, 1, 1}));
+  // sizes beside the 0 that no stride counts
+  const std::int64_t huge = std::int64_t{1} << 40;
+  EXPECT_EQ(strides(View::create({0, huge, huge})), (Index{huge, huge, 1}));
+}
+
 TEST(Mdspan, InFromEveryStridedLayout) {
   std::vector<int> storage = numbered(12);
   const std::mdspan<int, std::extents<unsigned, 3, std::dynamic_extent>> rows(storage.data(), 4);

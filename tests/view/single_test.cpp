@@ -42,6 +42,35 @@ ErrorKind kind_of_error(const auto& f) {
   return ErrorKind::request;
 }
 
+// --- values ---
+
+TEST(ValueAt, OnlyTheValueItselfHasToFit) {
+  const std::int64_t half = std::int64_t{1} << 62;
+  Piecewise f({0, 0}, {3, 3});
+  const std::uint32_t sum = f.load(5, {half, -half}), twice = f.load(0);
+  f.add(twice, sum, 2);
+  f.add(twice, sum, -1);
+  f.result(twice);
+  EXPECT_EQ(value_at(f, {2, 2}), 5);
+  EXPECT_EQ(value_at(f, {2, 1}), half + 5);
+  EXPECT_EQ(value_at(f, {0, 2}), -half - half + 5);
+  EXPECT_EQ(kind_of_error([&] { value_at(f, {2, 0}); }), ErrorKind::overflow);
+  f.times(twice, sum, sum);
+  f.times(sum, twice, twice);
+  EXPECT_EQ(kind_of_error([&] { value_at(f, {2, 0}); }), ErrorKind::overflow);
+}
+
+TEST(ValueAt, DigitsOfWhatLeaves64Bits) {
+  const std::int64_t half = std::int64_t{1} << 62;
+  Piecewise f({0}, {4});
+  const std::uint32_t value = f.load(-7, {half}), digit = f.load(0);
+  f.digit(value, half, digit, 1);
+  f.result(digit);
+  for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(value_at(f, {i}), i - 1);
+  f.result(value);
+  for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(value_at(f, {i}), half - 7);
+}
+
 // --- what has to hold of every answer ---
 
 // Is the witness of a `no` one, by the definition?

@@ -288,6 +288,10 @@ inline std::int64_t size_of_memory(const Table& t) {
   return size;
 }
 
+inline bool is_all_valid(const Table& t) {
+  return std::find(t.at.begin(), t.at.end(), kInvalid) == t.at.end();
+}
+
 inline bool is_one_to_one(const Table& t) {
   std::vector<std::int64_t> valid;
   for (const std::int64_t a : t.at)
@@ -296,13 +300,14 @@ inline bool is_one_to_one(const Table& t) {
   return std::adjacent_find(valid.begin(), valid.end()) == valid.end();
 }
 
-/// The table that takes addresses back to row-major numbers; nothing unless `t` is a permutation.
+/// The table that takes addresses back to row-major numbers; nothing where two are the same or one is outside.
 inline std::optional<Table> inverse_of(const Table& t, const Index& shape) {
-  if (count(shape) != static_cast<std::int64_t>(t.at.size())) return std::nullopt;
-  Table out{shape, std::vector<std::int64_t>(t.at.size(), kInvalid)};
+  const std::int64_t elements = count(shape);
+  Table out{shape, std::vector<std::int64_t>(static_cast<std::size_t>(elements), kInvalid)};
   for (std::size_t k = 0; k < t.at.size(); ++k) {
     const std::int64_t a = t.at[k];
-    if (a < 0 || a >= static_cast<std::int64_t>(t.at.size())) return std::nullopt;
+    if (a == kInvalid) continue;
+    if (a < 0 || a >= elements) return std::nullopt;
     if (out.at[static_cast<std::size_t>(a)] != kInvalid) return std::nullopt;
     out.at[static_cast<std::size_t>(a)] = static_cast<std::int64_t>(k);
   }
