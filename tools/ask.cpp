@@ -88,7 +88,7 @@ class TextValues {
   }
 
   const ExprQuestion& question_;
-  Program program_;
+  ExprProgram program_;
   std::unordered_map<std::string_view, std::size_t> index_;
   std::vector<std::int64_t> values_;  // one a variable
   std::vector<std::string> given_;

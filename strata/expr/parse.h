@@ -28,7 +28,7 @@ Expr parse(std::string_view text, const std::vector<Variable>& variables);
 std::string show_caret(std::string_view text, std::size_t column);
 
 /// A text as it stands, compiled to postfix and evaluated without any simplification: the oracle for `parse`.
-class Program {
+class ExprProgram {
  public:
   struct Outcome {
     std::int64_t value = 0;
@@ -47,7 +47,7 @@ class Program {
 
  private:
   class Builder;
-  friend Program compile(std::string_view text, std::span<const std::string> names);
+  friend ExprProgram compile(std::string_view text, std::span<const std::string> names);
   enum class Kind : std::uint8_t { number, name, apply };
   struct Step {
     Kind kind;
@@ -62,6 +62,6 @@ class Program {
 };
 
 /// @throws as `parse`, for the text; (domain) when a name occurs twice.
-Program compile(std::string_view text, std::span<const std::string> names);
+ExprProgram compile(std::string_view text, std::span<const std::string> names);
 
 }  // namespace strata

@@ -9,7 +9,7 @@
 
 namespace strata {
 
-class Program::Builder {
+class ExprProgram::Builder {
  public:
   Builder(const SourceText& source, const NameTable& names, std::vector<Step>& steps)
       : source_(source), names_(names), steps_(steps) {}
@@ -35,19 +35,19 @@ class Program::Builder {
   std::vector<Step>& steps_;
 };
 
-Program compile(std::string_view text, std::span<const std::string> names) {
-  Program out;
+ExprProgram compile(std::string_view text, std::span<const std::string> names) {
+  ExprProgram out;
   out.names_.assign(names.begin(), names.end());
   const NameTable table(std::vector<std::string_view>(names.begin(), names.end()));
   const SourceText source(text);
-  Program::Builder builder(source, table, out.steps_);
+  ExprProgram::Builder builder(source, table, out.steps_);
   parse_infix(source.infix(), builder);
   return out;
 }
 
 namespace {
 
-using Outcome = Program::Outcome;
+using Outcome = ExprProgram::Outcome;
 
 Outcome value_of(std::int64_t value) { return {value, false, ErrorKind::parse, 0}; }
 Outcome failure(ErrorKind kind, std::size_t column) { return {0, true, kind, column}; }
@@ -105,7 +105,7 @@ Outcome choose(const Outcome& condition, const Outcome& a, const Outcome& b) {
 
 }  // namespace
 
-Outcome Program::apply(Action action, std::span<const Outcome> in, std::size_t column) {
+Outcome ExprProgram::apply(Action action, std::span<const Outcome> in, std::size_t column) {
   if (action == Action::select) return choose(in[0], in[1], in[2]);
   if (action == Action::if_else) return choose(in[1], in[0], in[2]);
   if (action == Action::logical_and || action == Action::logical_or)
@@ -121,7 +121,7 @@ Outcome Program::apply(Action action, std::span<const Outcome> in, std::size_t c
   return out;
 }
 
-Outcome Program::try_evaluate(std::span<const std::int64_t> values) const {
+Outcome ExprProgram::try_evaluate(std::span<const std::int64_t> values) const {
   STRATA_CHECK(values.size() == names_.size(), domain, "[evaluate] ", values.size(), " values for ",
                names_.size(), " names");
   std::vector<Outcome> stack;
@@ -140,7 +140,7 @@ Outcome Program::try_evaluate(std::span<const std::int64_t> values) const {
   return stack.back();
 }
 
-std::int64_t Program::evaluate(std::span<const std::int64_t> values) const {
+std::int64_t ExprProgram::evaluate(std::span<const std::int64_t> values) const {
   const Outcome out = try_evaluate(values);
   if (!out.failed) return out.value;
   throw Error(out.kind,

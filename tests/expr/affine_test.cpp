@@ -341,7 +341,7 @@ void check_text(const std::string& text, const Domain& box) {
     at.push_back(axis.begin);
     values.push_back(&ap[axis.name]);
   }
-  const Program program = compile(text, names);
+  const ExprProgram program = compile(text, names);
   std::vector<std::int64_t> table(static_cast<std::size_t>(box.size()), -12345);
   exact.fill(table);
   for (std::int64_t filled : table) {

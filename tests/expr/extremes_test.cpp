@@ -28,7 +28,7 @@ void check(std::string_view text, const std::vector<Variable>& variables, const 
   const ExactBudget budget(1 << 20);
   std::vector<std::string> names;
   for (const Variable& v : variables) names.emplace_back(v.name());
-  const Program direct = compile(text, names);
+  const ExprProgram direct = compile(text, names);
   const Expr rules = parse(text, variables), exact = simplify(rules, Effort::exact);
   const Facts facts = rules.facts(), tight = rules.facts(Effort::exact);
   for (const std::vector<std::int64_t>& point : points) {

@@ -298,11 +298,11 @@ TEST(Grammar, PrecedenceAgreesWithBrackets) {
   const std::vector<std::string> names{"x", "y", "z"};
   for (int round = 0; round < 4000; ++round) {
     const Written w = write_random(random, 4);
-    const Program full = compile(w.full, names), sparse = compile(w.sparse, names);
+    const ExprProgram full = compile(w.full, names), sparse = compile(w.sparse, names);
     for (int point = 0; point < 5; ++point) {
       std::array<std::int64_t, 3> at{};
       for (std::int64_t& v : at) v = static_cast<std::int64_t>(random() % 11) - 5;
-      const Program::Outcome a = full.try_evaluate(at), b = sparse.try_evaluate(at);
+      const ExprProgram::Outcome a = full.try_evaluate(at), b = sparse.try_evaluate(at);
       ASSERT_EQ(a.failed, b.failed) << w.sparse << "   " << w.full;
       ASSERT_EQ(a.value, b.value) << w.sparse << "   " << w.full;
     }

@@ -243,7 +243,7 @@ TEST(Latex, ErrorsPointIntoTheOriginal) {
 
 // --- direct evaluation ---
 
-TEST(Program, EvaluatesTheTextAsItStands) {
+TEST(ExprProgram, EvaluatesTheTextAsItStands) {
   const std::vector<std::string> names{"x", "y"};
   const auto at = [&](std::string_view text, std::int64_t x, std::int64_t y) {
     return compile(text, names).evaluate(std::array{x, y});
@@ -258,10 +258,10 @@ TEST(Program, EvaluatesTheTextAsItStands) {
   EXPECT_EQ(at("x - y", kNegInf, 0), kNegInf);
 }
 
-TEST(Program, DetectsOverflowAndZeroDivisorsWhereTheyCount) {
+TEST(ExprProgram, DetectsOverflowAndZeroDivisorsWhereTheyCount) {
   const std::vector<std::string> names{"x", "y"};
   const auto fails = [&](std::string_view text, std::int64_t x, std::int64_t y) {
-    const Program::Outcome out = compile(text, names).try_evaluate(std::array{x, y});
+    const ExprProgram::Outcome out = compile(text, names).try_evaluate(std::array{x, y});
     return out.failed ? std::string(to_string(out.kind)) + std::to_string(out.column)
                       : std::to_string(out.value);
   };
@@ -277,17 +277,17 @@ TEST(Program, DetectsOverflowAndZeroDivisorsWhereTheyCount) {
   EXPECT_EQ(fails("y and x//y", 1, 0), "0");
   EXPECT_EQ(fails("x or x//y", 1, 0), "1");
   EXPECT_EQ(fails("x//y or 1", 1, 0), "domain2");
-  const Program program = compile("x", names);
+  const ExprProgram program = compile("x", names);
   EXPECT_THROW(program.evaluate(std::array<std::int64_t, 1>{1}), Error);
 }
 
-TEST(Program, AgreesWithTheAlgebraAndTheOtherOracle) {
+TEST(ExprProgram, AgreesWithTheAlgebraAndTheOtherOracle) {
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     const oracle::Case c = oracle::random_case(seed);
     const std::vector<Variable> vars = oracle::make_variables(c);
     const std::vector<std::string> names = c.names();
     const std::string text = oracle::text_of(c.tree, names);
-    const Program program = compile(text, names);
+    const ExprProgram program = compile(text, names);
     const Expr parsed = parse(text, vars);
     const oracle::Points points = oracle::points_of(c.variables, 12, seed);
     oracle::TreeEvaluator evaluate_tree;
@@ -299,7 +299,7 @@ TEST(Program, AgreesWithTheAlgebraAndTheOtherOracle) {
         at.push_back(points.columns[i][p]);
         values.emplace_back(vars[i], at.back());
       }
-      const Program::Outcome out = program.try_evaluate(at);
+      const ExprProgram::Outcome out = program.try_evaluate(at);
       if (out.failed || truth.ok[p] == 0) continue;
       ASSERT_EQ(out.value, truth.values[p]) << text;
       ASSERT_EQ(out.value, evaluate(parsed, values)) << text;

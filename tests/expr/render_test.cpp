@@ -117,7 +117,7 @@ TEST(Render, CHasTheSameValueUnderItsOwnRounding) {
     const std::string text = render(e, Notation::c);
     const oracle::Tree as_c = oracle::parse_c_tree(text, names),
                        as_spec = oracle::parse_tree(e.render(), names);
-    const Program read_back = compile(text, names);
+    const ExprProgram read_back = compile(text, names);
     const oracle::Points points = oracle::points_of(c.variables, 60, seed);
     oracle::TreeEvaluator run_c, run_spec;
     const oracle::Column& got = run_c(as_c, points.columns, points.count, oracle::Rounding::truncate);
@@ -156,7 +156,7 @@ TEST(Render, CAtTheEdgesOf64Bits) {
     oracle::TreeEvaluator evaluator;
     const oracle::Column& got =
         evaluator(as_c, points.columns, points.count, oracle::Rounding::truncate);
-    const Program truth = compile(text, names);
+    const ExprProgram truth = compile(text, names);
     for (std::size_t p = 0; p < points.count; ++p) {
       const std::vector<std::int64_t> at{points.columns[0][p], points.columns[1][p],
                                          points.columns[2][p]};

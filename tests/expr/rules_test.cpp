@@ -143,12 +143,12 @@ TEST(Rules, TheLibraryReadsEveryRowAlike) {
     for (const auto& [text, tree] : {std::pair(rule.before, &parsed.before),
                                      {rule.after, &parsed.after},
                                      {rule.guard, &parsed.guard}}) {
-      const Program program = compile(text, parsed.letters);
+      const ExprProgram program = compile(text, parsed.letters);
       const Column wanted = evaluate(*tree, columns, count);
       for (std::size_t i = 0; i < count; i += 1 + count / 16) {
         std::vector<std::int64_t> point;
         for (const auto& column : columns) point.push_back(column[i]);
-        const Program::Outcome got = program.try_evaluate(point);
+        const ExprProgram::Outcome got = program.try_evaluate(point);
         ASSERT_EQ(got.failed, wanted.ok[i] == 0) << rule.name << " " << text;
         if (!got.failed) {
           ASSERT_EQ(got.value, wanted.values[i]) << rule.name << " " << text;

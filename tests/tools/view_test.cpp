@@ -225,7 +225,8 @@ TEST(BatchView, RealSizeOfAStackOfManyPieces) {
       for (std::int64_t j = 3; j < 200; ++j)
         for (std::int64_t k = 2; k < 50; ++k) {
           const std::int64_t n = i * 10007 + j * 47 + k * inner;
-          largest = std::max(largest, n / (103 * 107) % 101 * 7919 + n / 107 % 103 * 4729 + n % 107);
+          const std::int64_t row = n / 107;  // of 103 in a plane
+          largest = std::max(largest, row / 103 % 101 * 7919 + row % 103 * 4729 + n % 107);
         }
     EXPECT_EQ(fields(line)["real_size"], std::to_string(largest + 1));
   }
@@ -471,8 +472,8 @@ void check_answer(const std::string& line, const Copied& expected) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < expected.shape.size(); ++i)
     names.push_back("ridx" + std::to_string(i));
-  const Program index = compile(text_of(f["idx"]), names);
-  const Program valid = compile(text_of(f["valid"]), names);
+  const ExprProgram index = compile(text_of(f["idx"]), names);
+  const ExprProgram valid = compile(text_of(f["valid"]), names);
   for (std::int64_t n = 0; n < product_of(expected.shape); ++n) {
     const Numbers at = unravelled(n, expected.shape);
     const std::int64_t address = expected.cells[static_cast<std::size_t>(n)];
