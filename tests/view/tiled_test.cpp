@@ -73,14 +73,14 @@ std::optional<std::vector<Visit>> expected_visits(const oracle::Stack& stack, co
   const Index& shape = stack.back().shape;
   std::vector<std::string> names;
   for (std::size_t k = 0; k < shape.size(); ++k) names.push_back("_" + std::to_string(k));
-  std::vector<Program> programs;
+  std::vector<ExprProgram> programs;
   for (const std::string& text : texts) programs.push_back(compile(text, names));
   std::vector<Visit> out;
   if (oracle::elements(shape) == 0) return out;
   Index counters(shape.size(), 0);
   do {
     Index at;
-    for (const Program& p : programs) {
+    for (const ExprProgram& p : programs) {
       std::vector<std::int64_t> values;
       for (const std::string& name : p.names())
         values.push_back(counters[static_cast<std::size_t>(std::stoi(name.substr(1)))]);
