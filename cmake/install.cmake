@@ -3,8 +3,13 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/strata)
 
-install(TARGETS strata_base strata_expr strata_view strata_runtime strata_all EXPORT strata-targets
+install(TARGETS strata_base strata_dtype strata_expr strata_view strata_ir strata_graph strata_codegen strata_render
+        strata_runtime strata_all EXPORT strata-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET strata_llvm)
+  # Beside the program, which looks for it there; libraries that users link look beside themselves, or in STRATA_PLUGIN_DIR.
+  install(TARGETS strata_llvm LIBRARY DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
 install(TARGETS strata RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY strata DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h" PATTERN "*.def")

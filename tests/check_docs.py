@@ -74,7 +74,8 @@ def program(text: str, marker: str) -> str:
 def check_cpp(block: Block, text: str, build: Path, work: Path) -> str | None:
     source, binary = work / "block.cpp", work / "block"
     source.write_text(program(text, block.marker))
-    libraries = [str(build / f"libstrata_{floor}.a") for floor in ("runtime", "view", "expr", "base")]
+    libraries = [str(build / f"libstrata_{floor}.a") for floor in
+                 ("runtime", "render", "codegen", "graph", "ir", "view", "expr", "dtype", "base")]
     if re.search(r"^TBB_DIR:\w+=.*(?<!NOTFOUND)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE):
         libraries.append("-ltbb")
     only = ["-fsyntax-only"] if block.marker in {"compile", "declarations"} else ["-o", str(binary), *libraries]

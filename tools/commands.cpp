@@ -88,6 +88,31 @@ constexpr Example layout_examples[] = {
      "    3 | 15 14 13 12"},
 };
 
+constexpr Option kernel_options[] = {
+    {"--device", "NAME",     "LLVM|CLANG|INTERP|NULL", false, "what the kernel is for (default: the flag DEVICE, or the first that can be used)"},
+    {"--opts",   "OPTS",     "", false, "its loops: 'UPCAST 0 4, LANES 1 16', none, or auto (default): chosen for it"},
+    {"--show",   "SECTIONS", "", false, "of ast,axes,uops,source,asm,proof,passes, or all (default axes,uops,source,proof)"},
+    {"--run",    "",         "", false, "run it on random input, compare it with INTERP where that is quick, and measure it"},
+    {"--values", "NAME=VALUE,...", "", true, "values of its variables, for --run"},
+    {"--repeat", "N",        "", false, "how many runs are measured (default 10, or those of one second)"},
+    {"--json",   "",         "", false, "print one JSON object with all of it"},
+    {"--color",  "WHEN",     "always|never|auto", false, "colours: always, never, or auto: on a terminal that shows them"},
+};
+constexpr Example kernel_examples[] = {
+    {"strata kernel 'a: f32[4]; b = exp(a) + 1' --device CLANG", "void E_4(float* restrict data0, const float* restrict data1) {"},
+    {"strata kernel 'a: f32[8,4]; b = a.sum(1)' --opts 'UPCAST 0 4' --show axes", "opts: UPCAST 0 4"},
+    {"strata kernel 'n: 1..100; a: i32[n]; b = a*2' --device INTERP --show proof --run --values n=50", "check       not checked: INTERP is the oracle itself"},
+    {"strata kernel 'a: f32[64,64]; b: f32[64,64]; c = a @ b' --show passes", "passes"},
+};
+
+constexpr Option devices_options[] = {
+    {"--json",  "",     "", false, "print one JSON object a device"},
+    {"--color", "WHEN", "always|never|auto", false, "colours: always, never, or auto: on a terminal that shows them"},
+};
+constexpr Example devices_examples[] = {
+    {"strata devices", "INTERP  usable   element by element, a table from op to function: the oracle"},
+};
+
 constexpr Option batch_options[] = {
     {"--budget", "N", "", false, "work limit of one request, in bytes of text evaluated (default 67108864)"},
 };
@@ -138,6 +163,21 @@ constexpr Command table[] = {
      "tiled_divide flat_divide, logical_product zipped_product tiled_product flat_product blocked_product\n"
      "raked_product; swizzle BITS BASE SHIFT. An answer is exact; where there is none, it says why.",
      layout_options, layout_examples, command_layout},
+    {"kernel", "TEXT", 1, 1, "", "a kernel through the compiler: axes, UOps, source, proof; run and measured",
+     "TEXT is statements, separated by ';' or line ends:\n"
+     "  n: 1..100           a variable and its inclusive bounds\n"
+     "  a: f32[n+1,512]     an input: dtype and sizes; without [...] one value\n"
+     "  c = a * 2           a name; one that no other statement uses is an output. An input is stored into\n"
+     "Operators, as NumPy has them: + - * / // % ** @  < <= > >= == !=  & | ^ ~ << >>; shapes broadcast,\n"
+     "dtypes are promoted, a number takes the other operand's dtype. Functions: exp exp2 log sqrt sin tanh\n"
+     "erf abs floor max(a,b) min(a,b) where(c,a,b) ... (each op between elements), relu sigmoid silu gelu,\n"
+     "matmul(a,b), f16(x), x.cast(f16), x.bitcast(i32), iota(n), full(shape,value). Movement:\n"
+     "x.reshape(2,3) permute(1,0) expand(4,3) pad(1:0,0:2) shrink(0:2,:) flip(0) stride(2,-1). Reductions,\n"
+     "which keep their axes with size 1: x.sum(1) prod max min mean, () for all axes; x.softmax(1).\n"
+     "Buffers: outputs are data0, data1, ..., inputs follow. Exit status 1 where --run differs from INTERP.",
+     kernel_options, kernel_examples, command_kernel},
+    {"devices", "", 0, 0, "", "what kernels can run on here, and how to get what is missing",
+     "", devices_options, devices_examples, command_devices},
     {"batch", "[FILE...]", 0, any, "FILE", "answer JSON requests, one a line",
      "Reads one JSON object a line from the files, or from standard input, and writes one JSON object\n"
      "a line in the same order. \"do\" is expr, prove, equal_expr, view, equal_view, layout or affine; an\n"
@@ -152,7 +192,7 @@ constexpr Command table[] = {
      "", flags_options, flags_examples, command_flags},
     {"completion", "SHELL", 1, 1, "bash|zsh|fish", "write a completion script for bash, zsh or fish",
      "", {}, completion_examples, command_completion},
-    {"help", "[COMMAND]", 0, 1, "expr|view|layout|batch|rules|flags|completion", "show this page, or a command's page",
+    {"help", "[COMMAND]", 0, 1, "expr|view|layout|kernel|devices|batch|rules|flags|completion", "show this page, or a command's page",
      "", {}, {}, command_help},
 };
 // clang-format on

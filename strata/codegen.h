@@ -1,0 +1,11 @@
+// The kernel compiler: from LazyOps to proven lists of UOps.
+#pragma once
+
+#include "strata/codegen/axes.h"
+#include "strata/codegen/bounds.h"
+#include "strata/codegen/decompose.h"
+#include "strata/codegen/heuristic.h"
+#include "strata/codegen/kernel.h"
+#include "strata/codegen/linearize.h"
+#include "strata/codegen/linearizer.h"
+#include "strata/codegen/lower.h"

@@ -1,0 +1,380 @@
+// Which loops there are at first, and what Opts do to them.
+
+#include "strata/codegen/axes.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <map>
+
+namespace strata {
+
+namespace {
+
+constexpr std::string_view kOptNames[] = {"SPLIT",   "UPCAST", "UNROLL", "LANES", "PARALLEL",
+                                          "REORDER", "CUT",    "STAGE",  "PADTO", "MERGE"};
+
+constexpr std::int64_t kMostAmount = std::int64_t{1} << 30;
+constexpr std::int64_t kMostCopies = 1024;  // of the body of a loop, in registers
+
+bool is_one(const Int& v) { return v == Int(1); }
+
+LoopAxis whole_axis(const Int& size, int group, std::size_t dim) {
+  return {size, group, {dim}, {size}, {{0, {{PartKind::loop, size}}}}, false};
+}
+
+Ints reduced_sizes(const LazyNode& n) {
+  Ints out;
+  for (const std::int64_t axis : std::get<Axes>(n.arg))
+    out.push_back(n.src[0].shape()[static_cast<std::size_t>(axis)]);
+  return out;
+}
+
+}  // namespace
+
+std::string_view to_string(PartKind kind) {
+  constexpr std::string_view names[] = {"loop", "parallel", "upcast", "unroll", "lanes"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+Int Segment::size() const {
+  Int out = 1;
+  for (const Part& p : parts) out *= p.size;
+  return out;
+}
+
+KernelAxes::KernelAxes(const LazyOp& kernel) : kernel_(kernel) {
+  STRATA_CHECK(kernel.op() == Ops::SINK, domain, "[lower] ", spec_name(kernel.op()),
+               " is not a kernel: a SINK is");
+  Ints sizes = kernel.src(0).shape();
+  for (const LazyOp& s : kernel.src()) {
+    STRATA_CHECK(s.shape().size() == sizes.size(), shape,
+                 "[lower] the stores of a kernel have shapes ", render(sizes), " and ",
+                 render(s.shape()), ": their ranks differ");
+    for (std::size_t t = 0; t < sizes.size(); ++t) {
+      if (is_one(sizes[t])) sizes[t] = s.shape()[t];
+      STRATA_CHECK(is_one(s.shape()[t]) || s.shape()[t] == sizes[t], shape, "[lower] dimension ", t,
+                   " of the stores has sizes ", sizes[t].render(), " and ", s.shape()[t].render());
+    }
+  }
+  outputs_ = sizes.size();
+  for (std::size_t t = 0; t < outputs_; ++t) {
+    axes_.push_back(whole_axis(sizes[t], -1, t));
+    order_.push_back(t);
+  }
+  std::unordered_map<const LazyNode*, int> level;
+  std::map<std::pair<int, std::string>, std::size_t> known;
+  for (const LazyNode* n : postorder(kernel)) {
+    int below = 0;
+    for (const LazyOp& s : n->src) below = std::max(below, level.at(s.node()));
+    level.emplace(n, below + (is_reduce(n->op) ? 1 : 0));
+    if (!is_reduce(n->op)) continue;
+    const Ints reduced = reduced_sizes(*n);
+    const auto [it, is_new] = known.try_emplace({below, render(reduced)}, groups_.size());
+    group_of_.emplace(n, it->second);
+    if (!is_new) continue;
+    groups_.push_back({below, axes_.size(), reduced.size()});
+    for (std::size_t k = 0; k < reduced.size(); ++k)
+      axes_.push_back(whole_axis(reduced[k], static_cast<int>(it->second), k));
+  }
+}
+
+// --- Opts ---
+
+std::string_view to_string(Opt::Kind kind) { return kOptNames[static_cast<std::size_t>(kind)]; }
+
+std::string Opt::text() const {
+  std::string out(to_string(kind));
+  if (kind == Kind::REORDER) {
+    for (const std::size_t a : order) out += detail::message(" ", a);
+    return out;
+  }
+  out += detail::message(" ", axis);
+  if (kind != Kind::PARALLEL && kind != Kind::MERGE) out += detail::message(" ", amount);
+  if (segment != 0) out += detail::message(" @", segment);
+  return out;
+}
+
+std::string text_of(std::span<const Opt> opts) {
+  std::string out;
+  for (const Opt& opt : opts) out += detail::message(out.empty() ? "" : ", ", opt.text());
+  return out;
+}
+
+std::vector<Opt> parse_opts(std::string_view text) {
+  std::vector<Opt> out;
+  std::size_t at = 0;
+  const auto fail = [&](std::string_view what) {
+    throw Error(ErrorKind::parse,
+                detail::message("[opts] ", what, " in column ", at + 1, " of \"", text, "\""), at + 1);
+  };
+  const auto spaces = [&] {
+    while (at < text.size() && text[at] == ' ') ++at;
+  };
+  const auto number = [&] {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), value);
+    if (error != std::errc() || value < 0) fail("a number is missing");
+    at = static_cast<std::size_t>(end - text.data());
+    spaces();
+    return value;
+  };
+  for (spaces(); at < text.size(); spaces()) {
+    Opt opt;
+    const std::size_t begin = at;
+    while (at < text.size() && text[at] >= 'A' && text[at] <= 'Z') ++at;
+    const std::string_view word = text.substr(begin, at - begin);
+    const auto* const kind = std::find(std::begin(kOptNames), std::end(kOptNames), word);
+    if (kind == std::end(kOptNames)) at = begin, fail("an unknown transformation");
+    opt.kind = static_cast<Opt::Kind>(kind - std::begin(kOptNames));
+    spaces();
+    if (opt.kind == Opt::Kind::REORDER) {
+      while (at < text.size() && text[at] != ',')
+        opt.order.push_back(static_cast<std::size_t>(number()));
+    } else {
+      opt.axis = static_cast<std::size_t>(number());
+      if (opt.kind != Opt::Kind::PARALLEL && opt.kind != Opt::Kind::MERGE) opt.amount = number();
+      if (at < text.size() && text[at] == '@')
+        ++at, opt.segment = static_cast<std::size_t>(number());
+    }
+    out.push_back(std::move(opt));
+    if (at == text.size()) break;
+    if (text[at] != ',') fail("a comma is missing");
+    ++at;
+    spaces();
+    if (at == text.size()) fail("a transformation is missing");
+  }
+  return out;
+}
+
+LoopAxis& KernelAxes::axis_of(const Opt& opt) {
+  STRATA_CHECK(opt.axis < axes_.size(), domain, "[", opt.text(), "] there is no axis ", opt.axis,
+               ": the kernel has ", axes_.size());
+  LoopAxis& axis = axes_[opt.axis];
+  STRATA_CHECK(opt.segment < axis.segments.size(), domain, "[", opt.text(), "] axis ", opt.axis,
+               " has ", axis.segments.size(), " segments");
+  return axis;
+}
+
+void KernelAxes::apply(const Opt& opt) {
+  switch (opt.kind) {
+    case Opt::Kind::SPLIT: return split(opt, PartKind::loop);
+    case Opt::Kind::UPCAST: return split(opt, PartKind::upcast);
+    case Opt::Kind::LANES: return split(opt, PartKind::lanes);
+    case Opt::Kind::UNROLL: {
+      const bool is_output = axis_of(opt).group < 0;
+      return split(opt, is_output ? PartKind::upcast : PartKind::unroll);
+    }
+    case Opt::Kind::PARALLEL: return make_parallel(opt);
+    case Opt::Kind::REORDER: return reorder(opt);
+    case Opt::Kind::CUT: return cut(opt);
+    case Opt::Kind::STAGE: return stage(opt);
+    case Opt::Kind::PADTO: return pad_to(opt);
+    case Opt::Kind::MERGE: return merge(opt);
+  }
+}
+
+void KernelAxes::check_lanes(const Opt& opt) const {
+  STRATA_CHECK(opt.amount <= DType::kMostLanes, domain, "[", opt.text(), "] a vector has at most ",
+               DType::kMostLanes, " lanes");
+  for (std::size_t a = 0; a < axes_.size(); ++a)
+    for (const Segment& s : axes_[a].segments)
+      for (const Part& p : s.parts)
+        STRATA_CHECK(
+            p.kind != PartKind::lanes || axes_[a].group != axes_[opt.axis].group || a == opt.axis,
+            domain, "[", opt.text(), "] axis ", a, " is the one with lanes");
+  for (const Part& p : axes_[opt.axis].segments[opt.segment].parts)
+    STRATA_CHECK(p.kind != PartKind::lanes, domain, "[", opt.text(), "] that segment has lanes");
+}
+
+void KernelAxes::check_copies(const Opt& opt) const {
+  Int copies = opt.amount;
+  for (const LoopAxis& axis : axes_) {
+    Int most = 1;
+    if (axis.group != axes_[opt.axis].group) continue;
+    for (const Segment& s : axis.segments) {
+      Int of_segment = 1;
+      for (const Part& p : s.parts)
+        if (p.kind == PartKind::upcast || p.kind == PartKind::unroll) of_segment *= p.size;
+      if (of_segment.value() > most.value()) most = of_segment;
+    }
+    copies *= most;
+  }
+  STRATA_CHECK(copies.value() <= kMostCopies, domain, "[", opt.text(), "] ", copies.value(),
+               " copies of the body are more than ", kMostCopies);
+}
+
+// The innermost loop of `n` turns becomes one of n / amount turns around `amount` of another kind; what is left over
+// becomes a segment.
+void KernelAxes::split(const Opt& opt, PartKind kind) {
+  LoopAxis& axis = axis_of(opt);
+  STRATA_CHECK(opt.amount >= 2 && opt.amount <= kMostAmount, domain, "[", opt.text(),
+               "] the amount is from 2 to ", kMostAmount);
+  if (kind == PartKind::lanes) check_lanes(opt);
+  if (kind == PartKind::upcast || kind == PartKind::unroll) check_copies(opt);
+  Segment segment = axis.segments[opt.segment];
+  std::size_t at = segment.parts.size(), loops = 0;
+  Int inside = opt.amount;
+  for (std::size_t k = segment.parts.size(); k-- > 0;) {
+    const bool is_loop =
+        segment.parts[k].kind == PartKind::loop || segment.parts[k].kind == PartKind::parallel;
+    if (is_loop && loops++ == 0) at = k;
+    if (!is_loop && loops == 0) inside *= segment.parts[k].size;
+  }
+  STRATA_CHECK(at < segment.parts.size(), domain, "[", opt.text(), "] no loop is left to split");
+  const Int turns = segment.parts[at].size;
+  const Int whole =
+      turns.is_number() ? Int(turns.value() / opt.amount) : Int(turns.expr() / opt.amount);
+  const Int rest = turns - whole * Int(opt.amount);
+  STRATA_CHECK(!turns.is_number() || whole.value() > 0, domain, "[", opt.text(), "] the loop has ",
+               turns.render(), " turns only");
+  STRATA_CHECK(loops == 1 || rest == Int(0), domain, "[", opt.text(), "] ", opt.amount,
+               " does not divide the ", turns.render(), " turns of the inner loop");
+  Segment left = segment;
+  segment.parts[at].size = whole;
+  segment.parts.insert(segment.parts.begin() + static_cast<std::ptrdiff_t>(at) + 1,
+                       Part{kind, opt.amount});
+  axis.segments[opt.segment] = segment;
+  if (rest == Int(0)) return;
+  left.begin = segment.begin + whole * inside;
+  left.parts[at] = {PartKind::loop, rest};
+  axis.segments.insert(axis.segments.begin() + static_cast<std::ptrdiff_t>(opt.segment) + 1, left);
+}
+
+void KernelAxes::cut(const Opt& opt) {
+  LoopAxis& axis = axis_of(opt);
+  Segment& segment = axis.segments[opt.segment];
+  STRATA_CHECK(segment.parts.size() == 1 && segment.parts[0].kind == PartKind::loop, domain, "[",
+               opt.text(), "] a segment is cut before it is split");
+  const Int first = Int(opt.amount) - segment.begin, rest = segment.parts[0].size - first;
+  STRATA_CHECK(known(is_less(0, first)) && known(is_less(0, rest)), domain, "[", opt.text(), "] ",
+               opt.amount, " is not inside of the segment");
+  segment.parts[0].size = first;
+  axis.segments.insert(axis.segments.begin() + static_cast<std::ptrdiff_t>(opt.segment) + 1,
+                       Segment{opt.amount, {{PartKind::loop, rest}}});
+}
+
+void KernelAxes::make_parallel(const Opt& opt) {
+  LoopAxis& axis = axis_of(opt);
+  STRATA_CHECK(axis.group < 0, domain, "[", opt.text(), "] axis ", opt.axis, " is reduced");
+  STRATA_CHECK(parallel_axis() < 0, domain, "[", opt.text(), "] axis ", parallel_axis(),
+               " is parallel already");
+  STRATA_CHECK(order_[0] == opt.axis, domain, "[", opt.text(), "] the loop of axis ", order_[0],
+               " is around it");
+  for (const LazyOp& s : kernel_.src())
+    for (std::size_t k = 0; k < axis.dims.size(); ++k)
+      STRATA_CHECK(s.shape()[axis.dims[k]] == axis.sizes[k], domain, "[", opt.text(),
+                   "] a store does not depend on the axis, and would be made by all threads");
+  Part& outermost = axis.segments[opt.segment].parts.front();
+  STRATA_CHECK(outermost.kind == PartKind::loop, domain, "[", opt.text(),
+               "] the outermost part is no loop");
+  outermost.kind = PartKind::parallel;
+}
+
+void KernelAxes::reorder(const Opt& opt) {
+  std::vector<std::size_t> sorted = opt.order;
+  std::sort(sorted.begin(), sorted.end());
+  bool is_permutation = sorted.size() == outputs_;
+  for (std::size_t k = 0; k < sorted.size() && is_permutation; ++k) is_permutation = sorted[k] == k;
+  STRATA_CHECK(is_permutation, domain, "[", opt.text(), "] that is no permutation of the ",
+               outputs_, " output axes");
+  const int parallel = parallel_axis();
+  STRATA_CHECK(parallel < 0 || opt.order[0] == static_cast<std::size_t>(parallel), domain, "[",
+               opt.text(), "] the parallel axis ", parallel, " stays outermost");
+  order_ = opt.order;
+}
+
+void KernelAxes::pad_to(const Opt& opt) {
+  LoopAxis& axis = axis_of(opt);
+  STRATA_CHECK(opt.amount >= 2 && opt.amount <= kMostAmount, domain, "[", opt.text(),
+               "] the amount is from 2 to ", kMostAmount);
+  STRATA_CHECK(axis.segments.size() == 1 && axis.segments[0].parts.size() == 1 &&
+                   axis.segments[0].parts[0].kind == PartKind::loop,
+               domain, "[", opt.text(), "] an axis is padded before it is cut or split");
+  Part& loop = axis.segments[0].parts[0];
+  loop.size = ceildiv(loop.size.expr(), opt.amount) * opt.amount;
+  axis.padded = !(loop.size == axis.size);
+}
+
+void KernelAxes::stage(const Opt& opt) {
+  STRATA_CHECK(axis_of(opt).group < 0, domain, "[", opt.text(), "] axis ", opt.axis, " is reduced");
+  const std::vector<BufferUse> buffers = buffers_of(kernel_);
+  const bool is_there = opt.amount >= 0 && opt.amount < static_cast<std::int64_t>(buffers.size());
+  STRATA_CHECK(is_there && buffers[static_cast<std::size_t>(opt.amount)].read, domain, "[",
+               opt.text(), "] the kernel does not load buffer ", opt.amount);
+  STRATA_CHECK(!buffers[static_cast<std::size_t>(opt.amount)].written, domain, "[", opt.text(),
+               "] buffer ", opt.amount, " is written by the kernel");
+  for (const Stage& s : stages_)
+    STRATA_CHECK(s.slot != opt.amount, domain, "[", opt.text(), "] buffer ", opt.amount,
+                 " is staged already");
+  stages_.push_back({opt.axis, static_cast<int>(opt.amount)});
+}
+
+void KernelAxes::merge(const Opt& opt) {
+  STRATA_CHECK(stages_.empty(), domain, "[", opt.text(),
+               "] axes are merged before buffers are staged");
+  LoopAxis& first = axis_of(opt);
+  STRATA_CHECK(opt.axis + 1 < axes_.size() && axes_[opt.axis + 1].group == first.group, domain, "[",
+               opt.text(), "] no axis of its kind is behind axis ", opt.axis);
+  const LoopAxis& second = axes_[opt.axis + 1];
+  for (const LoopAxis* axis : {static_cast<const LoopAxis*>(&first), &second})
+    STRATA_CHECK(axis->segments.size() == 1 && axis->segments[0].parts.size() == 1 &&
+                     axis->segments[0].parts[0].kind == PartKind::loop,
+                 domain, "[", opt.text(), "] axes are merged before they are cut or split");
+  for (const LazyOp& s : kernel_.src()) {
+    const auto runs_over = [&](const LoopAxis& axis) {
+      return std::any_of(axis.dims.begin(), axis.dims.end(),
+                         [&](std::size_t t) { return !is_one(s.shape()[t]); });
+    };
+    STRATA_CHECK(first.group >= 0 || is_one(first.size) || is_one(second.size) ||
+                     runs_over(first) == runs_over(second),
+                 domain, "[", opt.text(), "] a store runs over one of the axes only");
+  }
+  STRATA_CHECK(!first.padded && !second.padded, domain, "[", opt.text(),
+               "] axes are merged before they are padded");
+  LoopAxis both = whole_axis(first.size * second.size, first.group, 0);
+  both.dims = first.dims;
+  both.dims.insert(both.dims.end(), second.dims.begin(), second.dims.end());
+  both.sizes = first.sizes;
+  for (const Int& size : second.sizes) both.sizes.push_back(size);
+  first = std::move(both);
+  remove_axis(opt.axis + 1);
+}
+
+void KernelAxes::remove_axis(std::size_t gone) {
+  const int group = axes_[gone].group;
+  axes_.erase(axes_.begin() + static_cast<std::ptrdiff_t>(gone));
+  if (group >= 0) {
+    --groups_[static_cast<std::size_t>(group)].count;
+  } else {
+    --outputs_;
+    std::erase(order_, gone);
+    for (std::size_t& a : order_) a -= a > gone ? 1 : 0;
+  }
+  for (ReduceGroup& g : groups_) g.first -= g.first > gone ? 1 : 0;
+}
+
+int KernelAxes::parallel_axis() const {
+  for (std::size_t a = 0; a < outputs_; ++a)
+    for (const Segment& s : axes_[a].segments)
+      if (!s.parts.empty() && s.parts[0].kind == PartKind::parallel) return static_cast<int>(a);
+  return -1;
+}
+
+std::string KernelAxes::text() const {
+  std::string out;
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    const LoopAxis& axis = axes_[a];
+    out += detail::message(a, axis.group < 0 ? " output " : " reduce ", axis.size.render(), ":");
+    for (std::size_t s = 0; s < axis.segments.size(); ++s) {
+      out += s == 0 ? "" : " |";
+      for (std::size_t k = 0; k < axis.segments[s].parts.size(); ++k)
+        out += detail::message(k == 0 ? " " : ", ", to_string(axis.segments[s].parts[k].kind), " ",
+                               axis.segments[s].parts[k].size.render());
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace strata

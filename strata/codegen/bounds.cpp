@@ -1,0 +1,62 @@
+// Index expressions against buffer sizes, by the algebra.
+
+#include "strata/codegen/bounds.h"
+
+#include <chrono>
+
+namespace strata {
+
+namespace {
+
+bool lies_inside(const Access& a) {
+  if (!a.size.is_number()) return false;
+  const Facts facts = a.index.facts();
+  return facts.min >= 0 && facts.max < a.size.value();
+}
+
+std::string witness_text(const Values& values) {
+  std::string out;
+  for (const auto& [v, value] : values)
+    out += detail::message(out.empty() ? "" : ", ", v.name(), " = ", value);
+  return out.empty() ? "everywhere" : out;
+}
+
+void prove_access(const Access& a) {
+  const Expr size = a.size.expr();
+  const Proof proof = prove(a.index >= 0 && a.index < size, a.valid && a.ranges);
+  if (proof.answer == Answer::yes) return;
+  const std::string buffer = a.slot < 0 ? "scratch memory" : detail::message("buffer ", a.slot);
+  const std::string what =
+      detail::message("[bounds] ", a.is_store ? "a store to " : "a load of ", buffer,
+                      ", which has ", a.size.render(), " elements, at ", a.index.render());
+  const std::string where =
+      a.valid.constant() ? std::string() : detail::message(" where ", a.valid.render());
+  STRATA_CHECK(proof.answer == Answer::unknown, domain, what, where,
+               " goes outside: ", witness_text(proof.counterexample));
+  throw Error(ErrorKind::domain, detail::message(what, where, " cannot be shown to stay inside"));
+}
+
+}  // namespace
+
+BoundsProof prove_bounds(const Lowered& kernel) {
+  const auto start = std::chrono::steady_clock::now();
+  BoundsProof out;
+  for (const Access& a : kernel.accesses) {
+    ++out.accesses;
+    if (lies_inside(a)) {
+      ++out.by_bounds;
+      continue;
+    }
+    prove_access(a);
+    ++out.by_algebra;
+  }
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return out;
+}
+
+std::string BoundsProof::text() const {
+  return detail::message(accesses, " accesses proven: ", by_bounds, " by their bounds, ", by_algebra,
+                         " by algebra, in ", static_cast<std::int64_t>(seconds * 1e6), " us");
+}
+
+}  // namespace strata

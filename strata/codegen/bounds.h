@@ -1,0 +1,24 @@
+// Proof that a kernel stays inside of its buffers.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "strata/codegen/lower.h"
+
+namespace strata {
+
+/// How the accesses of a kernel were proven.
+struct BoundsProof {
+  std::size_t accesses = 0;
+  std::size_t by_bounds = 0;   ///< the index's own bounds lie inside
+  std::size_t by_algebra = 0;  ///< under the loops' ranges and the access's condition
+  double seconds = 0;
+  std::string text() const;
+};
+
+/// Every load and store of `kernel` lies inside of its buffer, wherever its condition holds.
+/// @throws Error (domain) for one that does not, with the index expression and a witness; or for which that cannot be shown
+BoundsProof prove_bounds(const Lowered& kernel);
+
+}  // namespace strata

@@ -1,0 +1,74 @@
+// Movement as substitution of indices.
+
+#include "strata/codegen/coordinates.h"
+
+#include "strata/view/size_ops.h"
+
+namespace strata {
+
+namespace {
+
+Coordinates padded(Coordinates at, const Padding& padding, const Ints& below) {
+  std::vector<Expr> conditions = {at.valid};
+  for (std::size_t t = 0; t < at.idxs.size(); ++t) {
+    const auto& [before, after] = padding[t];
+    at.idxs[t] -= before.expr();
+    if (!(before == Int(0))) conditions.push_back(at.idxs[t] >= 0);
+    if (!(after == Int(0))) conditions.push_back(at.idxs[t] < below[t].expr());
+  }
+  at.valid = all_of(conditions);
+  if (!at.valid.constant())
+    for (Expr& e : at.idxs) e = simplify_under(e, at.valid);
+  at.is_zero = true;
+  return at;
+}
+
+}  // namespace
+
+std::vector<Expr> unravel(const Expr& flat, const Ints& shape) {
+  std::vector<Expr> out(shape.size(), Expr(0));
+  Int place = 1;
+  for (std::size_t t = shape.size(); t-- > 0;) {
+    const Expr size = larger(shape[t], 1).expr();
+    out[t] = flat / place.expr() % size;
+    place *= Int(size);
+  }
+  return out;
+}
+
+void set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t> places,
+              std::span<const std::size_t> of, std::span<const Expr> at, const KernelAxes& axes) {
+  for (std::size_t k = 0; k < of.size(); ++k) {
+    const LoopAxis& axis = axes.axes()[of[k]];
+    const std::vector<Expr> digits =
+        axis.dims.size() == 1 ? std::vector<Expr>{at[k]} : unravel(at[k], axis.sizes);
+    for (std::size_t d = 0; d < digits.size(); ++d)
+      idxs[places.empty() ? axis.dims[d] : static_cast<std::size_t>(places[axis.dims[d]])] = digits[d];
+  }
+}
+
+Coordinates moved(const LazyNode& n, Coordinates at, const ShapeTracker& simple) {
+  const Ints& below = n.src[0].shape();
+  switch (n.op) {
+    case Ops::PERMUTE: {
+      const Axes& order = std::get<Axes>(n.arg);
+      const std::vector<Expr> above = at.idxs;
+      for (std::size_t t = 0; t < order.size(); ++t)
+        at.idxs[static_cast<std::size_t>(order[t])] = above[t];
+      return at;
+    }
+    case Ops::EXPAND:
+      for (std::size_t t = 0; t < at.idxs.size(); ++t)
+        if (below[t] == Int(1)) at.idxs[t] = 0;
+      return at;
+    case Ops::SHRINK: {
+      const Mask& bounds = std::get<Mask>(n.arg);
+      for (std::size_t t = 0; t < at.idxs.size(); ++t) at.idxs[t] += bounds[t].begin.expr();
+      return at;
+    }
+    case Ops::PAD: return padded(std::move(at), std::get<Padding>(n.arg), below);
+    default: at.idxs = unravel(simple.expr_idxs(at.idxs).index, below); return at;
+  }
+}
+
+}  // namespace strata

@@ -1,0 +1,69 @@
+// How values write themselves down.
+#include "strata/codegen/formula.h"
+
+#include "strata/base/check.h"
+#include "strata/base/small_vec.h"
+
+namespace strata::formulas {
+
+UOp constant(UOpGraph& graph, DType dtype, double v) {
+  return graph.add(UOps::CONST, dtype, {}, Scalar::of(dtype.scalar(), v));
+}
+
+Value Value::like(double v) const { return {*to_, constant(to_->graph, dtype(), v)}; }
+Value Value::like(std::int64_t v) const { return {*to_, to_->graph.constant(dtype(), v)}; }
+Value Value::like(std::uint64_t v) const {
+  return {*to_, to_->graph.add(UOps::CONST, dtype(), {}, Scalar::of(scalar(), v))};
+}
+
+Value Value::apply(Ops op, std::initializer_list<Value> others) const {
+  SmallVec<UOp, 4> operands{uop_};
+  for (const Value v : others) operands.push_back(v.uop());
+  return {*to_, emit(to_->graph, op, {operands.data(), operands.size()}, to_->native)};
+}
+
+Value polynomial(Value x, std::span<const double> c) {
+  Value sum = x.like(c.back());
+  for (std::size_t k = c.size() - 1; k-- > 0;) sum = mulacc(sum, x, c[k]);
+  return sum;
+}
+
+const FloatFormat& format_of(DType dtype) {
+  static const FloatFormat f32{
+      .dtype = dtypes::float32,
+      .sint = dtypes::int32,
+      .uint = dtypes::uint32,
+      .fraction_bits = 23,
+      .bias = 127,
+      .shifter = 0x1.8p23,
+      .shifter_bits = 0x4B400000,
+      .sign = 0x80000000,
+      .upper_half = 0xFFFFF000,
+  };
+  static const FloatFormat f64{
+      .dtype = dtypes::float64,
+      .sint = dtypes::int64,
+      .uint = dtypes::uint64,
+      .fraction_bits = 52,
+      .bias = 1023,
+      .shifter = 0x1.8p52,
+      .shifter_bits = 0x4338000000000000,
+      .sign = 0x8000000000000000,
+      .upper_half = 0xFFFFFFFFF8000000,
+  };
+  STRATA_ASSERT(dtype.scalar() == f32.dtype || dtype.scalar() == f64.dtype, "no format of ",
+                dtype.name());
+  return dtype.scalar() == f32.dtype ? f32 : f64;
+}
+
+Value scale(Value p, Value shifted) {
+  // Two factors, each a normal number: 2^n itself may be none.
+  const FloatFormat& format = format_of(p.dtype());
+  const Value n = bits_of(shifted);
+  const Value half = n >> 1;
+  const Value first = (half << format.fraction_bits).bitcast(p.scalar());
+  const Value second = ((n - half) << format.fraction_bits).bitcast(p.scalar());
+  return p * first * second;
+}
+
+}  // namespace strata::formulas

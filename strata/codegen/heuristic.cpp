@@ -1,0 +1,371 @@
+// Choices from how a kernel's loads and stores move along its axes.
+
+#include "strata/codegen/heuristic.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+#include "strata/expr/node.h"
+
+namespace strata {
+
+namespace {
+
+constexpr std::int64_t kWorkForThreads = 1 << 17;  // turns of the innermost body
+constexpr std::int64_t kUnknownSize = 256;         // what a symbolic size counts as
+constexpr std::int64_t kWorthStaging = 64;         // outputs for which a copied tile is used
+constexpr std::int64_t kFarApart = 512;            // bytes between rows that are worth a copy
+constexpr std::int64_t kWorthCutting = 8;          // turns without guards that a cut has to give
+
+/// How one access moves along one axis.
+struct Step {
+  bool is_linear = true;
+  std::int64_t by = 0;   ///< elements a turn, where linear
+  bool guarded = false;  ///< whether its condition depends on the axis
+};
+
+class Choice {
+ public:
+  Choice(const LazyOp& kernel, const Target& target)
+      : kernel_(kernel),
+        target_(target),
+        axes_(kernel),
+        plain_(lower(kernel, axes_, target)),
+        main_(axes_.axes().size(), 0) {
+    for (const Access& a : plain_.accesses) widest_ = std::max(widest_, dtype_of(a).itemsize());
+    for (const auto& [v, axis] : plain_.counters) counters_.emplace_back(v, axis);
+    for (const Access& a : plain_.accesses) steps_.push_back(steps_of(a));
+  }
+
+  std::vector<Opt> opts() {
+    merge_axes();
+    cut_guards();
+    if (lanes() < 2) {
+      threads();
+      return std::move(opts_);
+    }
+    const int reduced = contiguous_reduction(), lane_axis = output_lanes();
+    if (lane_axis >= 0 && (reduced < 0 || reuses_along(lane_axis))) {
+      output_vectors(static_cast<std::size_t>(lane_axis));
+    } else if (reduced >= 0) {
+      row_stages(lane_axis);
+    }
+    threads();
+    return std::move(opts_);
+  }
+
+ private:
+  DType dtype_of(const Access& a) const {
+    return plain_.buffers[static_cast<std::size_t>(a.slot)].dtype;
+  }
+  std::int64_t size(std::size_t axis) const {
+    const Int n = axes_.axes()[axis].segments[main_[axis]].size();
+    return n.is_number() ? n.value() : std::min(n.vmax(), kUnknownSize);
+  }
+  bool is_known(std::size_t axis) const { return axes_.axes()[axis].size.is_number(); }
+  std::int64_t lanes() const {
+    return std::min<std::int64_t>(target_.vector_bytes / static_cast<std::int64_t>(widest_),
+                                  DType::kMostLanes);
+  }
+
+  void add(Opt::Kind kind, std::size_t axis, std::int64_t amount) {
+    const bool of_segment = kind != Opt::Kind::MERGE;
+    const Opt opt{kind, axis, amount, of_segment ? main_[axis] : 0, {}};
+    axes_.apply(opt);
+    opts_.push_back(opt);
+  }
+
+  // --- how accesses move ---
+
+  std::vector<Step> steps_of(const Access& a) const {
+    std::vector<Step> out(axes_.axes().size());
+    for (const auto& [v, axis] : counters_) {
+      Step& step = out[axis];
+      const Expr moved = substitute(a.index, {{v, v + 1}}) - a.index;
+      step.is_linear = moved.is_constant();
+      if (step.is_linear) step.by = moved.value();
+      const std::vector<Variable> of = variables(a.valid);
+      step.guarded = std::any_of(of.begin(), of.end(),
+                                 [&, counter = v](const Variable& u) { return same(u, counter); });
+    }
+    return out;
+  }
+  bool depends(std::size_t access, std::size_t axis) const {
+    const Step& s = steps_[access][axis];
+    return !s.is_linear || s.by != 0 || s.guarded;
+  }
+
+  // --- merging: axes over which every access runs as over one ---
+
+  void merge_axes() {
+    for (std::size_t a = 0; a + 1 < axes_.axes().size();) {
+      if (!can_merge(a)) {
+        ++a;
+        continue;
+      }
+      const bool second_is_one = axes_.axes()[a + 1].size == Int(1);
+      add(Opt::Kind::MERGE, a, 0);
+      for (std::vector<Step>& steps : steps_) {
+        if (!second_is_one) steps[a] = steps[a + 1];
+        steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(a) + 1);
+      }
+      for (auto& [v, axis] : counters_) axis -= axis > a ? 1 : 0;
+      main_.pop_back();
+    }
+  }
+  bool can_merge(std::size_t a) const {
+    const LoopAxis &first = axes_.axes()[a], &second = axes_.axes()[a + 1];
+    if (first.group != second.group || !first.size.is_number() || !second.size.is_number())
+      return false;
+    if (first.size.value() == 0 || second.size.value() == 0) return false;
+    if (first.group < 0)
+      for (const LazyOp& s : kernel_.src())
+        for (const LoopAxis* axis : {&first, &second})
+          for (const std::size_t t : axis->dims)
+            if (s.shape()[t] == Int(1) && !(axis->size == Int(1))) return false;
+    if (first.size == Int(1) || second.size == Int(1)) return true;
+    for (const std::vector<Step>& steps : steps_) {
+      const Step &outer = steps[a], &inner = steps[a + 1];
+      std::int64_t whole = 0;
+      if (outer.guarded || inner.guarded || !outer.is_linear || !inner.is_linear) return false;
+      if (!try_mul(inner.by, second.size.value(), whole) || whole != outer.by) return false;
+    }
+    return true;
+  }
+
+  // --- cutting: where conditions of loads and stores hold whatever the other indices are ---
+
+  void cut_guards() {
+    const std::size_t axes = axes_.axes().size();
+    std::vector<std::int64_t> from(axes, 0), to(axes, std::numeric_limits<std::int64_t>::max());
+    for (const Access& a : plain_.accesses) {
+      const Node* n = a.valid.node();
+      if (n->op == Op::And) {
+        for (const Node* c : n->sources()) note_condition(c, from, to);
+      } else {
+        note_condition(n, from, to);
+      }
+    }
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      if (!is_known(axis)) continue;
+      const std::int64_t end = std::min(to[axis], size(axis));
+      if (end - from[axis] < kWorthCutting || (axis >= axes_.outputs() && !target_.reassociate))
+        continue;
+      const bool has_tail = end < size(axis);
+      if (from[axis] > 0) {
+        add(Opt::Kind::CUT, axis, from[axis]);
+        main_[axis] = 1;
+      }
+      if (has_tail) add(Opt::Kind::CUT, axis, end);
+    }
+  }
+  /// sum < c holds for t*v + (the most that the rest can be) < c.
+  void note_condition(const Node* n, std::vector<std::int64_t>& from,
+                      std::vector<std::int64_t>& to) const {
+    if (n->op != Op::Lt || n->src(1)->op != Op::Const) return;
+    const Expr left = Expr::share(n->src(0));
+    const std::int64_t limit = n->src(1)->value();
+    for (const auto& [v, axis] : counters_) {
+      const Expr moved = substitute(left, {{v, v + 1}}) - left;
+      if (!moved.is_constant() || moved.value() == 0) continue;
+      const std::int64_t t = moved.value();
+      const Facts rest = substitute(left, {{v, Expr(0)}}).facts();
+      std::int64_t room = 0;  // t*v <= room
+      if (rest.max == std::numeric_limits<std::int64_t>::max() || !try_sub(limit - 1, rest.max, room))
+        continue;
+      if (t > 0)
+        to[axis] = std::min(to[axis], std::max<std::int64_t>(floor_div(room, t) + 1, 0));
+      else
+        from[axis] = std::max(from[axis], -floor_div(room, -t));
+      return;  // outputs come first: one axis for a condition is enough
+    }
+  }
+
+  // --- vectors ---
+
+  /// The output axis in which all stores are contiguous, and most loads contiguous or constant; -1 where there is none.
+  int output_lanes() const {
+    int best = -1, best_score = 0;
+    for (std::size_t a = 0; a < axes_.outputs(); ++a) {
+      if (size(a) < lanes()) continue;
+      int score = 0;
+      bool stores_fit = true;
+      for (std::size_t k = 0; k < steps_.size(); ++k) {
+        const Step& s = steps_[k][a];
+        if (plain_.accesses[k].is_store) stores_fit = stores_fit && s.is_linear && s.by == 1;
+        score += !s.is_linear ? -2 : s.by == 1 ? 2 : s.by == 0 ? 1 : -2;
+      }
+      if (stores_fit && score > best_score) best = static_cast<int>(a), best_score = score;
+    }
+    return best;
+  }
+  /// The last axis of the first group, where the loads are contiguous along it; -1 where there is none.
+  int contiguous_reduction() const {
+    if (axes_.groups().empty() || !target_.reassociate) return -1;
+    const ReduceGroup& group = axes_.groups().front();
+    if (group.count == 0) return -1;
+    const std::size_t axis = group.first + group.count - 1;
+    if (size(axis) < lanes()) return -1;
+    bool some = false;
+    for (std::size_t k = 0; k < steps_.size(); ++k) {
+      const Step& s = steps_[k][axis];
+      if (plain_.accesses[k].is_store) continue;
+      if (!s.is_linear || (s.by != 0 && s.by != 1)) return -1;
+      some = some || s.by == 1;
+    }
+    return some ? static_cast<int>(axis) : -1;
+  }
+  bool in_reduction(std::size_t access) const {
+    const ReduceGroup& group = axes_.groups().front();
+    for (std::size_t k = 0; k < group.count; ++k)
+      if (depends(access, group.first + k)) return true;
+    return false;
+  }
+  /// Whether a load inside of a reduction is contiguous along the output axis: vectors of outputs, as in a matrix product.
+  bool reuses_along(int axis) const {
+    for (std::size_t k = 0; k < steps_.size(); ++k) {
+      const Step& s = steps_[k][static_cast<std::size_t>(axis)];
+      if (!plain_.accesses[k].is_store && s.is_linear && s.by == 1 && in_reduction(k)) return true;
+    }
+    return false;
+  }
+  /// Another output axis along which some load in the reduction stays the same: its value is used again.
+  int reused_axis(std::size_t lane_axis) const {
+    for (std::size_t a = axes_.outputs(); a-- > 0;) {
+      if (a == lane_axis || size(a) < 2 || !is_known(a)) continue;
+      for (std::size_t k = 0; k < steps_.size(); ++k)
+        if (!plain_.accesses[k].is_store && in_reduction(k) && !depends(k, a))
+          return static_cast<int>(a);
+    }
+    return -1;
+  }
+
+  /// The largest amount up to `most` that leaves little over.
+  static std::int64_t fitting(std::int64_t turns, std::int64_t most) {
+    std::int64_t best = 1, best_left = turns;
+    for (std::int64_t n = std::min(turns, most); n > 1; --n) {
+      if (turns % n == 0) return n;
+      if (turns >= 4 * n && turns % n < best_left) best = n, best_left = turns % n;
+    }
+    return best;
+  }
+
+  void output_vectors(std::size_t axis) {
+    const std::int64_t vectors = size(axis) / lanes();
+    add(Opt::Kind::LANES, axis, lanes());
+    const int other = axes_.groups().empty() ? -1 : reused_axis(axis);
+    std::int64_t left = target_.vector_registers - 4;
+    const std::int64_t wide = std::min<std::int64_t>(is_known(axis) ? vectors : 1, other >= 0 ? 2 : 4);
+    if (const std::int64_t n = wide > 1 ? fitting(vectors, wide) : 1; n > 1) {
+      add(Opt::Kind::UPCAST, axis, n);
+      left /= n;
+    }
+    if (other < 0) return;
+    const auto rows = static_cast<std::size_t>(other);
+    stage_rows(axis, rows);
+    if (const std::int64_t n = fitting(size(rows), left); n > 1) add(Opt::Kind::UPCAST, rows, n);
+  }
+
+  /// A matrix whose rows are far apart, and are gone through for many outputs: its columns are copied to scratch memory, once
+  /// for all `rows` outputs.
+  void stage_rows(std::size_t axis, std::size_t rows) {
+    const ReduceGroup& group = axes_.groups().front();
+    if (size(rows) < kWorthStaging || group.count == 0) return;
+    int slot = -1;
+    for (std::size_t k = 0; k < steps_.size(); ++k) {
+      const Access& a = plain_.accesses[k];
+      const Step &along = steps_[k][axis], &down = steps_[k][group.first + group.count - 1];
+      const bool is_matrix =
+          !a.is_store && along.is_linear && along.by == 1 && down.is_linear && !depends(k, rows);
+      if (!is_matrix || std::abs(down.by) * static_cast<std::int64_t>(dtype_of(a).itemsize()) < kFarApart)
+        continue;
+      if (slot >= 0) return;  // one matrix at a time
+      slot = a.slot;
+    }
+    if (slot < 0) return;
+    Opt order{Opt::Kind::REORDER, 0, 0, 0, {}};
+    for (const std::size_t a : axes_.order())
+      if (a != axis && a != rows) order.order.push_back(a);
+    order.order.push_back(axis);
+    order.order.push_back(rows);
+    const Opt stage{Opt::Kind::STAGE, axis, slot, 0, {}};
+    KernelAxes tried = axes_;
+    try {
+      tried.apply(order);
+      tried.apply(stage);
+      lower(kernel_, tried, target_);
+    } catch (const Error&) {
+      return;  // a tile that cannot be staged is read where it is
+    }
+    axes_ = std::move(tried);
+    opts_.push_back(order);
+    opts_.push_back(stage);
+  }
+
+  /// Every group of reductions along rows, and the stores, as vectors.
+  void row_stages(int lane_axis) {
+    for (const ReduceGroup& group : axes_.groups()) {
+      if (group.count == 0) continue;
+      const std::size_t a = group.first + group.count - 1;
+      const std::int64_t vectors = size(a) / lanes();
+      if (vectors < 1) continue;
+      add(Opt::Kind::LANES, a, lanes());
+      if (const std::int64_t n = std::min<std::int64_t>(vectors / 2, 4); is_known(a) && n > 1)
+        add(Opt::Kind::UPCAST, a, n);
+    }
+    if (lane_axis >= 0) add(Opt::Kind::LANES, static_cast<std::size_t>(lane_axis), lanes());
+  }
+
+  // --- threads ---
+
+  bool can_be_parallel(std::size_t axis) const {
+    const Part& outermost = axes_.axes()[axis].segments[main_[axis]].parts[0];
+    if (outermost.kind != PartKind::loop) return false;
+    if (outermost.size.is_number() && outermost.size.value() < 2) return false;
+    const LoopAxis& whole = axes_.axes()[axis];
+    for (const LazyOp& s : kernel_.src())
+      for (std::size_t k = 0; k < whole.dims.size(); ++k)
+        if (!(s.shape()[whole.dims[k]] == whole.sizes[k])) return false;
+    return true;
+  }
+  void threads() {
+    std::int64_t work = 1;
+    for (const LoopAxis& axis : axes_.axes()) {
+      const std::int64_t n = axis.size.is_number() ? axis.size.value() : kUnknownSize;
+      if (!try_mul(work, std::max<std::int64_t>(n, 1), work))
+        work = std::numeric_limits<std::int64_t>::max();
+    }
+    if (work < kWorkForThreads) return;
+    const std::vector<std::size_t> now = axes_.order();
+    for (const std::size_t a : now) {
+      if (!can_be_parallel(a)) continue;
+      if (a != now[0]) {
+        Opt order{Opt::Kind::REORDER, 0, 0, 0, {a}};
+        for (const std::size_t b : now)
+          if (b != a) order.order.push_back(b);
+        axes_.apply(order);
+        opts_.push_back(order);
+      }
+      return add(Opt::Kind::PARALLEL, a, 0);
+    }
+  }
+
+  LazyOp kernel_;
+  Target target_;
+  KernelAxes axes_;
+  Lowered plain_;
+  std::vector<std::size_t> main_;  // the segment of each axis that opts work on
+  std::vector<std::pair<Variable, std::size_t>> counters_;  // of the plain loops, and their axes now
+  std::vector<std::vector<Step>> steps_;                    // by access, by axis
+  std::size_t widest_ = 1;
+  std::vector<Opt> opts_;
+};
+
+}  // namespace
+
+std::vector<Opt> heuristic_opts(const LazyOp& kernel, const Target& target) {
+  return Choice(kernel, target).opts();
+}
+
+}  // namespace strata

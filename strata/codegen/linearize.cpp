@@ -1,0 +1,419 @@
+// Where in the loops each UOp stands, and in which order.
+
+#include "strata/codegen/linearize.h"
+
+#include <algorithm>
+#include <bit>
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace strata {
+
+namespace {
+
+/// A set of small numbers.
+class LoopSet {
+ public:
+  void insert(std::size_t k) {
+    if (words_.size() <= k / 64) words_.resize(k / 64 + 1, 0);
+    words_[k / 64] |= std::uint64_t{1} << (k % 64);
+  }
+  void erase(std::size_t k) {
+    if (k / 64 < words_.size()) words_[k / 64] &= ~(std::uint64_t{1} << (k % 64));
+  }
+  bool has(std::size_t k) const {
+    return k / 64 < words_.size() && (words_[k / 64] >> (k % 64) & 1) != 0;
+  }
+  void merge(const LoopSet& o) {
+    if (words_.size() < o.words_.size()) words_.resize(o.words_.size(), 0);
+    for (std::size_t w = 0; w < o.words_.size(); ++w) words_[w] |= o.words_[w];
+  }
+  std::size_t count() const {
+    std::size_t n = 0;
+    for (const std::uint64_t w : words_) n += static_cast<std::size_t>(std::popcount(w));
+    return n;
+  }
+  template <class F>
+  void for_each(const F& f) const {
+    for (std::size_t w = 0; w < words_.size(); ++w)
+      for (std::uint64_t left = words_[w]; left != 0; left &= left - 1)
+        f(w * 64 + static_cast<std::size_t>(std::countr_zero(left)));
+  }
+
+ private:
+  SmallVec<std::uint64_t, 2> words_;
+};
+
+constexpr std::size_t kRoot = static_cast<std::size_t>(-1);
+
+class Linearizing {
+ public:
+  Linearizing(const Lowered& kernel, bool contract) : kernel_(kernel), contract_(contract) {}
+
+  UOpGraph run() {
+    order_nodes();
+    find_free_loops();
+    find_enclosing();
+    place_nodes();
+    add_edges();
+    emit_block(kRoot);
+    return std::move(list_);
+  }
+
+ private:
+  static bool is_reduce_node(UOp u) { return u.op() == UOps::REDUCE; }
+  /// The loops of a REDUCE, outermost first.
+  static std::span<const UOp> loops_of(UOp u) {
+    const std::span<const UOp> src = u.src();
+    std::size_t first = src.size();
+    while (src[first - 1].op() == UOps::LOOP) --first;
+    return src.subspan(first);
+  }
+  static std::span<const UOp> values_of(UOp u) {
+    return u.src().subspan(1, u.src().size() - 1 - loops_of(u).size());
+  }
+
+  /// The k-th source to be computed: of a store the value before the index, as it takes longer.
+  static UOp source(UOp u, std::size_t k) {
+    if (u.op() == UOps::STORE && (k == 1 || k == 2)) k = 3 - k;
+    return u.src(k);
+  }
+
+  // What the stores need, sources first.
+  void order_nodes() {
+    for (const StagedLocal& s : kernel_.staged) staged_.emplace(s.local, &s.loops);
+    std::vector<std::pair<UOp, std::size_t>> open;
+    const auto visit = [&](UOp root) {
+      if (!number_.try_emplace(root, 0).second) return;
+      open.emplace_back(root, 0);
+      while (!open.empty()) {
+        auto& [u, next] = open.back();
+        if (next == u.src().size()) {
+          number_[u] = nodes_.size();
+          nodes_.push_back(u);
+          open.pop_back();
+        } else if (const UOp s = source(u, next++); number_.try_emplace(s, 0).second) {
+          open.emplace_back(s, 0);
+        }
+      }
+    };
+    for (const PlacedStore& s : kernel_.stores) {
+      for (const UOp loop : s.loops) visit(loop);
+      visit(s.store);
+    }
+    for (const UOp u : nodes_)
+      if (u.op() == UOps::LOOP) {
+        loop_number_.emplace(u, loops_.size());
+        loops_.push_back(u);
+      }
+  }
+
+  void find_free_loops() {
+    for (const PlacedStore& p : kernel_.pinned) pinned_.emplace(p.store, &p.loops);
+    // Reductions that share loops stand where the loops do: each depends on what any of them depends on.
+    std::vector<LoopSet> shared(loops_.size());
+    for (bool changed = true; changed;) {
+      changed = false;
+      free_.assign(nodes_.size(), {});
+      for (std::size_t k = 0; k < nodes_.size(); ++k) {
+        find_free_of(k, shared);
+        if (!is_reduce_node(nodes_[k])) continue;
+        LoopSet& group = shared[loop_number_.at(loops_of(nodes_[k]).front())];
+        const std::size_t before = group.count();
+        group.merge(free_[k]);
+        changed = changed || group.count() != before;
+      }
+    }
+    for (const PlacedStore& s : kernel_.stores)
+      for (const UOp loop : s.loops) free_[number_.at(s.store)].insert(loop_number_.at(loop));
+  }
+  void find_free_of(std::size_t k, const std::vector<LoopSet>& shared) {
+    const UOp u = nodes_[k];
+    for (const UOp s : u.src()) free_[k].merge(free_[number_.at(s)]);
+    // What is loaded of scratch memory is there in the turn in which it was filled.
+    if (u.op() == UOps::LOAD && staged_.contains(u.src(0)))
+      for (const UOp loop : *staged_.at(u.src(0))) free_[k].insert(loop_number_.at(loop));
+    if (u.op() == UOps::LOOP) free_[k].insert(loop_number_.at(u));
+    if (const auto it = pinned_.find(u); it != pinned_.end())
+      for (const UOp loop : *it->second) free_[k].insert(loop_number_.at(loop));
+    if (!is_reduce_node(u)) return;
+    free_[k].merge(shared[loop_number_.at(loops_of(u).front())]);
+    for (const UOp loop : loops_of(u)) free_[k].erase(loop_number_.at(loop));
+  }
+
+  // enclosing_[l]: the loops around loop l. Outputs' loops say what they are in; a reduction's first loop is in all that
+  // its result depends on, and each further one in those before.
+  void find_enclosing() {
+    enclosing_.resize(loops_.size());
+    std::vector<LoopSet> direct(loops_.size());
+    for (const LoopInside& in : kernel_.nest)
+      if (loop_number_.contains(in.loop))
+        direct[loop_number_.at(in.loop)].insert(loop_number_.at(in.around));
+    for (std::size_t k = 0; k < nodes_.size(); ++k) {
+      const UOp u = nodes_[k];
+      if (u.op() == UOps::LOOP)
+        for (const UOp s : u.src()) direct[loop_number_.at(u)].merge(free_[number_.at(s)]);
+      if (!is_reduce_node(u)) continue;
+      LoopSet around = free_[k];
+      for (const UOp loop : loops_of(u)) {
+        direct[loop_number_.at(loop)].merge(around);
+        around.insert(loop_number_.at(loop));
+      }
+    }
+    // The relation is a forest with few levels: closed by repetition.
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t l = 0; l < loops_.size(); ++l) {
+        LoopSet all = direct[l];
+        direct[l].for_each([&](std::size_t o) { all.merge(direct[o]); });
+        STRATA_ASSERT(!all.has(l), "[linearize] a loop is inside of itself");
+        changed = changed || all.count() != direct[l].count();
+        direct[l] = all;
+      }
+    }
+    enclosing_ = std::move(direct);
+    parent_.resize(loops_.size());
+    for (std::size_t l = 0; l < loops_.size(); ++l) parent_[l] = innermost(enclosing_[l]);
+  }
+
+  /// The loop of the set that all others are around; kRoot for none.
+  std::size_t innermost(const LoopSet& set) const {
+    std::size_t best = kRoot;
+    set.for_each([&](std::size_t l) {
+      if (best == kRoot || enclosing_[l].count() > enclosing_[best].count()) best = l;
+    });
+    if (best != kRoot)
+      set.for_each([&](std::size_t l) {
+        STRATA_ASSERT(l == best || enclosing_[best].has(l),
+                      "[linearize] loops that are beside one another meet in a value");
+      });
+    return best;
+  }
+
+  void place_nodes() {
+    block_.resize(nodes_.size());
+    for (std::size_t k = 0; k < nodes_.size(); ++k) {
+      const UOp u = nodes_[k];
+      block_[k] = u.op() == UOps::LOOP ? parent_[loop_number_.at(u)] : innermost(free_[k]);
+    }
+  }
+
+  // --- order: items of a block are its UOps and the loops directly in it ---
+
+  std::size_t depth(std::size_t block) const {
+    return block == kRoot ? 0 : enclosing_[block].count() + 1;
+  }
+
+  /// Where `from` has to come before `to`, said of the blocks in which they stand: as items of the innermost block of both.
+  struct Item {
+    std::size_t block;  ///< in which it is
+    std::size_t id;     ///< a UOp's number, or nodes_.size() + a loop's
+    bool operator==(const Item&) const = default;
+  };
+  std::size_t loop_item(std::size_t loop) const { return nodes_.size() + loop; }
+
+  void edge(Item from, Item to) {
+    while (from.block != to.block) {
+      Item& deeper = depth(from.block) >= depth(to.block) ? from : to;
+      deeper = {parent_[deeper.block], loop_item(deeper.block)};
+    }
+    if (from.id != to.id) after_[from.id].push_back(to.id);
+  }
+  Item item_of(std::size_t k) const {
+    const UOp u = nodes_[k];
+    if (u.op() == UOps::LOOP) return {block_[k], loop_item(loop_number_.at(u))};
+    return {block_[k], k};
+  }
+  Item inside(UOp loop) const { return {loop_number_.at(loop), static_cast<std::size_t>(-1)}; }
+
+  void add_edges() {
+    after_.resize(nodes_.size() + loops_.size());
+    items_.resize(loops_.size() + 1);
+    for (std::size_t k = 0; k < nodes_.size(); ++k) {
+      const UOp u = nodes_[k];
+      items_of(block_[k]).push_back(item_of(k).id);
+      if (is_reduce_node(u)) {
+        reduction_edges(k);
+      } else {
+        for (const UOp s : u.src())
+          if (s.op() != UOps::LOOP) edge(item_of(number_.at(s)), item_of(k));
+      }
+    }
+    memory_edges();
+  }
+  std::vector<std::size_t>& items_of(std::size_t block) {
+    return items_[block == kRoot ? loops_.size() : block];
+  }
+
+  void reduction_edges(std::size_t k) {
+    const UOp u = nodes_[k];
+    const std::size_t outer = loop_number_.at(loops_of(u).front());
+    const Item first_loop{parent_[outer], loop_item(outer)};
+    edge(item_of(number_.at(u.src(0))), first_loop);
+    for (const UOp v : values_of(u)) {
+      const std::size_t n = number_.at(v);
+      if (v.op() == UOps::LOOP) continue;
+      const Item value = item_of(n);
+      // A value that stands outside of the loops has to be there before them.
+      Item in = inside(loops_of(u).back());
+      if (value.block != in.block) edge(value, in);
+    }
+    edge(first_loop, item_of(k));
+    starts_[outer].push_back(k);
+    ends_[loop_number_.at(loops_of(u).back())].push_back(k);
+  }
+
+  // Loads of a buffer that is written stand before the stores to the same elements, those of scratch memory behind all.
+  void memory_edges() {
+    std::unordered_map<UOp, std::vector<std::size_t>> loads;  // by index; of scratch memory, by memory
+    const auto key = [](UOp u) { return u.src(0).op() == UOps::DEFINE_LOCAL ? u.src(0) : u.src(1); };
+    for (std::size_t k = 0; k < nodes_.size(); ++k)
+      if (nodes_[k].op() == UOps::LOAD) loads[key(nodes_[k])].push_back(k);
+    for (std::size_t k = 0; k < nodes_.size(); ++k) {
+      if (nodes_[k].op() != UOps::STORE) continue;
+      const auto it = loads.find(key(nodes_[k]));
+      if (it == loads.end()) continue;
+      for (const std::size_t load : it->second) {
+        if (nodes_[load].src(0) != nodes_[k].src(0)) continue;
+        if (nodes_[k].src(0).op() == UOps::DEFINE_LOCAL)
+          edge(item_of(k), item_of(load));
+        else
+          edge(item_of(load), item_of(k));
+      }
+    }
+  }
+
+  // --- the list ---
+
+  UOp in_list(UOp u) const { return listed_.at(u); }
+
+  void emit_block(std::size_t root) {
+    struct Open {
+      std::size_t block;
+      std::vector<std::size_t> order;
+      std::size_t next;
+    };
+    std::vector<Open> open;
+    open.push_back({root, sorted(root), 0});
+    while (!open.empty()) {
+      Open& top = open.back();
+      if (top.next == top.order.size()) {
+        if (top.block != kRoot) close(top.block);
+        open.pop_back();
+        continue;
+      }
+      const std::size_t id = top.order[top.next++];
+      if (id < nodes_.size()) {
+        emit(nodes_[id]);
+      } else {
+        begin(id - nodes_.size());
+        open.push_back({id - nodes_.size(), sorted(id - nodes_.size()), 0});
+      }
+    }
+  }
+
+  /// The items of a block, each after what it needs; otherwise in the order in which they were met.
+  std::vector<std::size_t> sorted(std::size_t block) {
+    const std::vector<std::size_t>& items = items_of(block);
+    std::unordered_map<std::size_t, std::pair<std::size_t, std::size_t>> state;  // place, how many it waits for
+    for (std::size_t k = 0; k < items.size(); ++k) state.emplace(items[k], std::pair{k, 0});
+    for (const std::size_t id : items)
+      for (const std::size_t next : after_[id]) ++state.at(next).second;
+    std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+    for (std::size_t k = 0; k < items.size(); ++k)
+      if (state.at(items[k]).second == 0) ready.push(k);
+    std::vector<std::size_t> out;
+    while (!ready.empty()) {
+      const std::size_t id = items[ready.top()];
+      ready.pop();
+      out.push_back(id);
+      for (const std::size_t next : after_[id])
+        if (--state.at(next).second == 0) ready.push(state.at(next).first);
+    }
+    STRATA_ASSERT(out.size() == items.size(), "[linearize] loops wait for one another");
+    return out;
+  }
+
+  void begin(std::size_t loop) {
+    for (const std::size_t k : starts_[loop]) {
+      const UOp u = nodes_[k];
+      listed_[u] = list_.add(UOps::DEFINE_ACC, u.dtype(), {in_list(u.src(0))}, {}, false);
+    }
+    const UOp u = loops_[loop];
+    listed_[u] = list_.add(UOps::LOOP, u.dtype(), {in_list(u.src(0)), in_list(u.src(1))}, {}, false);
+  }
+
+  void close(std::size_t loop) {
+    for (const std::size_t k : ends_[loop]) {
+      const UOp u = nodes_[k];
+      const UOp accumulator = in_list(u);
+      UOp total = accumulator;
+      for (const UOp v : values_of(u)) total = combined(combining_op(u.alu()), total, v);
+      list_.add(UOps::PHI, u.dtype(), {accumulator, total}, {}, false);
+    }
+    list_.add(UOps::ENDLOOP, dtypes::none, {in_list(loops_[loop])}, {}, false);
+  }
+
+  UOp combined(Ops op, UOp total, UOp value) {
+    const bool is_product = value.op() == UOps::ALU && value.alu() == Ops::MUL;
+    if (op == Ops::ADD && contract_ && is_product && value.dtype().is_float()) {
+      const UOp operands[] = {in_list(value.src(0)), in_list(value.src(1)), total};
+      return list_.add(UOps::ALU, total.dtype(), operands, Ops::MULACC, false);
+    }
+    const UOp operands[] = {total, in_list(value)};
+    return list_.add(UOps::ALU, total.dtype(), operands, op, false);
+  }
+
+  /// Products that only go into a MULACC are not there by themselves.
+  bool is_contracted(UOp u) {
+    if (!contract_ || u.op() != UOps::ALU || u.alu() != Ops::MUL || !u.dtype().is_float())
+      return false;
+    if (uses_.empty()) count_uses();
+    return uses_.at(u) == 0;
+  }
+  void count_uses() {
+    for (const UOp u : nodes_) uses_.try_emplace(u, 0);
+    for (const UOp u : nodes_) {
+      const bool sums = is_reduce_node(u) && u.alu() == Ops::SUM;
+      for (std::size_t k = 0; k < u.src().size(); ++k)
+        if (!sums || k == 0) ++uses_[u.src(k)];
+    }
+  }
+
+  void emit(UOp u) {
+    if (is_reduce_node(u) || is_contracted(u)) return;
+    if (u.op() == UOps::ALU && u.alu() == Ops::NOOP) {
+      listed_[u] = in_list(u.src(0));
+      return;
+    }
+    SmallVec<UOp, 4> src;
+    for (const UOp s : u.src()) src.push_back(in_list(s));
+    listed_[u] =
+        list_.add(u.op(), u.dtype(), std::span<const UOp>(src.data(), src.size()), u.arg(), false);
+  }
+
+  const Lowered& kernel_;
+  bool contract_;
+  std::vector<UOp> nodes_;
+  std::unordered_map<UOp, std::size_t> number_;
+  std::vector<UOp> loops_;
+  std::unordered_map<UOp, std::size_t> loop_number_;
+  std::vector<LoopSet> free_, enclosing_;
+  std::vector<std::size_t> parent_, block_;
+  std::vector<std::vector<std::size_t>> items_, after_;
+  std::unordered_map<std::size_t, std::vector<std::size_t>> starts_, ends_;
+  std::unordered_map<UOp, std::size_t> uses_;
+  std::unordered_map<UOp, const std::vector<UOp>*> pinned_;  // by LOAD
+  std::unordered_map<UOp, const std::vector<UOp>*> staged_;  // by DEFINE_LOCAL: the loops inside of which it is filled
+  std::unordered_map<UOp, UOp> listed_;
+  UOpGraph list_;
+};
+
+}  // namespace
+
+UOpGraph linearize(const Lowered& kernel, bool contract) {
+  return Linearizing(kernel, contract).run();
+}
+
+}  // namespace strata

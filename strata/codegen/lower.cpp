@@ -1,0 +1,596 @@
+// The walk from stores to loads.
+
+#include "strata/codegen/lower.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "strata/codegen/coordinates.h"
+#include "strata/codegen/index_uops.h"
+#include "strata/codegen/legal.h"
+#include "strata/codegen/nests.h"
+#include "strata/codegen/stage.h"
+#include "strata/expr/node.h"
+
+namespace strata {
+
+namespace {
+
+/// A value that is asked for: a node at an index.
+struct Key {
+  const LazyNode* node;
+  Coordinates at;
+
+  bool operator==(const Key& o) const {
+    return node == o.node && at.is_zero == o.at.is_zero && same(at.valid, o.at.valid) &&
+           std::equal(at.idxs.begin(), at.idxs.end(), o.at.idxs.begin(), o.at.idxs.end(),
+                      [](const Expr& a, const Expr& b) { return same(a, b); });
+  }
+};
+struct HashKey {
+  std::size_t operator()(const Key& k) const {
+    std::size_t h = std::hash<const void*>()(k.node) + (k.at.is_zero ? 1 : 0);
+    for (const Expr& e : k.at.idxs) h = h * 1000003 + std::hash<const void*>()(e.node());
+    return h * 1000003 + std::hash<const void*>()(k.at.valid.node());
+  }
+};
+
+std::vector<Expr> substituted(std::vector<Expr> of, const Substitution& map) {
+  if (!map.empty())
+    for (Expr& e : of) e = substitute(e, map);
+  return of;
+}
+
+class Lowering {
+ public:
+  Lowering(const LazyOp& kernel, const KernelAxes& axes, const Target& target)
+      : kernel_(kernel),
+        axes_(axes),
+        target_(target),
+        index_(out_.graph, {[this](const Variable& v) { return value_of(v); },
+                            [this](const Variable& v) { return nests_.depth_of(v); }}),
+        nests_(axes, out_, index_, [this](const Variable& v) { return parameter(v); }) {
+    out_.buffers = buffers_of(kernel);
+    for (const LazyNode* n : postorder(kernel)) note_variables(*n);
+    check_order(kernel, axes, target);
+  }
+
+  Lowered run() && {
+    for (const LazyOp& s : kernel_.src()) {
+      store(*s.node());
+      ++store_;
+    }
+    check_memory(out_);
+    return std::move(out_);
+  }
+
+ private:
+  // --- variables ---
+
+  void note_name(const Variable& v) {
+    const std::string_view name = v.name();
+    const bool is_ours = name.starts_with("ridx") || name.starts_with("lane_") ||
+                         name.starts_with("_") || name == "begin0" || name == "end0";
+    STRATA_CHECK(!is_ours, domain, "[lower] the name ", name,
+                 " is for loops of kernels: call the variable something else");
+    const auto [it, is_new] = parameters_.emplace(std::string(name), v);
+    STRATA_CHECK(is_new || same(it->second, v), domain, "[lower] there are two variables ", name,
+                 ", with bounds [", it->second.min(), ", ", it->second.max(), "] and [", v.min(),
+                 ", ", v.max(), "]");
+  }
+  void note_variables(const LazyNode& n) {
+    const auto note = [&](const Int& size) {
+      if (size.is_number()) return;
+      for (const Variable& v : variables(size.expr())) note_name(v);
+    };
+    for (const Int& size : n.shape) note(size);
+    const auto note_st = [&](const ShapeTracker& st) {
+      for (const Variable& v : st.vars()) note_name(v);
+    };
+    if (const auto* buffer = std::get_if<BufferArg>(&n.arg))
+      note_st(buffer->st), note(buffer->size);
+    if (const auto* constant = std::get_if<ConstArg>(&n.arg)) note_st(constant->st);
+    if (const auto* st = std::get_if<ShapeTracker>(&n.arg)) note_st(*st);
+    out_.variables.clear();
+    for (const auto& [name, v] : parameters_) out_.variables.push_back(v);
+  }
+
+  UOp value_of(const Variable& v) {
+    const UOp loop = nests_.loop_of(v);
+    return loop ? loop : parameter(v);
+  }
+  UOp global(int slot, DType dtype) {
+    return out_.graph.add(UOps::DEFINE_GLOBAL, dtype.pointer(), {},
+                          Global{slot, detail::message("data", slot)});
+  }
+  UOp parameter(const Variable& v) {
+    const bool is_narrow = v.min() >= std::numeric_limits<std::int32_t>::min() &&
+                           v.max() <= std::numeric_limits<std::int32_t>::max();
+    return out_.graph.add(UOps::DEFINE_VAR, is_narrow ? dtypes::int32 : dtypes::int64, {}, v);
+  }
+
+  // --- stores ---
+
+  void store(const LazyNode& n) {
+    std::vector<std::size_t> axes;
+    for (const Int& size : n.shape)
+      if (size == Int(0)) return;
+    for (std::size_t a = 0; a < axes_.outputs(); ++a)
+      if (std::any_of(axes_.axes()[a].dims.begin(), axes_.axes()[a].dims.end(),
+                      [&](std::size_t t) { return !(n.shape[t] == Int(1)); }))
+        axes.push_back(a);
+    for (const Nest& place : nests_.of_outputs(axes)) {
+      std::vector<std::pair<Variable, int>> unrolled = place.copies;
+      unrolled.insert(unrolled.end(), place.turns.begin(), place.turns.end());
+      const std::vector<Expr> at = place.coordinates();
+      pin(place);
+      stage_buffers(n, axes, place);
+      for (const Substitution& choice : choices(unrolled)) {
+        std::vector<Expr> idxs(n.shape.size(), Expr(0));
+        const std::vector<Expr> chosen = substituted(at, choice);
+        set_dims(idxs, {}, axes, chosen, axes_);
+        store_at(n, idxs, inside(axes, chosen), place);
+      }
+    }
+  }
+
+  /// From now on loads of buffers of symbolic sizes stay in the loops of `place` that may have no turn: elsewhere there may
+  /// be no element.
+  void pin(const Nest& place) {
+    const bool were_pinned = !pin_loops_.empty();
+    pin_at_ = place.coordinates();
+    pin_loops_.clear();
+    if (!nests_.ranges_of(pin_at_).constant()) pin_loops_ = place.loops;
+    if (!were_pinned && pin_loops_.empty()) return;
+    done_.clear();  // what was made for another nest stays in its loops
+    nests_.begin_apart();
+  }
+
+  /// Whether coordinates are inside of axes that were padded.
+  Expr inside(const std::vector<std::size_t>& axes, const std::vector<Expr>& at) const {
+    std::vector<Expr> conditions;
+    for (std::size_t k = 0; k < axes.size(); ++k)
+      if (const LoopAxis& axis = axes_.axes()[axes[k]]; axis.padded)
+        conditions.push_back(at[k] < axis.size.expr());
+    return all_of(conditions);
+  }
+
+  /// `around`: what is written with the variables of loops that the access stands in whether it depends on them or not.
+  void note_access(int slot, bool is_store, const Expr& index, const Expr& valid, const Int& size,
+                   std::vector<Expr> around) {
+    around.push_back(index);
+    around.push_back(valid);
+    out_.accesses.push_back({slot, is_store, index, valid, size, nests_.ranges_of(around), store_});
+  }
+  void store_at(const LazyNode& n, const std::vector<Expr>& idxs, const Expr& guard, const Nest& place) {
+    const BufferArg& arg = std::get<BufferArg>(n.arg);
+    IndexExprs at = simplified(n, arg.st).expr_idxs(idxs);
+    at.valid = at.valid && guard;
+    if (at.valid.constant() == 0) return;
+    UOp value = lower({n.src[0].node(), {idxs, at.valid, false}});
+    note_access(arg.slot, true, at.index, at.valid, arg.size, place.coordinates());
+    const UOp pointer = global(arg.slot, n.src[0].dtype());
+    const Lanes* lanes = place.lanes;
+    if (lanes == nullptr) return put(pointer, at, value, place, nullptr);
+    value = widened(value, lanes->count);
+    if (stride_along(at.index, *lanes) == 1) return put(pointer, at, value, place, lanes);
+    for (int k = 0; k < lanes->count; ++k) {
+      const Substitution lane = {{lanes->variable, k}};
+      const IndexExprs one{substitute(at.index, lane), substitute(at.valid, lane)};
+      put(pointer, one, out_.graph.lane(value, k), place, nullptr);
+    }
+  }
+  void put(UOp pointer, const IndexExprs& at, UOp value, const Nest& place, const Lanes* lanes) {
+    if (at.valid.constant() == 0) return;
+    const Expr first = lanes == nullptr ? at.index : substitute(at.index, {{lanes->variable, 0}});
+    std::vector<UOp> sources = {pointer, index_.integer(first), value};
+    if (!at.valid.constant()) sources.push_back(index_.condition(at.valid, lanes));
+    const UOp store = out_.graph.add(UOps::STORE, dtypes::none, sources, {}, false);
+    out_.stores.push_back({store, place.loops});
+  }
+
+  // --- scratch memory ---
+
+  struct Staged {
+    Tile tile;
+    UOp local;
+  };
+
+  /// Fills the tiles that the axes ask for, for a nest of a store; loads of them go there from now on.
+  void stage_buffers(const LazyNode& n, const std::vector<std::size_t>& axes, const Nest& place) {
+    staged_.clear();
+    for (const Stage& stage : axes_.stages()) {
+      if (!loads(n, stage.slot)) continue;
+      const std::string what = detail::message("[STAGE ", stage.axis, " ", stage.slot, "] ");
+      std::vector<UOp> around;
+      const std::vector<OutsideCoordinate> outside = outside_of(stage, axes_, axes, place, around);
+      const Tile tile = plan_tile(n, stage.slot, axes_, axes, outside, what);
+      const Key key{tile.load, {tile.base, 1, false}};
+      auto it = tiles_.find(key);
+      if (it == tiles_.end() || !(it->second.tile.extent == tile.extent))
+        it = tiles_.insert_or_assign(key, Staged{tile, fill(tile, around)}).first;
+      staged_.emplace(tile.load, it->second);
+    }
+  }
+
+  static bool loads(const LazyNode& store, int slot) {
+    const std::vector<const LazyNode*> nodes = postorder(std::span<const LazyOp>(store.src));
+    return std::any_of(nodes.begin(), nodes.end(), [&](const LazyNode* n) {
+      return n->op == Ops::LOAD && std::get<BufferArg>(n->arg).slot == slot;
+    });
+  }
+
+  /// Scratch memory for `tile`, and the loops inside of `around` that fill it.
+  UOp fill(const Tile& tile, const std::vector<UOp>& around) {
+    const std::string name = detail::message("temp", out_.staged.size());
+    const DType dtype = tile.load->dtype;
+    const UOp local =
+        out_.graph.add(UOps::DEFINE_LOCAL, dtype.pointer(), {}, Local{name, tile.size()});
+    out_.staged.push_back({local, around});
+    const std::int64_t most = target_.vector_bytes / static_cast<std::int64_t>(dtype.itemsize());
+    Nest nest;
+    nest.loops = around;
+    Coordinates at{tile.base, 1, false};
+    Expr address = 0;
+    for (std::size_t d = 0; d < tile.extent.size(); ++d) {
+      const bool in_lanes = d == tile.inner && most > 1 && tile.extent[d] % most == 0;
+      const std::int64_t turns = in_lanes ? tile.extent[d] / most : tile.extent[d];
+      Expr t = 0;
+      if (turns > 1) {
+        const Variable v = nests_.counter(detail::message(name, "/", d), turns, 200,
+                                          nest.loops.empty() ? UOp() : nest.loops.back());
+        nest.loops.push_back(nests_.loop_of(v));
+        t = in_lanes ? v * most : Expr(v);
+      }
+      if (in_lanes) {
+        nest.lanes = nests_.lanes(detail::message("lane_", name), static_cast<int>(most));
+        t += nest.lanes->variable;
+      }
+      at.idxs[d] += t;
+      address += t * tile.stride[d];
+    }
+    std::vector<Expr> inside;
+    for (std::size_t d = 0; d < at.idxs.size(); ++d)
+      inside.push_back(at.idxs[d] < tile.load->shape[d].expr());  // tiles may reach beyond, where axes are padded
+    at.valid = all_of(inside);
+    UOp value = load({tile.load, at});
+    if (nest.lanes != nullptr) value = widened(value, nest.lanes->count);
+    note_access(-1, true, address, 1, tile.size(), {});
+    put(local, {address, 1}, value, nest, nest.lanes);
+    return local;
+  }
+
+  /// A load that is staged, as one of the scratch memory.
+  UOp load_staged(const Key& k, const Staged& staged) {
+    Expr address = 0;
+    for (std::size_t d = 0; d < k.at.idxs.size(); ++d)
+      address += (k.at.idxs[d] - staged.tile.base[d]) * staged.tile.stride[d];
+    note_access(-1, false, address, 1, staged.tile.size(), {});
+    return get_all(staged.local, {address, 1}, k.node->dtype);
+  }
+
+  // --- values ---
+
+  struct Frame {
+    Key key;
+    std::vector<Key> needs;
+  };
+
+  UOp lower(const Key& root) {
+    std::vector<Frame> open;
+    open.push_back({root, needs_of(root)});
+    while (!open.empty()) {
+      const Frame& top = open.back();
+      if (done_.contains(top.key)) {
+        open.pop_back();
+        continue;
+      }
+      const auto missing = std::find_if(top.needs.begin(), top.needs.end(),
+                                        [&](const Key& k) { return !done_.contains(k); });
+      if (missing != top.needs.end()) {
+        Key next = *missing;
+        std::vector<Key> needs = needs_of(next);
+        open.push_back({std::move(next), std::move(needs)});
+        continue;
+      }
+      std::vector<UOp> values;
+      for (const Key& k : top.needs) values.push_back(done_.at(k));
+      const UOp made = build(top.key, values);
+      done_.emplace(top.key, made);
+      open.pop_back();
+    }
+    return done_.at(root);
+  }
+
+  std::vector<Key> needs_of(const Key& k) {
+    const LazyNode& n = *k.node;
+    if (n.src.empty()) return {};
+    if (is_movement(n.op)) return {{n.src[0].node(), moved(n, k.at, regrouping(n))}};
+    if (is_reduce(n.op)) {
+      std::vector<Key> out;
+      for (Body& body : bodies(k)) out.push_back(std::move(body.key));
+      return out;
+    }
+    std::vector<Key> out;
+    for (const LazyOp& s : n.src) out.push_back({s.node(), {k.at.idxs, k.at.valid, false}});
+    return out;
+  }
+
+  UOp build(const Key& k, std::span<const UOp> values) {
+    const LazyNode& n = *k.node;
+    if (is_movement(n.op)) return values[0];
+    switch (n.op) {
+      case Ops::LOAD: {
+        const auto staged = staged_.find(&n);
+        return staged == staged_.end() ? load(k) : load_staged(k, staged->second);
+      }
+      case Ops::CONST: {
+        const ConstArg& arg = std::get<ConstArg>(n.arg);
+        const Expr valid = simplified(n, arg.st).expr_idxs(k.at.idxs).valid;
+        return masked(out_.graph.constant(arg.value), k.at.is_zero ? valid && k.at.valid : valid);
+      }
+      case Ops::IOTA: {
+        const IndexExprs at = simplified(n, std::get<ShapeTracker>(n.arg)).expr_idxs(k.at.idxs);
+        const UOp address = index_.integer(at.index, nests_.lanes_of(at.index, at.valid));
+        return masked(out_.graph.cast(address, n.dtype),
+                      k.at.is_zero ? at.valid && k.at.valid : at.valid);
+      }
+      default: break;
+    }
+    const UOp value = is_reduce(n.op) ? reduction(k, values) : element(n, values);
+    return k.at.is_zero ? masked(value, k.at.valid) : value;
+  }
+
+  UOp widened(UOp value, int lanes) {
+    return value.dtype().lanes() == lanes ? value : out_.graph.broadcast(value, lanes);
+  }
+  static int most_lanes(std::span<const UOp> values) {
+    int lanes = 1;
+    for (const UOp v : values) lanes = std::max(lanes, v.dtype().lanes());
+    return lanes;
+  }
+  UOp alu(Ops op, std::vector<UOp> operands) {
+    const int lanes = most_lanes(operands);
+    for (UOp& v : operands) v = widened(v, lanes);
+    return emit(out_.graph, op, operands, target_.native);
+  }
+  /// `value` where `valid`, else 0.
+  UOp masked(UOp value, const Expr& valid) {
+    if (valid.constant() && *valid.constant() != 0) return value;
+    const UOp zero = out_.graph.constant(value.dtype(), 0);
+    if (valid.constant()) return zero;
+    return alu(Ops::WHERE, {index_.condition(valid, nests_.lanes_of(valid, valid)), value, zero});
+  }
+
+  UOp element(const LazyNode& n, std::span<const UOp> values) {
+    if (n.op == Ops::CAST) return out_.graph.cast(values[0], n.dtype);
+    if (n.op == Ops::BITCAST) return out_.graph.bitcast(values[0], n.dtype);
+    if (n.op == Ops::ADD && target_.contract && n.dtype.is_float())
+      for (const std::size_t k : {0, 1}) {
+        const UOp product = values[k];
+        if (product.op() == UOps::ALU && product.alu() == Ops::MUL)
+          return alu(Ops::MULACC, {product.src(0), product.src(1), values[1 - k]});
+      }
+    return alu(n.op, {values.begin(), values.end()});
+  }
+
+  // --- loads ---
+
+  const ShapeTracker& simplified(const LazyNode& n, const ShapeTracker& st) {
+    const auto it = simple_.find(&n);
+    return it != simple_.end() ? it->second : simple_.emplace(&n, st.simplify()).first->second;
+  }
+
+  /// The c with e(lane + 1) == e(lane) + c, where e is a sum with it as a term; 0 where e does not depend on the lane.
+  static std::optional<std::int64_t> stride_along(const Expr& e, const Lanes& lanes) {
+    const auto depends = [&](const Expr& on) {
+      const std::vector<Variable> of = variables(on);
+      return std::any_of(of.begin(), of.end(),
+                         [&](const Variable& v) { return same(v, lanes.variable); });
+    };
+    if (!depends(e)) return 0;
+    if (same(e, lanes.variable)) return 1;
+    if (e.op() != Op::Sum) return std::nullopt;
+    std::optional<std::int64_t> stride;
+    for (const Term& t : e.node()->terms()) {
+      if (t.atom == lanes.variable.node())
+        stride = t.coefficient;
+      else if (depends(Expr::share(t.atom)))
+        return std::nullopt;
+    }
+    return stride;
+  }
+
+  UOp load(const Key& k) {
+    const LazyNode& n = *k.node;
+    const BufferArg& arg = std::get<BufferArg>(n.arg);
+    const IndexExprs at = simplified(n, arg.st).expr_idxs(k.at.idxs);
+    const Expr valid = at.valid && k.at.valid;
+    if (valid.constant() == 0) return out_.graph.constant(n.dtype, 0);
+    const Expr index = valid.constant() ? at.index : simplify_under(at.index, valid);
+    const bool pinned = !pin_loops_.empty() && !arg.size.is_number();
+    note_access(arg.slot, false, index, valid, arg.size, pinned ? pin_at_ : std::vector<Expr>());
+    const std::size_t before = out_.graph.size();
+    const UOp value = get_all(global(arg.slot, n.dtype), {index, valid}, n.dtype, !pinned);
+    for (std::size_t u = before; pinned && u < out_.graph.size(); ++u)
+      if (out_.graph[u].op() == UOps::LOAD) out_.pinned.push_back({out_.graph[u], pin_loops_});
+    return value;
+  }
+  /// What is at an index that may depend on lanes: one vector where they are contiguous, else lane by lane.
+  UOp get_all(UOp pointer, const IndexExprs& at, DType dtype, bool cachable = true) {
+    const Lanes* lanes = nests_.lanes_of(at.index, at.valid);
+    if (lanes == nullptr || stride_along(at.index, *lanes) == 1)
+      return get(pointer, at, dtype, lanes, cachable);
+    std::vector<UOp> each;
+    for (int j = 0; j < lanes->count; ++j) {
+      const Substitution lane = {{lanes->variable, j}};
+      const IndexExprs one{substitute(at.index, lane), substitute(at.valid, lane)};
+      each.push_back(get(pointer, one, dtype, nullptr, cachable));
+    }
+    return out_.graph.add(UOps::VECTORIZE, dtype.vec(lanes->count), each);
+  }
+  UOp get(UOp pointer, const IndexExprs& at, DType dtype, const Lanes* lanes, bool cachable) {
+    if (at.valid.constant() == 0) return out_.graph.constant(dtype, 0);
+    const Expr first = lanes == nullptr ? at.index : substitute(at.index, {{lanes->variable, 0}});
+    const DType whole = lanes == nullptr ? dtype : dtype.vec(lanes->count);
+    std::vector<UOp> sources = {pointer, index_.integer(first)};
+    if (!at.valid.constant()) {
+      sources.push_back(index_.condition(at.valid, lanes));
+      sources.push_back(out_.graph.constant(whole, 0));
+    }
+    return out_.graph.add(UOps::LOAD, whole, sources, {}, cachable);
+  }
+
+  // --- movement ---
+
+  /// Movement ops that regroup dimensions, as simplified stacks; nothing is looked up for the others.
+  const ShapeTracker& regrouping(const LazyNode& n) {
+    static const ShapeTracker none = ShapeTracker::from_shape({});
+    if (n.op != Ops::RESHAPE && n.op != Ops::STRIDE) return none;
+    const auto it = simple_.find(&n);
+    return it != simple_.end() ? it->second
+                               : simple_.emplace(&n, movement_of(n).simplify()).first->second;
+  }
+
+  // --- reductions ---
+
+  /// The nests of a reduction, one a choice of segments, at an index.
+  std::vector<Nest> nests_of(const Key& k) {
+    std::vector<Expr> around = k.at.idxs;
+    around.push_back(k.at.valid);
+    return nests_.of_group(axes_.group_of(k.node), around);
+  }
+
+  static bool is_empty(const LazyNode& n) {
+    for (const Int& size : n.src[0].shape())
+      if (size == Int(0)) return true;
+    return false;
+  }
+
+  /// What is added up in one turn, and where it counts.
+  struct Body {
+    Key key;
+    Expr guard;
+  };
+  std::vector<Body> bodies(const Key& k) {
+    const LazyNode& n = *k.node;
+    std::vector<Body> out;
+    if (is_empty(n)) return out;
+    const Axes& reduced = std::get<Axes>(n.arg);
+    const ReduceGroup& group = axes_.group_of(k.node);
+    std::vector<std::size_t> axes;
+    for (std::size_t j = 0; j < group.count; ++j) axes.push_back(group.first + j);
+    for (const Nest& nest : nests_of(k)) {
+      const std::vector<Expr> at = nest.coordinates();
+      for (const Substitution& copy : choices(nest.copies))
+        for (const Substitution& turn : choices(nest.turns)) {
+          const std::vector<Expr> chosen = substituted(substituted(at, copy), turn);
+          const Expr guard = inside(axes, chosen);
+          Body body{{n.src[0].node(), {k.at.idxs, k.at.valid && guard, false}}, guard};
+          set_dims(body.key.at.idxs, {reduced.data(), reduced.size()}, axes, chosen, axes_);
+          out.push_back(std::move(body));
+        }
+    }
+    return out;
+  }
+  /// The values, with the identity in turns beyond the end.
+  std::vector<UOp> guarded(const Key& k, std::span<const UOp> values, UOp identity) {
+    std::vector<UOp> out(values.begin(), values.end());
+    const ReduceGroup& group = axes_.group_of(k.node);
+    bool padded = false;
+    for (std::size_t j = 0; j < group.count; ++j)
+      padded = padded || axes_.axes()[group.first + j].padded;
+    if (!padded) return out;
+    const std::vector<Body> of = bodies(k);
+    for (std::size_t j = 0; j < out.size(); ++j)
+      if (const Expr& guard = of[j].guard; guard.constant() == 0)
+        out[j] = identity;
+      else if (!guard.constant())
+        out[j] = alu(Ops::WHERE,
+                     {index_.condition(guard, nests_.lanes_of(guard, guard)), out[j], identity});
+    return out;
+  }
+
+  UOp reduction(const Key& k, std::span<const UOp> unguarded) {
+    const LazyNode& n = *k.node;
+    const Ops op = combining_op(n.op);
+    const UOp identity = out_.graph.constant(identity_of(n.op, n.dtype));
+    UOp total = identity;
+    if (is_empty(n)) return total;
+    const std::vector<UOp> values = guarded(k, unguarded, identity);
+    std::size_t next = 0;
+    for (const Nest& nest : nests_of(k)) {
+      const std::size_t copies = choices(nest.copies).size(), turns = choices(nest.turns).size();
+      std::vector<UOp> parts;
+      for (std::size_t c = 0; c < copies; ++c, next += turns) {
+        const std::vector<UOp> body(values.begin() + static_cast<std::ptrdiff_t>(next),
+                                    values.begin() + static_cast<std::ptrdiff_t>(next + turns));
+        // The first copy goes on from what there is; the others begin anew.
+        const bool goes_on = c == 0 && nest.lanes == nullptr;
+        parts.push_back(accumulated(n, goes_on ? total : identity, body, nest));
+      }
+      const UOp sum = across_lanes(op, folded(op, parts), nest);
+      total = nest.lanes != nullptr && total != identity ? alu(op, {total, sum}) : sum;
+    }
+    return total;
+  }
+  UOp accumulated(const LazyNode& n, UOp first, std::vector<UOp> body, const Nest& nest) {
+    const int lanes = nest.lanes != nullptr ? nest.lanes->count
+                                            : std::max(most_lanes(body), first.dtype().lanes());
+    for (UOp& v : body) {
+      if (v.op() == UOps::LOOP)
+        v = out_.graph.alu(Ops::NOOP, {v});  // not one of the loops of the REDUCE
+      v = widened(v, lanes);
+    }
+    first = widened(first, lanes);
+    std::vector<UOp> sources = {first};
+    sources.insert(sources.end(), body.begin(), body.end());
+    if (nest.loops.empty()) {
+      for (const UOp v : body) first = step(combining_op(n.op), first, v);
+      return first;
+    }
+    sources.insert(sources.end(), nest.loops.begin(), nest.loops.end());
+    return out_.graph.add(UOps::REDUCE, first.dtype(), sources, n.op);
+  }
+  UOp step(Ops op, UOp total, UOp value) { return alu(op, {total, value}); }
+  UOp folded(Ops op, std::vector<UOp> parts) {
+    while (parts.size() > 1) {
+      std::vector<UOp> fewer;
+      for (std::size_t k = 0; k + 1 < parts.size(); k += 2)
+        fewer.push_back(alu(op, {parts[k], parts[k + 1]}));
+      if (parts.size() % 2 != 0) fewer.push_back(parts.back());
+      parts = std::move(fewer);
+    }
+    return parts[0];
+  }
+  UOp across_lanes(Ops op, UOp value, const Nest& nest) {
+    if (nest.lanes == nullptr) return value;
+    std::vector<UOp> each;
+    for (int k = 0; k < nest.lanes->count; ++k) each.push_back(out_.graph.lane(value, k));
+    return folded(op, each);
+  }
+
+  LazyOp kernel_;
+  const KernelAxes& axes_;
+  Target target_;
+  Lowered out_;
+  IndexUOps index_;
+  std::map<std::string, Variable> parameters_;
+  Nests nests_;
+  std::vector<UOp> pin_loops_;  // see pin()
+  std::vector<Expr> pin_at_;
+  std::size_t store_ = 0;  // the store that is being lowered
+  std::unordered_map<Key, UOp, HashKey> done_;
+  std::unordered_map<Key, Staged, HashKey> tiles_;      // by load and base
+  std::unordered_map<const LazyNode*, Staged> staged_;  // for the nest that is being stored
+  std::unordered_map<const LazyNode*, ShapeTracker> simple_;
+};
+
+}  // namespace
+
+Lowered lower(const LazyOp& kernel, const KernelAxes& axes, const Target& target) {
+  return Lowering(kernel, axes, target).run();
+}
+
+}  // namespace strata

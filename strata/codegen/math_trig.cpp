@@ -1,0 +1,213 @@
+// SIN, COS, TAN of any argument: it is brought to a fraction of a turn exactly enough for the nearest misses of a quarter.
+// f32 does so in f64, where its products with pieces of 1/(2*pi) are exact; f64 in integers, after Payne and Hanek.
+// Coefficients are those that tests/codegen/remez.py prints.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "strata/codegen/formula.h"
+
+namespace strata::formulas {
+namespace {
+
+/// |x| = (quarter + 4*k) * pi/2 + rest + low, |rest| <= pi/4.
+struct Quarters {
+  Value quarter;  ///< unsigned, of which the last two bits count
+  Value rest;
+  Value low;  ///< below the last place of rest
+};
+
+// clang-format off
+constexpr double kSinF32[] = {-0.166666552, 0.00833219197, -0.000195187924};
+constexpr double kCosF32[] = {0.0416666456, -0.00138873013, 2.44306684e-05};
+constexpr double kSinF64[] = {-0.16666666666666632, 0.008333333333322491, -0.0001984126982985973,
+                              2.7557313707751938e-06, -2.505076036353456e-08, 1.5896916353333885e-10};
+constexpr double kCosF64[] = {0.0416666666666666, -0.0013888888888874474, 2.4801587289671564e-05,
+                              -2.755731440104919e-07, 2.087572928526121e-09, -1.135993452368055e-11};
+
+// 1 / (2*pi): six pieces of 26 bits, and what is left.
+constexpr double kTurn[] = {0x1.45f306p-3, 0x1.b9391p-28, 0x1.529fc2p-54, 0x1.d5f47dp-80, 0x1.34ddcp-106, 0x1.b6c52bp-131,
+                            0x1.93c439041fe51p-158};
+
+// 1 / (2*pi) * 2^-64 as a binary fraction.
+constexpr std::uint64_t kTurnWords[] = {
+    0,                  0x28be60db9391054a, 0x7f09d5f47d4d3770, 0x36d8a5664f10e410, 0x7f9458eaf7aef158,
+    0x6dc91b8e909374b8, 0x01924bba82746487, 0x3f877ac72c4a69cf, 0xba208d7d4baed121, 0x3a671c09ad17df90,
+    0x4e64758e60d4ce7d, 0x272117e2ef7e4a0e, 0xc7fe25fff7816603, 0xfbcbc462d6829b47, 0xdb4d9fb3c9f2c26d,
+    0xd3d18fd9a797fa8b, 0x5d49eeb1faf97c5e, 0xcf41ce7de294a4ba, 0x9afed7ec47e35742, 0x1580cc11bf1edaea};
+// clang-format on
+
+constexpr double kHalfPi = 1.5707963267948966;
+
+Quarters quarters_f32(Value x) {
+  const Value wide = abs(x).cast(dtypes::float64);
+  // The sum of the products modulo a whole turn. Each is exact; so is each sum that comes near to 0.
+  Value turns = wide * kTurn[0];
+  turns = turns - round(turns);
+  for (int k = 1; k < 5; ++k) {
+    const Value product = wide * kTurn[k];
+    turns = turns + (product - round(product + turns));
+  }
+  turns = mulacc(wide, kTurn[6], mulacc(wide, kTurn[5], turns));
+  const double shift = format_of(wide.dtype()).shifter;
+  const Value quarters = turns * 4.0;
+  const Value shifted = quarters + shift;
+  const Value rest = (quarters - (shifted - shift)) * kHalfPi;
+  const Value quarter = bits_of(shifted).cast(dtypes::uint32);
+  const Value narrow = rest.cast(dtypes::float32);
+  return {quarter, narrow, (rest - narrow.cast(dtypes::float64)).cast(dtypes::float32)};
+}
+
+/// The upper 64 bits of a * b. @pre a < 2^53
+Value upper_product(Value a, Value b) {
+  const Value a_low = a & 0xFFFFFFFF, a_high = a >> 32;
+  const Value b_low = b & 0xFFFFFFFF, b_high = b >> 32;
+  const Value middle = ((a_low * b_low) >> 32) + a_low * b_high;
+  const Value other = (middle & 0xFFFFFFFF) + a_high * b_low;
+  return a_high * b_high + (middle >> 32) + (other >> 32);
+}
+
+/// 192 bits of kTurnWords from bit `at` on, in three words. @pre at < 1088
+std::array<Value, 3> turn_bits(Value at) {
+  std::vector<Value> words;
+  for (const std::uint64_t word : kTurnWords) words.push_back(at.like(word));
+  // Halve what is left to choose from; at the end the first four words are the ones.
+  for (const int step : {16, 8, 4, 2, 1}) {
+    const Value far = (at & (step * 64)) != 0;
+    const std::size_t keep = static_cast<std::size_t>(step) + 3;
+    std::vector<Value> next;
+    for (std::size_t k = 0; k < std::min(keep, words.size()); ++k) {
+      const std::size_t other = k + static_cast<std::size_t>(step);
+      next.push_back(other < words.size() ? where(far, words[other], words[k]) : words[k]);
+    }
+    words = std::move(next);
+  }
+  const Value count = at & 63;
+  const Value back = 63 - count;
+  const auto shifted = [&](std::size_t k) {
+    return (words[k] << count) | ((words[k + 1] >> 1) >> back);
+  };
+  return {shifted(0), shifted(1), shifted(2)};
+}
+
+/// Splits the 128-bit fraction of a turn high:low into a quarter and a pair that sums to the rest.
+Quarters quarters_of_turn(Value high, Value low) {
+  const Value quarter = (high + (std::uint64_t{1} << 61)) >> 62;
+  const Value rest = high - (quarter << 62);
+  // Sign and size: the rest may be a negative number near 0.
+  const Value negative = where((rest >> 63) != 0, ~std::uint64_t{0}, rest.like(std::uint64_t{0}));
+  const Value size = rest ^ negative;
+  const DType f64 = dtypes::float64;
+  const Value first = (size & 0xFFFFFFFF00000000).bitcast(dtypes::int64).cast(f64);
+  const Value second = (size & 0xFFFFFFFF).bitcast(dtypes::int64).cast(f64);
+  const Value third = ((low ^ negative) >> 1).bitcast(dtypes::int64).cast(f64) * 0x1p-63;
+  const Value upper = first + second;
+  const Value lower = (second - (upper - first)) + third;
+  const Value sum = upper + lower;
+  const Value left = lower - (sum - upper);
+  // times pi/2, of which the first two pieces multiply exactly with the halves of the sum
+  const double pi_high = 0x1.921fb5p+0, pi_low = 1.5893254773528196e-08;
+  const Value a = sum * 0x1p-62;
+  const Value a_high = upper_half(a), a_low = a - a_high;
+  const Value main = a_high * pi_high;
+  const Value more = a_low * pi_high + (a * pi_low + left * (0x1p-62 * kHalfPi));
+  const Value angle = main + more;
+  const Value low_angle = more - (angle - main);
+  const Value sign = negative & (std::uint64_t{1} << 63);
+  return {quarter, flip_sign(angle, sign), flip_sign(low_angle, sign)};
+}
+
+Quarters quarters_f64(Value x) {
+  const Value size = abs(x);
+  const Value bits = bits_of(size);
+  const Value significand = (bits & 0xFFFFFFFFFFFFF) | (std::uint64_t{1} << 52);
+  // x = significand * 2^(at - 64); what is below 1/2 is not taken from here.
+  const Value at = min(max(bits >> 52, 1022), 2046) - (1023 + 52 - 64);
+  const auto [first, second, third] = turn_bits(at);
+  const Value low_product = significand * second;
+  const Value low = low_product + upper_product(significand, third);
+  const Value carry = where(low < low_product, 1, low.like(0));
+  const Value high = significand * first + upper_product(significand, second) + carry;
+  const Quarters reduced = quarters_of_turn(high, low);
+  const Value small = size < 0.75;
+  const Value finite = size < std::numeric_limits<double>::infinity();
+  const Value rest = where(small, size, where(finite, reduced.rest, size - size));
+  return {where(small, 0, reduced.quarter), rest, where(small, 0.0, reduced.low)};
+}
+
+Quarters quarters_of(Value x) {
+  return x.scalar() == dtypes::float32 ? quarters_f32(x) : quarters_f64(x);
+}
+
+/// A value as main + tail, where the tail is small.
+struct Sum {
+  Value main, tail;
+  Value value() const { return main + tail; }
+};
+
+Sum sin_of(const Quarters& q) {
+  const Value x = q.rest;
+  const Value square = x * x;
+  if (x.scalar() == dtypes::float32)  // the cosine that `low` takes is as good as 1
+    return {x, mulacc(polynomial(square, kSinF32) * square, x, q.low)};
+  const Value low = mulacc(q.low, square * -0.5, q.low);
+  return {x, mulacc(polynomial(square, kSinF64) * square, x, low)};
+}
+
+Sum cos_of(const Quarters& q) {
+  const Value x = q.rest;
+  const Value square = x * x;
+  const bool is_f32 = x.scalar() == dtypes::float32;
+  const Value tail = polynomial(square, is_f32 ? std::span<const double>(kCosF32) : kCosF64) * square;
+  const Value half = square * 0.5;
+  const Value main = 1.0 - half;
+  const Value lost = (1.0 - main) - half;
+  return {main, lost + mulacc(tail, square, -(x * q.low))};
+}
+
+/// a / b
+Value quotient(const Sum& a, const Sum& b) {
+  const Value above = a.value(), below = b.value();
+  const Value q = above / below;
+  if (q.scalar() == dtypes::float32) return q;
+  // f64 has twice the work to stay within two units: what the sums lost, carried through the division.
+  const Value a_lost = a.tail - (above - a.main), b_lost = b.tail - (below - b.main);
+  return q + (a_lost - q * b_lost) / below;
+}
+
+/// The sign's bit where bit `bit` of the quarter is set.
+Value sign_from(const Quarters& q, int bit) {
+  const int width = q.rest.scalar().bits();
+  return (q.quarter << (width - 1 - bit)) & format_of(q.rest.dtype()).sign;
+}
+
+Value is_odd(const Quarters& q) { return (q.quarter & 1) != 0; }
+
+}  // namespace
+
+Value sin_formula(Value x) {
+  const Quarters q = quarters_of(x);
+  const Value size = where(is_odd(q), cos_of(q).value(), sin_of(q).value());
+  return flip_sign(size, sign_from(q, 1) ^ sign_of(x));
+}
+
+Value cos_formula(Value x) {
+  const Quarters q = quarters_of(x);
+  const Value size = where(is_odd(q), sin_of(q).value(), cos_of(q).value());
+  return flip_sign(size, sign_from(q, 1) ^ sign_from(q, 0));
+}
+
+Value tan_formula(Value x) {
+  const Quarters q = quarters_of(x);
+  const Sum s = sin_of(q), c = cos_of(q);
+  const Value odd = is_odd(q);
+  const Sum above{where(odd, c.main, s.main), where(odd, c.tail, s.tail)};
+  const Sum below{where(odd, s.main, c.main), where(odd, s.tail, c.tail)};
+  return flip_sign(quotient(above, below), sign_from(q, 0) ^ sign_of(x));
+}
+
+}  // namespace strata::formulas

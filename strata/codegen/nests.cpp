@@ -1,0 +1,232 @@
+// Loops by the path of segments that leads to them, so that nests with a common outside share it.
+
+#include "strata/codegen/nests.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <tuple>
+
+namespace strata {
+
+std::vector<Expr> Nest::coordinates() const {
+  std::vector<Expr> out;
+  for (const Place& p : places) {
+    Expr at = p.begin;
+    for (const auto& [value, stride] : p.parts) at += value * stride.expr();
+    out.push_back(at);
+  }
+  return out;
+}
+
+std::vector<Substitution> choices(const std::vector<std::pair<Variable, int>>& unrolled) {
+  std::vector<Substitution> out = {{}};
+  for (const auto& [variable, count] : unrolled) {
+    std::vector<Substitution> longer;
+    for (const Substitution& s : out)
+      for (int k = 0; k < count; ++k) {
+        longer.push_back(s);
+        longer.back().emplace_back(variable, k);
+      }
+    out = std::move(longer);
+  }
+  return out;
+}
+
+// --- variables ---
+
+UOp Nests::loop_of(const Variable& v) const {
+  const auto it = loops_.find(std::string(v.name()));
+  return it != loops_.end() ? it->second.loop : UOp();
+}
+
+int Nests::depth_of(const Variable& v) const {
+  const auto it = loops_.find(std::string(v.name()));
+  return it != loops_.end() ? it->second.depth : 0;
+}
+
+const Lanes* Nests::lanes_of(const Expr& a, const Expr& b) const {
+  if (lanes_.empty()) return nullptr;
+  for (const Expr* e : {&a, &b})
+    for (const Variable& v : variables(*e))
+      if (const auto it = lanes_.find(std::string(v.name())); it != lanes_.end())
+        return &it->second;
+  return nullptr;
+}
+
+const Lanes* Nests::lanes(const std::string& name, int count) {
+  return &lanes_.try_emplace(name, Lanes{Variable(name, 0, count - 1), count}).first->second;
+}
+
+Expr Nests::ranges_of(std::span<const Expr> expressions) const {
+  std::vector<Expr> out;
+  for (const Expr& e : expressions)
+    for (const Variable& v : variables(e))
+      if (const auto it = ranges_.find(std::string(v.name())); it != ranges_.end())
+        out.push_back(it->second);
+  return all_of(out);
+}
+
+/// The loop called `path` (which says all that is around it), made where it is not there yet.
+Variable Nests::loop(const std::string& path, const Int& turns, int depth, bool is_parallel,
+                     UOp around) {
+  const auto [it, is_new] = paths_.try_emplace(path, Variable("ridx", 0, 0));
+  if (!is_new) return it->second;
+  // A loop that may have no turn keeps its variable, so that what is made in it stays in it.
+  const std::int64_t last = std::max<std::int64_t>(turns.vmax(), turns.is_number() ? 1 : 2) - 1;
+  it->second = Variable(detail::message("ridx", loops_.size()), 0, last);
+  if (!turns.is_number())
+    ranges_.emplace(std::string(it->second.name()), it->second < turns.expr());
+  const DType width = last < std::numeric_limits<std::int32_t>::max() ? dtypes::int32 : dtypes::int64;
+  UOp begin = out_.graph.constant(width, 0), end = index_.integer(turns.expr(), width);
+  if (is_parallel) {
+    begin = parallel_end("begin0"), end = parallel_end("end0");
+    out_.parallel = turns;
+  }
+  const UOp made = out_.graph.add(UOps::LOOP, begin.dtype(), {begin, end}, {}, false);
+  loops_.emplace(std::string(it->second.name()), LoopVariable{made, depth});
+  if (around) out_.nest.push_back({made, around});
+  return it->second;
+}
+
+UOp Nests::parallel_end(std::string_view name) {
+  return parameter_(Variable(name, 0, std::numeric_limits<std::int64_t>::max()));
+}
+
+/// A loop of one turn for the call that ends the parallel range: what is left over is for one thread.
+UOp Nests::last_call(const Int& turns) {
+  if (last_call_) return last_call_;
+  const UOp end = parallel_end("end0"), total = index_.integer(turns.expr(), dtypes::int64);
+  const UOp zero = out_.graph.constant(dtypes::int64, 0), one = out_.graph.constant(dtypes::int64, 1);
+  const UOp is_last = out_.graph.alu(Ops::CMPEQ, {end, total});
+  const UOp begin = out_.graph.alu(Ops::WHERE, {is_last, zero, one});
+  return last_call_ = out_.graph.add(UOps::LOOP, dtypes::int64, {begin, one}, {}, false);
+}
+
+// --- nests ---
+
+/// The nest of `segments`, one for each of `axes`; `path` is what is around it, `outer_lanes` whether vectors are used there.
+Nest Nests::nest(const std::vector<std::size_t>& axes, const std::vector<std::size_t>& segments,
+                 std::string path, Role role, bool outer_lanes) {
+  Nest out;
+  out.segments = segments;
+  struct Open {
+    std::size_t depth, order, place, part;
+  };
+  std::vector<Open> open;
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    const Segment& segment = axes_.axes()[axes[k]].segments[segments[k]];
+    out.places.push_back({axes[k], segment.begin.expr(), {}});
+    std::size_t depth = 0;
+    for (std::size_t p = 0; p < segment.parts.size(); ++p) {
+      Int stride = 1;
+      for (std::size_t q = p + 1; q < segment.parts.size(); ++q) stride *= segment.parts[q].size;
+      out.places[k].parts.emplace_back(0, stride);
+      const bool is_loop = segment.parts[p].kind <= PartKind::parallel;
+      if (is_loop)
+        open.push_back({depth++, order_of(axes[k], k, role), k, p});
+      else
+        unrolled_part(segment.parts[p], detail::message("a", axes[k], "s", segments[k], "p", p),
+                      outer_lanes, out.places[k].parts[p].first, out);
+    }
+  }
+  std::sort(open.begin(), open.end(), [](const Open& a, const Open& b) {
+    return std::tie(a.depth, a.order) < std::tie(b.depth, b.order);
+  });
+  UOp around;
+  int depth = role == Role::output ? 1 : 100;
+  for (std::size_t k = 0; k < axes.size() && role == Role::output; ++k)
+    around = leftover(axes[k], segments[k], around, out);
+  for (const Open& o : open) {
+    const Part& part = axes_.axes()[axes[o.place]].segments[segments[o.place]].parts[o.part];
+    path += detail::message("/", axes[o.place], ".", segments[o.place], ".", o.part);
+    out.order.push_back({o.place, o.part, {}});
+    if (part.size == Int(1) && part.kind == PartKind::loop) continue;
+    const std::size_t known = loops_.size();
+    const Variable v = loop(path, part.size, depth++, part.kind == PartKind::parallel, around);
+    if (loops_.size() != known) out_.counters.emplace_back(v, axes[o.place]);
+    around = loops_.at(std::string(v.name())).loop;
+    out.loops.push_back(around);
+    out.order.back().loop = around;
+    out.places[o.place].parts[o.part].first = v;
+  }
+  return out;
+}
+
+std::size_t Nests::order_of(std::size_t axis, std::size_t place, Role role) const {
+  if (role == Role::reduction) return place;
+  const auto& order = axes_.order();
+  return static_cast<std::size_t>(std::find(order.begin(), order.end(), axis) - order.begin());
+}
+
+UOp Nests::leftover(std::size_t axis, std::size_t segment, UOp around, Nest& out) {
+  if (static_cast<int>(axis) != axes_.parallel_axis()) return around;
+  const auto& segments = axes_.axes()[axis].segments;
+  if (segments[segment].parts[0].kind == PartKind::parallel) return around;
+  for (const Segment& s : segments)
+    if (s.parts[0].kind == PartKind::parallel) around = last_call(s.parts[0].size);
+  out.loops.push_back(around);
+  return around;
+}
+
+void Nests::unrolled_part(const Part& part, const std::string& name, bool outer_lanes, Expr& value,
+                          Nest& out) {
+  const int count = static_cast<int>(part.size.value());
+  if (part.kind == PartKind::lanes && !outer_lanes) {
+    out.lanes = lanes(detail::message("lane_", name), count);
+    value = out.lanes->variable;
+    return;
+  }
+  const Variable v(detail::message("_uidx_", name), 0, count - 1);
+  value = v;
+  const bool one_accumulator = part.kind == PartKind::unroll || part.kind == PartKind::lanes;
+  (one_accumulator ? out.turns : out.copies).emplace_back(v, count);
+}
+
+/// Every choice of one segment an axis, the last axis fastest.
+std::vector<std::vector<std::size_t>> Nests::segment_choices(const std::vector<std::size_t>& axes) const {
+  std::vector<std::vector<std::size_t>> out = {{}};
+  for (const std::size_t a : axes) {
+    std::vector<std::vector<std::size_t>> longer;
+    for (const auto& choice : out)
+      for (std::size_t s = 0; s < axes_.axes()[a].segments.size(); ++s) {
+        if (axes_.axes()[a].segments[s].size().vmax() == 0)
+          continue;  // has no turn whatever the sizes
+        longer.push_back(choice);
+        longer.back().push_back(s);
+      }
+    out = std::move(longer);
+  }
+  return out;
+}
+
+std::vector<Nest> Nests::of_outputs(const std::vector<std::size_t>& axes) {
+  std::vector<Nest> out;
+  for (const auto& segments : segment_choices(axes))
+    out.push_back(nest(axes, segments, "out", Role::output, false));
+  return out;
+}
+
+std::vector<Nest> Nests::of_group(const ReduceGroup& group, std::span<const Expr> around) {
+  std::vector<std::size_t> axes;
+  for (std::size_t j = 0; j < group.count; ++j) axes.push_back(group.first + j);
+  bool outer_lanes = false;
+  std::set<std::string> names;
+  for (const Expr& e : around)
+    for (const Variable& v : variables(e)) {
+      if (loops_.contains(std::string(v.name()))) names.emplace(v.name());
+      outer_lanes = outer_lanes || lanes_.contains(std::string(v.name()));
+    }
+  std::string path = detail::message("group", group.first, ".", apart_, ":");
+  for (const std::string& name : names) path += detail::message(name, ",");
+  std::vector<Nest> out;
+  for (const auto& segments : segment_choices(axes)) {
+    // One after another: no loop of one is shared with another.
+    std::string own = path;
+    for (const std::size_t s : segments) own += detail::message(s, "|");
+    out.push_back(nest(axes, segments, own, Role::reduction, outer_lanes));
+  }
+  return out;
+}
+
+}  // namespace strata

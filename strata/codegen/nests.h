@@ -1,0 +1,104 @@
+// The loops of a kernel under construction: variables, LOOPs, and the coordinates that they give.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "strata/codegen/axes.h"
+#include "strata/codegen/index_uops.h"
+#include "strata/codegen/lower.h"
+
+namespace strata {
+
+/// The nest of one choice of segments.
+struct Nest {
+  struct Place {
+    std::size_t axis;
+    Expr begin;
+    std::vector<std::pair<Expr, Int>> parts;  ///< the coordinate of each part, and its stride
+  };
+  /// A part that is a loop; without a LOOP where it has one turn.
+  struct LoopPart {
+    std::size_t place, part;
+    UOp loop;
+  };
+  std::vector<Place> places;
+  std::vector<std::size_t> segments;  ///< of each place's axis
+  std::vector<LoopPart> order;        ///< outermost first
+  std::vector<UOp> loops;             ///< outermost first
+  const Lanes* lanes = nullptr;
+  std::vector<std::pair<Variable, int>> copies;  ///< unrolled, each with an accumulator; and how many
+  std::vector<std::pair<Variable, int>> turns;  ///< unrolled, into one accumulator
+
+  std::vector<Expr> coordinates() const;
+};
+
+/// All values of unrolled variables, the last one fastest; one empty choice where there are none.
+std::vector<Substitution> choices(const std::vector<std::pair<Variable, int>>& unrolled);
+
+class Nests {
+ public:
+  /// Adds LOOPs, counters, ranges and the parallel range to `out`. `parameter` gives the UOp of a variable of the kernel.
+  Nests(const KernelAxes& axes, Lowered& out, IndexUOps& index,
+        std::function<UOp(const Variable&)> parameter)
+      : axes_(axes), out_(out), index_(index), parameter_(std::move(parameter)) {}
+
+  /// The nests over output axes, one for each choice of segments.
+  std::vector<Nest> of_outputs(const std::vector<std::size_t>& axes);
+  /// The nests of a group of reductions at an index that is written with the variables of `around`. Asked again for the same
+  /// variables, they are the same.
+  std::vector<Nest> of_group(const ReduceGroup& group, std::span<const Expr> around);
+
+  /// Loops of reductions that are made from now on are not those that were made before.
+  void begin_apart() { ++apart_; }
+  /// The counter of a loop of `turns` directly inside of `around`; made where `path` is not there yet.
+  Variable counter(const std::string& path, std::int64_t turns, int depth, UOp around) {
+    return loop(path, turns, depth, false, around);
+  }
+  /// The lanes called `name`.
+  const Lanes* lanes(const std::string& name, int count);
+  /// The LOOP of a variable; empty where it is none of a loop.
+  UOp loop_of(const Variable& v) const;
+  /// How many loops are around the inside of the loop of `v`, more for those of reductions; 0 for other variables.
+  int depth_of(const Variable& v) const;
+  /// The lanes that `a` or `b` depends on; null for none.
+  const Lanes* lanes_of(const Expr& a, const Expr& b) const;
+  /// What holds, beyond their bounds, for the loop variables that `expressions` are written with: in their loops, symbolic sizes
+  /// are larger than the counters.
+  Expr ranges_of(std::span<const Expr> expressions) const;
+
+ private:
+  struct LoopVariable {
+    UOp loop;
+    int depth;
+  };
+  enum class Role : std::uint8_t { output, reduction };
+
+  Nest nest(const std::vector<std::size_t>& axes, const std::vector<std::size_t>& segments,
+            std::string path, Role role, bool outer_lanes);
+  Variable loop(const std::string& path, const Int& turns, int depth, bool is_parallel, UOp around);
+  UOp parallel_end(std::string_view name);
+  UOp last_call(const Int& turns);
+  UOp leftover(std::size_t axis, std::size_t segment, UOp around, Nest& out);
+  void unrolled_part(const Part& part, const std::string& name, bool outer_lanes, Expr& value,
+                     Nest& out);
+  std::size_t order_of(std::size_t axis, std::size_t place, Role role) const;
+  std::vector<std::vector<std::size_t>> segment_choices(const std::vector<std::size_t>& axes) const;
+
+  const KernelAxes& axes_;
+  Lowered& out_;
+  IndexUOps& index_;
+  std::function<UOp(const Variable&)> parameter_;
+  std::map<std::string, Variable> paths_;
+  std::unordered_map<std::string, LoopVariable> loops_;
+  std::unordered_map<std::string, Lanes> lanes_;
+  std::unordered_map<std::string, Expr> ranges_;  // by variable
+  UOp last_call_;
+  int apart_ = 0;
+};
+
+}  // namespace strata

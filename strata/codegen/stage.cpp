@@ -1,0 +1,204 @@
+// The walk from a store to the load of a buffer, with every coordinate as a variable.
+
+#include "strata/codegen/stage.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <unordered_set>
+
+namespace strata {
+
+namespace {
+
+class TileWalk {
+ public:
+  TileWalk(int slot, const KernelAxes& axes, const std::string& what)
+      : slot_(slot), axes_(axes), what_(what) {}
+
+  Tile run(const LazyNode& store, std::span<const std::size_t> of,
+           std::span<const OutsideCoordinate> idxs) {
+    std::vector<Expr> at(store.shape.size(), Expr(0));
+    std::vector<Expr> values;
+    for (std::size_t k = 0; k < of.size(); ++k) {
+      Expr value = idxs[k].base;
+      if (idxs[k].reach > 1) {
+        const Variable v = inside(detail::message("_w", of[k]), idxs[k].reach);
+        if (idxs[k].has_lanes) lane_variables_.push_back(v);
+        value += v;
+      }
+      values.push_back(value);
+    }
+    set_dims(at, {}, of, values, axes_);
+    open_.push_back({store.src[0].node(), {at, 1, false}});
+    while (!open_.empty()) {
+      const auto [node, coordinates] = std::move(open_.back());
+      open_.pop_back();
+      visit(*node, coordinates);
+    }
+    STRATA_CHECK(load_ != nullptr, domain, what_, "buffer ", slot_, " is not loaded for this store");
+    return tile();
+  }
+
+ private:
+  Variable inside(const std::string& name, std::int64_t count) {
+    const Variable v(name, 0, count - 1);
+    inside_.emplace_back(v, Expr(0));
+    return v;
+  }
+
+  void visit(const LazyNode& n, const Coordinates& at) {
+    if (n.op == Ops::LOAD) return note(n, at);
+    if (n.src.empty()) return;
+    if (!reaches(n)) return;
+    if (is_movement(n.op)) {
+      open_.push_back({n.src[0].node(), moved(n, at, movement_of(n).simplify())});
+      return;
+    }
+    Coordinates below = at;
+    if (is_reduce(n.op)) {
+      const ReduceGroup& group = axes_.group_of(&n);
+      std::vector<std::size_t> of;
+      std::vector<Expr> values;
+      for (std::size_t j = 0; j < group.count; ++j) {
+        const Int& size = axes_.axes()[group.first + j].size;
+        STRATA_CHECK(size.is_number(), domain, what_, "axis ", group.first + j,
+                     " has the symbolic size ", size.render());
+        of.push_back(group.first + j);
+        values.push_back(size.value() > 1
+                             ? Expr(inside(detail::message("_r", group.first + j), size.value()))
+                             : Expr(0));
+      }
+      const Axes& reduced = std::get<Axes>(n.arg);
+      set_dims(below.idxs, {reduced.data(), reduced.size()}, of, values, axes_);
+    }
+    for (const LazyOp& s : n.src) open_.push_back({s.node(), below});
+  }
+
+  /// Whether the buffer is loaded below `n`.
+  bool reaches(const LazyNode& n) {
+    if (const auto it = reaches_.find(&n); it != reaches_.end()) return it->second;
+    for (const LazyNode* below : nodes_below(n)) {
+      bool some = below->op == Ops::LOAD && std::get<BufferArg>(below->arg).slot == slot_;
+      for (const LazyOp& s : below->src) some = some || reaches_.at(s.node());
+      reaches_[below] = some;
+    }
+    return reaches_.at(&n);
+  }
+  static std::vector<const LazyNode*> nodes_below(const LazyNode& n) {
+    std::vector<const LazyNode*> out = postorder(std::span<const LazyOp>(n.src));
+    out.push_back(&n);
+    return out;
+  }
+
+  void note(const LazyNode& n, const Coordinates& at) {
+    if (std::get<BufferArg>(n.arg).slot != slot_) return;
+    STRATA_CHECK(at.valid.constant() && *at.valid.constant() != 0, domain, what_, "buffer ", slot_,
+                 " is loaded under the condition ", at.valid.render());
+    const bool is_same =
+        load_ == nullptr ||
+        (load_ == &n && std::equal(found_.begin(), found_.end(), at.idxs.begin(), at.idxs.end(),
+                                   [](const Expr& a, const Expr& b) { return same(a, b); }));
+    STRATA_CHECK(is_same, domain, what_, "buffer ", slot_, " is loaded at more than one index");
+    load_ = &n;
+    found_ = at.idxs;
+  }
+
+  Tile tile() const {
+    Tile out;
+    out.load = load_;
+    std::vector<bool> has_lanes;
+    std::int64_t size = 1;
+    for (const Expr& at : found_) {
+      out.base.push_back(substitute(at, inside_));
+      const Expr t = at - out.base.back();
+      const std::vector<Variable> of = variables(t);
+      for (const Variable& v : of)
+        STRATA_CHECK(std::any_of(inside_.begin(), inside_.end(),
+                                 [&](const auto& i) { return same(i.first, v); }),
+                     domain, what_, "buffer ", slot_, " is loaded at ", at.render(),
+                     ", which is no base and a tile");
+      const Facts facts = t.facts(Effort::exact);
+      STRATA_CHECK(facts.min >= 0 && facts.max < kMostStagedBytes, domain, what_, "buffer ", slot_,
+                   " is loaded at ", at.render(), ", which is no base and a tile");
+      out.extent.push_back(facts.max + 1);
+      has_lanes.push_back(std::any_of(of.begin(), of.end(), [&](const Variable& v) {
+        return std::any_of(lane_variables_.begin(), lane_variables_.end(),
+                           [&](const Expr& l) { return same(l, v); });
+      }));
+      size = std::min(size * out.extent.back(), kMostStagedBytes + 1);
+    }
+    const auto bytes = size * static_cast<std::int64_t>(load_->dtype.itemsize());
+    STRATA_CHECK(bytes <= kMostStagedBytes, domain, what_, "a tile of ", render(out.extent),
+                 " elements is larger than ", kMostStagedBytes, " bytes");
+    lay_out(out, has_lanes);
+    return out;
+  }
+  static void lay_out(Tile& tile, const std::vector<bool>& has_lanes) {
+    std::vector<std::size_t> order(tile.extent.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return !has_lanes[a] && has_lanes[b]; });
+    tile.stride = Index(tile.extent.size(), 0);
+    std::int64_t place = 1;
+    for (std::size_t k = order.size(); k-- > 0;) {
+      tile.stride[order[k]] = place;
+      place *= tile.extent[order[k]];
+    }
+    tile.inner = order.empty() ? 0 : order.back();
+  }
+
+  int slot_;
+  const KernelAxes& axes_;
+  const std::string& what_;
+  std::vector<std::pair<const LazyNode*, Coordinates>> open_;
+  Substitution inside_;  // each variable of the tile, by 0
+  std::vector<Expr> lane_variables_;
+  std::unordered_map<const LazyNode*, bool> reaches_;
+  const LazyNode* load_ = nullptr;
+  std::vector<Expr> found_;
+};
+
+}  // namespace
+
+std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& axes,
+                                          std::span<const std::size_t> of, const Nest& place,
+                                          std::vector<UOp>& around) {
+  std::vector<OutsideCoordinate> out;
+  for (const Nest::Place& p : place.places) out.push_back({p.begin, 1, false});
+  std::vector<std::vector<bool>> is_outside;
+  for (const Nest::Place& p : place.places) is_outside.emplace_back(p.parts.size(), false);
+  std::size_t last = 0;
+  for (std::size_t k = 0; k < place.order.size(); ++k)
+    if (of[place.order[k].place] == stage.axis && place.order[k].part == 0) last = k + 1;
+  for (std::size_t k = 0; k < last; ++k) {
+    const Nest::LoopPart& l = place.order[k];
+    is_outside[l.place][l.part] = true;
+    if (l.loop) around.push_back(l.loop);
+  }
+  for (std::size_t k = 0; k < of.size(); ++k) {
+    const LoopAxis& axis = axes.axes()[of[k]];
+    const Nest::Place& p = place.places[k];
+    for (std::size_t j = 0; j < p.parts.size(); ++j) {
+      if (is_outside[k][j]) {
+        out[k].base += p.parts[j].first * p.parts[j].second.expr();
+        continue;
+      }
+      const Int size = axis.segments[place.segments[k]].parts[j].size;
+      STRATA_CHECK(size.is_number(), domain, "[STAGE ", stage.axis, " ", stage.slot, "] axis ",
+                   of[k], " has the symbolic size ", size.render());
+      out[k].reach *= size.value();
+      const std::vector<Variable> names = variables(p.parts[j].first);
+      out[k].has_lanes = out[k].has_lanes || (place.lanes != nullptr && !names.empty() &&
+                                              same(names[0], place.lanes->variable));
+    }
+  }
+  return out;
+}
+
+Tile plan_tile(const LazyNode& store, int slot, const KernelAxes& axes, std::span<const std::size_t> of,
+               std::span<const OutsideCoordinate> idxs, const std::string& what) {
+  return TileWalk(slot, axes, what).run(store, of, idxs);
+}
+
+}  // namespace strata

@@ -1,0 +1,5 @@
+// Kernels as graphs of ops on whole tensors, and what they mean.
+#pragma once
+
+#include "strata/graph/interpret.h"
+#include "strata/graph/lazy_op.h"

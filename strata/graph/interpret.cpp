@@ -1,0 +1,240 @@
+// The oracle: nothing here is clever.
+
+#include "strata/graph/interpret.h"
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <unordered_map>
+
+#include "strata/view/merge.h"
+
+namespace strata {
+
+namespace {
+
+constexpr std::int64_t kMostElements = std::int64_t{1} << 31;
+
+/// Elements of one node, row-major.
+struct Elements {
+  DType dtype;
+  Index shape;
+  std::vector<std::byte> bytes;
+
+  Elements(DType d, Index s) : dtype(d), shape(std::move(s)) {
+    const std::int64_t n = product(shape);
+    STRATA_CHECK(n <= kMostElements, budget, "[interpret] a tensor of shape ", render(shape),
+                 " is too large");
+    bytes.resize(static_cast<std::size_t>(n) * dtype.itemsize());
+  }
+  std::size_t size() const { return bytes.size() / dtype.itemsize(); }
+  Scalar at(std::size_t k) const { return load_scalar(dtype, bytes.data() + k * dtype.itemsize()); }
+  void put(std::size_t k, const Scalar& v) { store_scalar(v, bytes.data() + k * dtype.itemsize()); }
+};
+
+/// Steps to the next index in row-major order; false after the last.
+bool advance(Index& at, const Index& shape) {
+  for (std::size_t t = shape.size(); t-- > 0;) {
+    if (++at[t] < shape[t]) return true;
+    at[t] = 0;
+  }
+  return false;
+}
+
+/// A stack of Views as the function that it means.
+class Address {
+ public:
+  explicit Address(std::vector<Strided> views) : views_(std::move(views)) {}
+
+  /// The address of an index of the last View, nothing where it is invalid.
+  std::optional<std::int64_t> operator()(const Index& idxs) const {
+    Index at = idxs;
+    for (std::size_t k = views_.size(); k-- > 0;) {
+      const Strided& v = views_[k];
+      std::int64_t address = v.offset;
+      for (std::size_t t = 0; t < at.size(); ++t) {
+        if (at[t] < v.begin[t] || at[t] >= v.end[t]) return std::nullopt;
+        address += at[t] * v.stride[t];
+      }
+      if (k == 0) return address;
+      const Index& below = views_[k - 1].shape;
+      at = Index(below.size(), 0);
+      for (std::size_t t = below.size(); t-- > 0;) {
+        if (below[t] == 0) return std::nullopt;
+        at[t] = floor_mod(address, below[t]);
+        address = floor_div(address, below[t]);
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::vector<Strided> views_;
+};
+
+class Run {
+ public:
+  Run(std::span<const Memory> buffers, NamedValues values) : buffers_(buffers), values_(values) {}
+
+  void kernel(const LazyOp& sink) {
+    for (const LazyNode* n : postorder(sink))
+      if (n->op != Ops::STORE && n->op != Ops::SINK) done_.emplace(n, compute(*n));
+    for (const LazyOp& s : sink.src()) store(*s.node());
+  }
+
+ private:
+  // --- sizes ---
+  std::int64_t number(const Int& v) {
+    if (v.is_number()) return v.value();
+    const Values all = assignment(variables(v.expr()));
+    return evaluate(v.expr(), all);
+  }
+  Values assignment(const std::vector<Variable>& of) {
+    Values out;
+    for (const Variable& v : of) {
+      if (v.bound_value()) continue;
+      const std::int64_t value = value_of(v.name());
+      STRATA_CHECK(v.min() <= value && value <= v.max(), domain, "[interpret] ", v.name(), " = ",
+                   value, " is outside of its bounds [", v.min(), ", ", v.max(), "]");
+      out.emplace_back(v, value);
+    }
+    return out;
+  }
+  std::int64_t value_of(std::string_view name) const {
+    for (const auto& [known, value] : values_)
+      if (known == name) return value;
+    throw Error(ErrorKind::domain,
+                detail::message("[interpret] the variable ", name, " has no value"));
+  }
+  Index numbers_of(const Ints& sizes) {
+    Index out;
+    for (const Int& v : sizes) out.push_back(number(v));
+    return out;
+  }
+  Address address_of(const ShapeTracker& st) {
+    Substitution map;
+    for (const auto& [v, value] : assignment(st.vars())) map.emplace_back(v, value);
+    const ShapeTracker numbers = (map.empty() ? st : st.substitute(map)).unbind().first;
+    return Address(to_strided(numbers.views()));
+  }
+
+  // --- memory ---
+  std::byte* element(const BufferArg& arg, DType dtype, std::int64_t address, const Index& at) {
+    const Memory* buffer = static_cast<std::size_t>(arg.slot) < buffers_.size()
+                               ? &buffers_[static_cast<std::size_t>(arg.slot)]
+                               : nullptr;
+    STRATA_CHECK(buffer != nullptr && (buffer->data != nullptr || buffer->size == 0), domain,
+                 "[interpret] there is no buffer ", arg.slot);
+    STRATA_CHECK(address >= 0 && address < buffer->size, domain, "[interpret] index ", render(at),
+                 " is element ", address, " of buffer ", arg.slot, ", which has ", buffer->size);
+    return static_cast<std::byte*>(buffer->data) +
+           static_cast<std::size_t>(address) * dtype.itemsize();
+  }
+
+  // --- nodes ---
+  Elements compute(const LazyNode& n) {
+    if (is_elementwise(n.op)) return elements(n);
+    if (is_reduce(n.op)) return reduction(n);
+    if (is_movement(n.op)) return movement(n);
+    switch (n.op) {
+      case Ops::LOAD: {
+        const BufferArg& arg = std::get<BufferArg>(n.arg);
+        return leaf(n, arg.st, [&](std::int64_t address, const Index& at) {
+          return load_scalar(n.dtype, element(arg, n.dtype, address, at));
+        });
+      }
+      case Ops::CONST: {
+        const ConstArg& arg = std::get<ConstArg>(n.arg);
+        return leaf(n, arg.st, [&](std::int64_t, const Index&) { return arg.value; });
+      }
+      case Ops::IOTA:
+        return leaf(n, std::get<ShapeTracker>(n.arg),
+                    [&](std::int64_t address, const Index&) { return Scalar::of(n.dtype, address); });
+      default:
+        throw Error(ErrorKind::domain,
+                    detail::message("[interpret] ", spec_name(n.op), " is not part of a kernel"));
+    }
+  }
+
+  template <class F>
+  Elements leaf(const LazyNode& n, const ShapeTracker& st, const F& value) {
+    Elements out(n.dtype, numbers_of(n.shape));
+    const Address address_at = address_of(st);
+    Index at(out.shape.size(), 0);
+    for (std::size_t k = 0; k < out.size(); ++k, advance(at, out.shape)) {
+      const std::optional<std::int64_t> address = address_at(at);
+      out.put(k, address ? value(*address, at) : Scalar::of(n.dtype, std::int64_t{0}));
+    }
+    return out;
+  }
+
+  Elements elements(const LazyNode& n) {
+    Elements out(n.dtype, numbers_of(n.shape));
+    const DType to = n.op == Ops::CAST || n.op == Ops::BITCAST ? n.dtype : dtypes::none;
+    std::vector<const Elements*> operands;
+    for (const LazyOp& s : n.src) operands.push_back(&done_.at(s.node()));
+    std::vector<Scalar> scalars(operands.size());
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      for (std::size_t j = 0; j < operands.size(); ++j) scalars[j] = operands[j]->at(k);
+      out.put(k, evaluate(n.op, scalars, to));
+    }
+    return out;
+  }
+
+  Elements reduction(const LazyNode& n) {
+    const Elements& x = done_.at(n.src[0].node());
+    Elements out(n.dtype, numbers_of(n.shape));
+    const Ops op = combining_op(n.op);
+    const Scalar first = identity_of(n.op, n.dtype);
+    for (std::size_t k = 0; k < out.size(); ++k) out.put(k, first);
+    const Index places = contiguous_box(out.shape).stride;
+    Index at(x.shape.size(), 0);
+    for (std::size_t k = 0; k < x.size(); ++k, advance(at, x.shape)) {
+      std::int64_t to = 0;
+      for (std::size_t t = 0; t < at.size(); ++t)
+        if (out.shape[t] != 1) to += at[t] * places[t];
+      const auto place = static_cast<std::size_t>(to);
+      const std::array operands{out.at(place), x.at(k)};
+      out.put(place, evaluate(op, operands));
+    }
+    return out;
+  }
+
+  Elements movement(const LazyNode& n) {
+    const Elements& x = done_.at(n.src[0].node());
+    Elements out(n.dtype, numbers_of(n.shape));
+    const Address address_at = address_of(movement_of(n));
+    Index at(out.shape.size(), 0);
+    for (std::size_t k = 0; k < out.size(); ++k, advance(at, out.shape)) {
+      const std::optional<std::int64_t> address = address_at(at);
+      out.put(k, address ? x.at(static_cast<std::size_t>(*address))
+                         : Scalar::of(n.dtype, std::int64_t{0}));
+    }
+    return out;
+  }
+
+  void store(const LazyNode& n) {
+    const BufferArg& arg = std::get<BufferArg>(n.arg);
+    const Elements& x = done_.at(n.src[0].node());
+    const Address address_at = address_of(arg.st);
+    Index at(x.shape.size(), 0);
+    for (std::size_t k = 0; k < x.size(); ++k, advance(at, x.shape)) {
+      if (const auto address = address_at(at))
+        store_scalar(x.at(k), element(arg, x.dtype, *address, at));
+    }
+  }
+
+  std::span<const Memory> buffers_;
+  NamedValues values_;
+  std::unordered_map<const LazyNode*, Elements> done_;
+};
+
+}  // namespace
+
+void interpret(const LazyOp& kernel, std::span<const Memory> buffers, NamedValues values) {
+  STRATA_CHECK(kernel.op() == Ops::SINK, domain, "[interpret] ", spec_name(kernel.op()),
+               " is not a kernel: a SINK is");
+  Run(buffers, values).kernel(kernel);
+}
+
+}  // namespace strata

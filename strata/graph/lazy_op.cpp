@@ -1,0 +1,445 @@
+// Building LazyOps: checks, interning, and death without recursion.
+
+#include "strata/graph/lazy_op.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "strata/base/text.h"
+#include "strata/view/equal.h"
+
+namespace strata {
+
+namespace {
+
+std::uint64_t mix(std::uint64_t seed, std::uint64_t value) {
+  seed = (seed ^ value) * 0x9e3779b97f4a7c15U;
+  return seed ^ (seed >> 29);
+}
+
+std::uint64_t hash_of(const Int& v) {
+  return v.is_number() ? static_cast<std::uint64_t>(v.value()) : v.expr().hash();
+}
+
+struct HashArg {
+  std::uint64_t operator()(std::monostate) const { return 0; }
+  std::uint64_t operator()(const BufferArg& a) const {
+    return mix(mix(static_cast<std::uint64_t>(a.slot), hash_of(a.size)), a.st.hash());
+  }
+  std::uint64_t operator()(const ConstArg& a) const {
+    return mix(mix(a.value.bits(), static_cast<std::uint64_t>(a.value.dtype().id())), a.st.hash());
+  }
+  std::uint64_t operator()(const ShapeTracker& st) const { return st.hash(); }
+  std::uint64_t operator()(DType d) const { return static_cast<std::uint64_t>(d.id()); }
+  std::uint64_t operator()(const Ints& values) const {
+    std::uint64_t h = values.size();
+    for (const Int& v : values) h = mix(h, hash_of(v));
+    return h;
+  }
+  std::uint64_t operator()(const Axes& axes) const {
+    std::uint64_t h = axes.size();
+    for (const std::int64_t a : axes) h = mix(h, static_cast<std::uint64_t>(a));
+    return h;
+  }
+  std::uint64_t operator()(const Padding& padding) const {
+    std::uint64_t h = padding.size();
+    for (const auto& [before, after] : padding) h = mix(mix(h, hash_of(before)), hash_of(after));
+    return h;
+  }
+  std::uint64_t operator()(const Mask& mask) const {
+    std::uint64_t h = mask.size();
+    for (const Extent& e : mask) h = mix(mix(h, hash_of(e.begin)), hash_of(e.end));
+    return h;
+  }
+};
+
+/// The live nodes. A node that is dying is not found any more; whoever wants it makes another.
+class Table {
+ public:
+  static Table& instance() {
+    static Table& table = *new Table;  // never destroyed: handles may outlive every static
+    return table;
+  }
+
+  std::shared_ptr<const LazyNode> intern(std::unique_ptr<LazyNode> node) {
+    std::vector<std::shared_ptr<const LazyNode>> met;  // dropped after the lock, as they may die here
+    const std::lock_guard lock(mutex_);
+    for (auto [it, end] = known_.equal_range(node->hash); it != end; ++it) {
+      std::shared_ptr<const LazyNode> other = it->second.handle.lock();
+      if (!other) continue;
+      met.push_back(other);
+      if (is_same(*other, *node)) return other;
+    }
+    const LazyNode* raw = node.get();
+    const auto at = known_.emplace(node->hash, Entry{raw, {}});
+    std::shared_ptr<const LazyNode> made(node.release(), [](const LazyNode* dead) {
+      instance().forget(dead);
+      delete dead;
+    });
+    at->second.handle = made;
+    return made;
+  }
+
+ private:
+  struct Entry {
+    const LazyNode* node;
+    std::weak_ptr<const LazyNode> handle;
+  };
+
+  static bool is_same(const LazyNode& a, const LazyNode& b) {
+    return a.op == b.op && a.dtype == b.dtype && a.shape == b.shape && a.src == b.src && a.arg == b.arg;
+  }
+  void forget(const LazyNode* dead) {
+    const std::lock_guard lock(mutex_);
+    for (auto [it, end] = known_.equal_range(dead->hash); it != end; ++it) {
+      if (it->second.node != dead) continue;
+      known_.erase(it);
+      return;
+    }
+  }
+
+  std::mutex mutex_;
+  std::unordered_multimap<std::uint64_t, Entry> known_;
+};
+
+std::string name_of(Ops op) {
+  std::string name(row(op).name);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); });
+  return name;
+}
+
+void check_buffer(std::string_view operation, int slot, DType dtype) {
+  STRATA_CHECK(slot >= 0, domain, "[", operation, "] buffer ", slot,
+               " does not exist: slots count from 0");
+  STRATA_CHECK(!dtype.is_none() && dtype == dtype.scalar(), domain, "[", operation, "] ",
+               dtype.name(), " is not the dtype of an element");
+}
+
+Int reach(const ShapeTracker& st) { return st.real_size(); }
+
+View plain_view(const Ints& shape) { return View::create(shape); }
+
+}  // namespace
+
+LazyNode::~LazyNode() {
+  thread_local std::vector<LazyOp>* dying = nullptr;
+  if (dying != nullptr) {
+    std::move(src.begin(), src.end(), std::back_inserter(*dying));
+    return;
+  }
+  std::vector<LazyOp> worklist = std::move(src);
+  dying = &worklist;
+  while (!worklist.empty()) {
+    const LazyOp next = std::move(worklist.back());
+    worklist.pop_back();
+  }
+  dying = nullptr;
+}
+
+LazyOp LazyOp::make(Ops op, Sources src, LazyArg arg, DType dtype, Ints shape) {
+  auto node = std::make_unique<LazyNode>();
+  std::uint64_t h = mix(static_cast<std::uint64_t>(op), static_cast<std::uint64_t>(dtype.id()));
+  h = mix(h, HashArg()(shape));
+  for (const LazyOp& s : src) h = mix(h, s.hash());
+  h = mix(h, arg.index());
+  h = mix(h, std::visit(HashArg(), arg));
+  node->op = op;
+  node->dtype = dtype;
+  node->shape = std::move(shape);
+  node->src.assign(src.begin(), src.end());
+  node->arg = std::move(arg);
+  node->hash = h;
+  return LazyOp(Table::instance().intern(std::move(node)));
+}
+
+// --- leaves ---
+
+LazyOp LazyOp::load(int slot, DType dtype, ShapeTracker st) {
+  Int size = reach(st);
+  return load(slot, dtype, std::move(st), std::move(size));
+}
+
+LazyOp LazyOp::load(int slot, DType dtype, ShapeTracker st, Int size) {
+  check_buffer("load", slot, dtype);
+  Ints shape = st.shape();
+  return make(Ops::LOAD, {}, BufferArg{slot, std::move(size), std::move(st)}, dtype, std::move(shape));
+}
+
+LazyOp LazyOp::constant(const Scalar& value, const Ints& shape) {
+  return constant(value, ShapeTracker::from_shape(shape));
+}
+
+LazyOp LazyOp::constant(const Scalar& value, ShapeTracker st) {
+  Ints shape = st.shape();
+  return make(Ops::CONST, {}, ConstArg{value, std::move(st)}, value.dtype(), std::move(shape));
+}
+
+LazyOp LazyOp::iota(DType dtype, ShapeTracker st) {
+  check_buffer("iota", 0, dtype);
+  Ints shape = st.shape();
+  return make(Ops::IOTA, {}, std::move(st), dtype, std::move(shape));
+}
+
+// --- elements ---
+
+LazyOp LazyOp::alu(Ops op, std::span<const LazyOp> operands) {
+  STRATA_CHECK(is_elementwise(op) && op != Ops::CAST && op != Ops::BITCAST, domain, "[alu] ",
+               spec_name(op), " is not an op between elements");
+  STRATA_CHECK(operands.size() == row(op).arity, domain, "[", name_of(op), "] takes ",
+               static_cast<int>(row(op).arity), " operands, not ", operands.size());
+  std::vector<DType> dtypes;
+  for (const LazyOp& x : operands) {
+    STRATA_CHECK(x.shape() == operands[0].shape(), shape, "[", name_of(op),
+                 "] operands have shapes ", render(operands[0].shape()), " and ", render(x.shape()));
+    dtypes.push_back(x.dtype());
+  }
+  return make(op, operands, {}, result_dtype(op, dtypes), operands[0].shape());
+}
+
+LazyOp LazyOp::cast(DType to) const {
+  if (to == dtype()) return *this;
+  const std::array from{dtype()};
+  return make(Ops::CAST, {this, 1}, to, result_dtype(Ops::CAST, from, to), shape());
+}
+
+LazyOp LazyOp::bitcast(DType to) const {
+  if (to == dtype()) return *this;
+  const std::array from{dtype()};
+  return make(Ops::BITCAST, {this, 1}, to, result_dtype(Ops::BITCAST, from, to), shape());
+}
+
+// --- reductions ---
+
+LazyOp LazyOp::reduce(Ops op, const LazyOp& x, const Axes& axes) {
+  STRATA_CHECK(is_reduce(op), domain, "[reduce] ", spec_name(op), " is not a reduction");
+  Ints shape = x.shape();
+  Axes sorted = axes;
+  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t k = 0; k < sorted.size(); ++k) {
+    const std::int64_t axis = sorted[k];
+    STRATA_CHECK(axis >= 0 && axis < static_cast<std::int64_t>(shape.size()), shape, "[",
+                 name_of(op), "] axis ", axis, " is outside of shape ", render(x.shape()));
+    STRATA_CHECK(k == 0 || sorted[k - 1] != axis, shape, "[", name_of(op), "] axis ", axis,
+                 " is there twice");
+    shape[static_cast<std::size_t>(axis)] = 1;
+  }
+  if (sorted.empty()) return x;
+  return make(op, {&x, 1}, std::move(sorted), x.dtype(), std::move(shape));
+}
+
+// --- movement ---
+
+LazyOp LazyOp::moved(Ops op, LazyArg arg, const View& view) const {
+  return make(op, {this, 1}, std::move(arg), dtype(), view.shape());
+}
+
+LazyOp LazyOp::reshape(const Ints& to) const {
+  if (to == shape()) return *this;
+  const ShapeTracker st = ShapeTracker::from_shape(shape()).reshape(to);
+  return make(Ops::RESHAPE, {this, 1}, to, dtype(), st.shape());
+}
+LazyOp LazyOp::permute(const Axes& order) const {
+  const View view = plain_view(shape()).permute(order);
+  if (std::is_sorted(order.begin(), order.end())) return *this;
+  return moved(Ops::PERMUTE, order, view);
+}
+LazyOp LazyOp::expand(const Ints& to) const {
+  if (to == shape()) return *this;
+  return moved(Ops::EXPAND, to, plain_view(shape()).expand(to));
+}
+LazyOp LazyOp::pad(const Padding& padding) const {
+  const View view = plain_view(shape()).pad(padding);
+  if (view.shape() == shape()) return *this;
+  return moved(Ops::PAD, padding, view);
+}
+LazyOp LazyOp::shrink(const Mask& bounds) const {
+  const View view = plain_view(shape()).shrink(bounds);
+  if (view.shape() == shape()) return *this;
+  return moved(Ops::SHRINK, bounds, view);
+}
+LazyOp LazyOp::stride(const Ints& steps) const {
+  const View view = plain_view(shape()).stride(steps);
+  const bool stays = std::all_of(steps.begin(), steps.end(), [](const Int& s) { return s == Int(1); });
+  return stays ? *this : moved(Ops::STRIDE, steps, view);
+}
+LazyOp LazyOp::flip(const Axes& axes) const {
+  plain_view(shape()).flip(axes);  // for its checks
+  Ints steps(shape().size(), 1);
+  for (const std::int64_t axis : axes) steps[static_cast<std::size_t>(axis)] = -1;
+  return stride(steps);
+}
+
+// --- kernels ---
+
+LazyOp LazyOp::store(int slot, ShapeTracker st, const LazyOp& value) {
+  Int size = reach(st);
+  return store(slot, std::move(st), value, std::move(size));
+}
+
+LazyOp LazyOp::store(int slot, ShapeTracker st, const LazyOp& value, Int size) {
+  check_buffer("store", slot, value.dtype());
+  STRATA_CHECK(is_injective(st).answer != Answer::no, domain,
+               "[store] two elements would go to one place of buffer ", slot, ": ", st.render());
+  STRATA_CHECK(st.shape() == value.shape(), shape, "[store] a value of shape ",
+               render(value.shape()), " does not fit a place of shape ", render(st.shape()));
+  return make(Ops::STORE, {&value, 1}, BufferArg{slot, std::move(size), std::move(st)},
+              dtypes::none, value.shape());
+}
+
+LazyOp LazyOp::sink(std::span<const LazyOp> stores) {
+  STRATA_CHECK(!stores.empty(), domain, "[sink] a kernel stores something");
+  for (const LazyOp& s : stores)
+    STRATA_CHECK(s.op() == Ops::STORE, domain, "[sink] ", spec_name(s.op()), " is not a store");
+  LazyOp out = make(Ops::SINK, stores, {}, dtypes::none, {});
+  buffers_of(out);  // for its checks
+  return out;
+}
+
+// --- questions ---
+
+std::vector<const LazyNode*> postorder(std::span<const LazyOp> roots) {
+  std::vector<const LazyNode*> out;
+  std::unordered_set<const LazyNode*> seen;
+  std::vector<std::pair<const LazyNode*, std::size_t>> open;
+  for (const LazyOp& root : roots) {
+    if (!seen.insert(root.node()).second) continue;
+    open.emplace_back(root.node(), 0);
+    while (!open.empty()) {
+      auto& [node, next] = open.back();
+      if (next == node->src.size()) {
+        out.push_back(node);
+        open.pop_back();
+      } else if (const LazyNode* s = node->src[next++].node(); seen.insert(s).second) {
+        open.emplace_back(s, 0);
+      }
+    }
+  }
+  return out;
+}
+
+ShapeTracker movement_of(const LazyNode& n) {
+  const ShapeTracker from = ShapeTracker::from_shape(n.src[0].shape());
+  switch (n.op) {
+    case Ops::RESHAPE: return from.reshape(std::get<Ints>(n.arg));
+    case Ops::PERMUTE: return from.permute(std::get<Axes>(n.arg));
+    case Ops::EXPAND: return from.expand(std::get<Ints>(n.arg));
+    case Ops::PAD: return from.pad(std::get<Padding>(n.arg));
+    case Ops::SHRINK: return from.shrink(std::get<Mask>(n.arg));
+    case Ops::STRIDE: return from.stride(std::get<Ints>(n.arg));
+    default:
+      throw InternalError(detail::message("[movement_of] ", spec_name(n.op), " moves nothing"));
+  }
+}
+
+Scalar identity_of(Ops op, DType dtype) {
+  if (op == Ops::SUM) return Scalar::of(dtype, std::int64_t{0});
+  if (op == Ops::PROD) return Scalar::of(dtype, std::int64_t{1});
+  const bool least = op == Ops::REDUCE_MAX;
+  if (dtype.is_float())
+    return Scalar::of(dtype, least ? -std::numeric_limits<double>::infinity()
+                                   : std::numeric_limits<double>::infinity());
+  if (dtype.is_bool()) return Scalar(!least);
+  const std::uint64_t sign = std::uint64_t{1} << (dtype.bits() - 1);
+  const std::uint64_t all = sign | (sign - 1);
+  if (dtype.is_unsigned()) return Scalar::from_bits(dtype, least ? 0 : all);
+  return Scalar::from_bits(dtype, least ? sign : sign - 1);
+}
+
+KernelCost cost_of(const LazyOp& kernel) {
+  const auto count = [](const Ints& shape) {
+    double n = 1;
+    for (const Int& size : shape) n *= static_cast<double>(size.vmax());
+    return n;
+  };
+  KernelCost out;
+  for (const LazyNode* n : postorder(kernel)) {
+    const bool converts = row(n->op).typing == OpTyping::convert || n->op == Ops::WHERE;
+    if (is_elementwise(n->op) && !converts)
+      out.operations += count(n->shape) * (n->op == Ops::MULACC ? 2 : 1);
+    if (is_reduce(n->op)) out.operations += count(n->src[0].shape());
+  }
+  for (const BufferUse& use : buffers_of(kernel))
+    if (!use.dtype.is_none())
+      out.bytes += static_cast<double>(use.size.vmax()) *
+                   static_cast<double>(use.dtype.itemsize()) * (use.read && use.written ? 2 : 1);
+  return out;
+}
+
+std::vector<BufferUse> buffers_of(const LazyOp& kernel) {
+  constexpr int kMostBuffers = 4096;
+  std::vector<BufferUse> out;
+  for (const LazyNode* n : postorder(kernel)) {
+    if (n->op != Ops::LOAD && n->op != Ops::STORE) continue;
+    const BufferArg& arg = std::get<BufferArg>(n->arg);
+    const DType dtype = n->op == Ops::LOAD ? n->dtype : n->src[0].dtype();
+    STRATA_CHECK(arg.slot < kMostBuffers, domain, "[sink] buffer ", arg.slot, " is beyond the ",
+                 kMostBuffers, " that a kernel may have");
+    const auto slot = static_cast<std::size_t>(arg.slot);
+    if (out.size() <= slot) out.resize(slot + 1);
+    BufferUse& use = out[slot];
+    if (use.dtype.is_none()) use.dtype = dtype, use.size = arg.size;
+    STRATA_CHECK(use.dtype == dtype, domain, "[sink] buffer ", arg.slot, " is of ",
+                 use.dtype.name(), " and of ", dtype.name());
+    if (!(use.size == arg.size)) use.size = max(use.size.expr(), arg.size.expr());
+    (n->op == Ops::LOAD ? use.read : use.written) = true;
+  }
+  return out;
+}
+
+namespace {
+
+struct TextOfArg {
+  std::string operator()(std::monostate) const { return "None"; }
+  std::string operator()(const BufferArg& a) const {
+    return detail::message("data", a.slot, "[", a.size.render(), "] ", a.st.render());
+  }
+  std::string operator()(const ConstArg& a) const {
+    return a.st.contiguous() ? a.value.text() : detail::message(a.value.text(), " ", a.st.render());
+  }
+  std::string operator()(const ShapeTracker& st) const { return st.render(); }
+  std::string operator()(DType d) const { return d.name(); }
+  std::string operator()(const Ints& values) const { return render(values); }
+  std::string operator()(const Axes& axes) const { return render(Index(axes)); }
+  std::string operator()(const Padding& padding) const {
+    std::string out;
+    for (const auto& [before, after] : padding)
+      out +=
+          detail::message(out.empty() ? "" : ", ", "(", before.render(), ", ", after.render(), ")");
+    return detail::message("(", out, ")");
+  }
+  std::string operator()(const Mask& mask) const {
+    std::string out;
+    for (const Extent& e : mask)
+      out +=
+          detail::message(out.empty() ? "" : ", ", "(", e.begin.render(), ", ", e.end.render(), ")");
+    return detail::message("(", out, ")");
+  }
+};
+
+}  // namespace
+
+std::string LazyOp::text() const {
+  std::string out;
+  std::unordered_map<const LazyNode*, std::size_t> number;
+  for (const LazyNode* n : postorder(*this)) {
+    std::string sources;
+    for (const LazyOp& s : n->src)
+      sources += detail::message(sources.empty() ? "" : ", ", number.at(s.node()));
+    const std::size_t k = number.size();
+    number.emplace(n, k);
+    std::string line = detail::message(k, " ", spec_name(n->op));
+    line.insert(0, k < 10 ? "   " : k < 100 ? "  " : k < 1000 ? " " : "");
+    line.resize(std::max<std::size_t>(line.size(), 26), ' ');
+    line += detail::message(": ", n->dtype.name(), " ", render(n->shape));
+    line.resize(std::max<std::size_t>(line.size(), 50), ' ');
+    out += detail::message(line, " [", sources, "] ", std::visit(TextOfArg(), n->arg), "\n");
+  }
+  return out;
+}
+
+}  // namespace strata

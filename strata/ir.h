@@ -1,0 +1,5 @@
+// The kernel's intermediate representation: ops, UOps, their text and their checks.
+#pragma once
+
+#include "strata/ir/ops.h"
+#include "strata/ir/uop.h"

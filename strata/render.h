@@ -1,0 +1,5 @@
+// UOps as source code.
+#pragma once
+
+#include "strata/render/cstyle.h"
+#include "strata/render/llvm.h"

@@ -1,0 +1,89 @@
+// GNU C 11: gcc and clang. Values of a power of two lanes are GNU vectors (gnu_vector.cpp), other vectors are arrays.
+#include "strata/render/cstyle.h"
+
+namespace strata {
+namespace {
+
+using namespace rendering;
+
+// clang-format off
+constexpr TypeText kTypes[] = {
+    {dtypes::boolean,  "unsigned char",      "unsigned char"},
+    {dtypes::int8,     "signed char",        "signed char"},
+    {dtypes::int16,    "short",              "short"},
+    {dtypes::int32,    "int",                "int"},
+    {dtypes::int64,    "long long",          "long long"},
+    {dtypes::uint8,    "unsigned char",      "unsigned char"},
+    {dtypes::uint16,   "unsigned short",     "unsigned short"},
+    {dtypes::uint32,   "unsigned int",       "unsigned int"},
+    {dtypes::uint64,   "unsigned long long", "unsigned long long"},
+    {dtypes::float16,  "float",              "_Float16"},
+    {dtypes::bfloat16, "float",              "unsigned short"},
+    {dtypes::float32,  "float",              "float"},
+    {dtypes::float64,  "double",             "double"},
+};
+
+constexpr NarrowText kNarrow[] = {
+    {dtypes::float16,  "((float)$a)", "((_Float16)$a)", "((float)(_Float16)$a)", "((float)(_Float16)$a)"},
+    {dtypes::bfloat16, "strata_bf16_load($a)", "strata_bf16_store($a)", "strata_bf16_round($a)",
+                       "strata_bf16_round(strata_round_odd($a))"},
+};
+
+constexpr OpText kOps[] = {
+    {Ops::ABS,   kFloat, "__builtin_fabs$f($a)"},
+    {Ops::SQRT,  kFloat, "__builtin_sqrt$f($a)"},
+    {Ops::TRUNC, kFloat, "__builtin_trunc$f($a)"},
+    {Ops::FLOOR, kFloat, "__builtin_floor$f($a)"},
+    {Ops::CEIL,  kFloat, "__builtin_ceil$f($a)"},
+    {Ops::ROUND, kFloat, "__builtin_rint$f($a)"},
+};
+// clang-format on
+
+constexpr HelperText kHelpers[] = {
+    {"strata_bf16_load", R"(static inline float strata_bf16_load(unsigned short x) {
+  union { unsigned int u; float f; } v = {(unsigned int)x << 16};
+  return v.f;
+})"},
+    {"strata_bf16_store", R"(static inline unsigned short strata_bf16_store(float x) {
+  union { float f; unsigned int u; } v = {x};
+  return (unsigned short)(v.u >> 16);
+})"},
+    {"strata_bf16_round", R"(static inline float strata_bf16_round(float x) {
+  union { float f; unsigned int u; } v = {x};
+  v.u = (x != x ? 2143289344u : v.u + 32767u + (v.u >> 16 & 1u)) & 4294901760u;
+  return v.f;
+})"},
+    {"strata_round_odd", R"(static inline float strata_round_odd(double x) {
+  union { float f; unsigned int u; } v = {(float)x};
+  double y = v.f;
+  if (y != x && x == x && !(v.u & 1u)) v.u += (y < 0 ? y > x : y < x) || y == 0 ? 1u : -1u;
+  return v.f;
+})"},
+};
+
+constexpr Language make() {
+  Language out;
+  out.name = "C";
+  out.types = kTypes;
+  out.narrow = kNarrow;
+  out.ops = kOps;
+  out.helpers = kHelpers;
+  out.bits = "((union{$S x;$T y;}){.x=$a}).y";
+  out.restricted = " restrict";
+  out.infinity[0] = "__builtin_inff()";
+  out.infinity[1] = "__builtin_inf()";
+  out.nan[0] = "__builtin_nanf(\"\")";
+  out.nan[1] = "__builtin_nan(\"\")";
+  out.gnu_vectors = true;
+  out.head = c_head;
+  out.constant = c_constant;
+  return out;
+}
+
+constexpr Language kLanguage = make();
+
+}  // namespace
+
+const Language& CLanguage() { return kLanguage; }
+
+}  // namespace strata

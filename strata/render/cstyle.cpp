@@ -1,0 +1,482 @@
+#include "strata/render/cstyle.h"
+
+#include <algorithm>
+
+#include "strata/base/check.h"
+#include "strata/expr/quotes.h"
+#include "strata/render/element.h"
+#include "strata/render/gnu_vector.h"
+#include "strata/render/writer.h"
+
+namespace strata {
+namespace rendering {
+namespace {
+
+using detail::message;
+
+bool is_name(std::string_view text) {
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  return !text.empty() && letter(text[0]) && std::all_of(text.begin(), text.end(), [&](char c) {
+    return letter(c) || (c >= '0' && c <= '9');
+  });
+}
+
+/// Compilers reason about `(x&4) == 3`, and warn.
+bool is_masked(UOp u, std::size_t k) {
+  const bool compares =
+      u.op() == UOps::ALU ? row(u.alu()).typing == OpTyping::compare : u.dtype().is_bool();
+  if (!compares) return false;
+  const UOp s = u.src(k);
+  return s.op() == UOps::ALU && (s.alu() == Ops::AND || s.alu() == Ops::OR) && !s.dtype().is_bool();
+}
+
+/// Programs can be put one behind another: a function is defined in the first of them.
+std::string once(const HelperText& helper) {
+  const bool function = helper.text.starts_with("static") || helper.text.starts_with("template");
+  if (!function) return message(helper.text, "\n");
+  return message("#ifndef ", helper.name, "\n#define ", helper.name, " ", helper.name, "\n",
+                 helper.text, "\n#endif\n");
+}
+
+/// One list, one program.
+class Renderer {
+ public:
+  Renderer(const Language& language, std::string_view name, const UOpGraph& list)
+      : l_(language), list_(list), w_(language, list), vectors_(w_) {
+    signature_.name = name;
+    w_.claim(name);
+    w_.claim(message(name, "_entry"));
+  }
+
+  std::string program(const CStyleOptions& options) {
+    check_dtypes();
+    define_parameters();
+    define_locals();
+    define_specials();
+    for (const UOp u : list_)
+      if (w_.usage().live(u)) visit(u);
+    for (int k = 0; k < open_; ++k) w_.close();
+    return assemble(options);
+  }
+
+ private:
+  void check_dtypes() const;
+  void define_parameters();
+  void define_locals();
+  void define_specials();
+  void special_of_instance(UOp u, const Special& special);
+  std::string assemble(const CStyleOptions& options) const;
+  std::string entry() const;
+
+  void visit(UOp u);
+  void expression(UOp u);
+  void gep(UOp u);
+  void loop(UOp u);
+  void define_acc(UOp u);
+  void phi(UOp u);
+
+  void load(UOp u);
+  void load_gated(UOp u);
+  std::string load_vector(UOp u);
+  std::string load_lane(UOp u, int k);
+  void store(UOp u);
+  void store_lanes(UOp u);
+  bool store_whole(UOp u);
+  bool moves_whole(UOp u, DType dtype) const;
+  std::string move(UOp u, std::string_view text, DType dtype, const std::string& value = {});
+  std::string at(UOp access, int k);
+  std::string gate(UOp u, std::size_t source, int k);
+
+  const Language& l_;
+  const UOpGraph& list_;
+  Writer w_;
+  GnuVectors vectors_;
+  Signature signature_;
+  int open_ = 0;  // loops over instances
+};
+
+void Renderer::check_dtypes() const {
+  for (const UOp u : list_) {
+    const DType dtype = u.dtype();
+    if (!w_.usage().live(u) && u.op() != UOps::DEFINE_GLOBAL) continue;
+    if (dtype.is_pointer())
+      memory_type(l_, dtype.scalar());
+    else if (!dtype.is_none())
+      value_type(l_, dtype.scalar());
+  }
+}
+
+void Renderer::define_parameters() {
+  std::vector<UOp> globals;
+  std::vector<bool> stored(list_.size());
+  for (const UOp u : list_) {
+    if (u.op() == UOps::DEFINE_GLOBAL) globals.push_back(u);
+    if (u.op() == UOps::STORE) stored[u.src(0).num()] = true;
+  }
+  const auto slot = [](UOp u) { return std::get<Global>(u.arg()).slot; };
+  std::sort(globals.begin(), globals.end(), [&](UOp a, UOp b) { return slot(a) < slot(b); });
+  for (const UOp u : globals) {
+    w_.name(u, w_.claim(std::get<Global>(u.arg()).name));
+    signature_.buffers.push_back(
+        {w_.simple(u), u.dtype().scalar(), stored[u.num()], w_.usage().live(u), slot(u)});
+  }
+  for (const UOp u : list_) {
+    if (u.op() != UOps::DEFINE_VAR) continue;
+    w_.name(u, w_.claim(std::get<Variable>(u.arg()).name()));
+    signature_.values.push_back({w_.simple(u), u.dtype(), false, w_.usage().live(u), 0});
+  }
+}
+
+void Renderer::define_locals() {
+  for (const UOp u : list_) {
+    if (u.op() == UOps::BARRIER || u.op() == UOps::DEFINE_LOCAL) signature_.in_groups = true;
+    if (u.op() != UOps::DEFINE_LOCAL || !w_.usage().live(u)) continue;
+    const auto& local = std::get<Local>(u.arg());
+    w_.name(u, w_.claim(local.name));
+    const std::string name = w_.simple(u), size = std::to_string(local.size);
+    const std::string text = fill(l_.local, [&](char c) {
+      return c == 'T'   ? memory_type(l_, u.dtype().scalar())
+             : c == 'n' ? std::string_view(name)
+                        : std::string_view(size);
+    });
+    if (l_.local_outside)
+      signature_.locals.push_back(text);
+    else
+      w_.line(text);
+  }
+}
+
+void Renderer::define_specials() {
+  std::size_t barriers = 0;
+  const auto is_local = [](const Special& s) { return s.name.starts_with("l"); };
+  for (const UOp u : list_) {
+    if (u.op() == UOps::BARRIER) ++barriers;
+    if (u.op() != UOps::SPECIAL) continue;
+    const auto& special = std::get<Special>(u.arg());
+    signature_.has_special = true;
+    if (!is_local(special)) continue;
+    signature_.in_groups = true;
+    signature_.group[special.axis] = special.size;
+  }
+  const bool loops = l_.special.instance.empty();
+  STRATA_CHECK(!(loops && signature_.has_special && barriers > 0), domain, "[render] ", l_.name,
+               " runs one instance after another, and has no BARRIER between them");
+  for (const UOp u : list_)
+    if (u.op() == UOps::SPECIAL) special_of_instance(u, std::get<Special>(u.arg()));
+}
+
+void Renderer::special_of_instance(UOp u, const Special& special) {
+  w_.name(u, w_.claim(special.name));
+  const std::string name = w_.simple(u);
+  const std::string size = w_.constant(Scalar::of(u.dtype(), special.size));
+  const bool loops = l_.special.instance.empty();
+  const bool local = special.name.starts_with("l");
+  const std::string_view source = local                  ? l_.special.local
+                                  : signature_.in_groups ? l_.special.group
+                                                         : l_.special.instance;
+  const std::string index = fill(source, [&](char c) {
+    return c == 'i' ? std::to_string(special.axis) : std::string(1, "xyz"[special.axis]);
+  });
+  const std::string text = fill(loops ? l_.loop : l_.declare, [&](char c) -> std::string {
+    switch (c) {
+      case 'T': return std::string(w_.scalar_type(u.dtype()));
+      case 'n': return w_.simple(u);
+      case 'a': return w_.constant(Scalar::of(u.dtype(), std::int64_t{0}));
+      case 'b': return w_.constant(Scalar::of(u.dtype(), special.size));
+      default:
+        return fill(l_.convert, [&](char d) {
+          return d == 'T' ? std::string(w_.scalar_type(u.dtype())) : message("(", index, ")");
+        });
+    }
+  });
+  if (loops) {
+    w_.open(text);
+    ++open_;
+    return;
+  }
+  w_.line(text);
+  // The launch may be rounded up to whole groups.
+  if (!signature_.in_groups) w_.line(message("if (", name, " >= ", size, ") { return; }"));
+}
+
+void Renderer::visit(UOp u) {
+  switch (u.op()) {
+    case UOps::ALU:
+    case UOps::CAST:
+    case UOps::BITCAST:
+    case UOps::VECTORIZE: return expression(u);
+    case UOps::GEP: return gep(u);
+    case UOps::LOOP: return loop(u);
+    case UOps::IF: return w_.open(message("if (", unwrapped(w_.text(u.src(0))), ") {"));
+    case UOps::ENDLOOP:
+    case UOps::ENDIF: return w_.close();
+    case UOps::DEFINE_ACC: return define_acc(u);
+    case UOps::PHI: return phi(u);
+    case UOps::LOAD: return load(u);
+    case UOps::STORE: return store(u);
+    case UOps::BARRIER:
+      if (!l_.barrier.empty()) w_.line(l_.barrier);
+      return;
+    default: return;
+  }
+}
+
+void Renderer::expression(UOp u) {
+  if (const auto known = folded(u)) return w_.known(u, *known);
+  const DType dtype = u.dtype();
+  if (w_.is_native(dtype)) return vectors_.value(u);
+  const auto lane = [&](int k) {
+    if (u.op() == UOps::VECTORIZE) return w_.text(u.src(static_cast<std::size_t>(k)));
+    return element(w_, u, [&](std::size_t n, bool repeated) {
+      const bool whole = !repeated && !dtype.is_vector() && !is_masked(u, n);
+      return whole ? w_.text(u.src(n)) : w_.lane(u.src(n), k);
+    });
+  };
+  if (!dtype.is_vector()) return w_.value(u, lane(0));
+  std::vector<std::string> lanes;
+  for (int k = 0; k < dtype.lanes(); ++k) lanes.push_back(lane(k));
+  w_.array(u, lanes, "alu");
+}
+
+/// Another name for the lane, unless the vector is one that changes.
+void Renderer::gep(UOp u) {
+  const UOp vector = u.src(0);
+  const std::string lane = w_.lane(vector, static_cast<int>(std::get<std::int64_t>(u.arg())));
+  const bool changes = vector.op() == UOps::DEFINE_ACC || vector.op() == UOps::PHI;
+  if (changes)
+    w_.value(u, lane);
+  else
+    w_.name(u, lane);
+}
+
+void Renderer::loop(UOp u) {
+  w_.name(u, w_.fresh("ridx"));
+  const auto bound = [&](UOp s) {
+    const bool changes = s.op() == UOps::DEFINE_ACC || s.op() == UOps::PHI;
+    return changes ? w_.declare(w_.scalar_type(s.dtype()), "alu", w_.simple(s)) : w_.text(s);
+  };
+  const std::string begin = bound(u.src(0)), end = bound(u.src(1));
+  w_.open(fill(l_.loop, [&](char c) {
+    return c == 'T'   ? std::string(w_.scalar_type(u.dtype()))
+           : c == 'n' ? w_.simple(u)
+           : c == 'a' ? begin
+                      : end;
+  }));
+}
+
+void Renderer::define_acc(UOp u) {
+  const DType dtype = u.dtype();
+  if (w_.is_array(dtype)) {
+    std::vector<std::string> lanes;
+    for (int k = 0; k < dtype.lanes(); ++k) lanes.push_back(w_.lane(u.src(0), k));
+    return w_.array(u, lanes, "acc");
+  }
+  const bool mask = w_.is_native(dtype) && dtype.is_bool();
+  const std::string begin = mask ? vectors_.mask(u.src(0), 8) : w_.text(u.src(0));
+  w_.name(u, w_.declare(w_.value_type_of(u, 8), "acc", begin, true), mask ? 8 : 0);
+}
+
+/// The accumulator's name is that of the new value too, as long as nothing else assigns to it.
+void Renderer::phi(UOp u) {
+  const DType dtype = u.dtype();
+  const std::string acc = w_.simple(u.src(0));
+  const bool mask = w_.is_native(dtype) && dtype.is_bool();
+  const bool alone = w_.usage().assignments(u.src(0)) == 1 || !w_.usage().used(u);
+  if (w_.is_array(dtype)) {
+    std::vector<std::string> lanes;
+    for (int k = 0; k < dtype.lanes(); ++k) lanes.push_back(w_.lane(u.src(1), k));
+    for (int k = 0; k < dtype.lanes(); ++k)
+      w_.line(message(acc, "[", std::to_string(k), "] = ", lanes[static_cast<std::size_t>(k)], ";"));
+    if (alone) return w_.name(u, acc);
+    return w_.array(u, lanes, "phi");
+  }
+  w_.line(message(acc, " = ", mask ? vectors_.mask(u.src(1), 8) : w_.text(u.src(1)), ";"));
+  w_.name(u, alone ? acc : w_.declare(w_.value_type_of(u, 8), "phi", acc), mask ? 8 : 0);
+}
+
+// --- memory ---
+
+std::string Renderer::at(UOp access, int k) {
+  const UOp index = access.src(1);
+  const std::string pointer = w_.simple(access.src(0));
+  if (k == 0) return message(pointer, "[", unwrapped(w_.text(index)), "]");
+  return message(pointer, "[", w_.simple(index), "+", std::to_string(k), "]");
+}
+
+std::string Renderer::gate(UOp u, std::size_t source, int k) {
+  return std::string(w_.lane(u.src(source), k));
+}
+
+std::string Renderer::load_lane(UOp u, int k) {
+  std::string text = from_memory(l_, u.dtype().scalar(), at(u, k));
+  if (u.src().size() < 4) return text;
+  return pick(l_, gate(u, 2, k), text, w_.lane(u.src(3), k));
+}
+
+/// All lanes of a GNU vector.
+std::string Renderer::load_vector(UOp u) {
+  const DType dtype = u.dtype();
+  const bool gated = u.src().size() == 4;
+  if (gated && u.src(2).dtype().is_vector()) {
+    w_.simple(u.src(1));
+    std::string all;
+    for (int k = 0; k < dtype.lanes(); ++k)
+      all += message(k == 0 ? "" : ",", dtype.is_bool() ? "-" : "", load_lane(u, k));
+    return message("(", w_.value_type_of(u, 8), "){", all, "}");
+  }
+  std::string text = vectors_.load(dtype, w_.simple(u.src(0)), w_.text(u.src(1)));
+  if (!gated) return text;
+  const std::string other = dtype.is_bool() ? vectors_.mask(u.src(3), 8) : w_.text(u.src(3));
+  return message("(", w_.text(u.src(2)), "?(", w_.value_type_of(u, 8), ")(", text, "):", other, ")");
+}
+
+void Renderer::load(UOp u) {
+  const DType dtype = u.dtype();
+  if (w_.is_native(dtype)) {
+    const std::string text = load_vector(u);
+    return w_.name(u, w_.declare(w_.value_type_of(u, 8), "val", text), dtype.is_bool() ? 8 : 0);
+  }
+  if (!l_.ternary && u.src().size() == 4) return load_gated(u);
+  if (!dtype.is_vector())
+    return w_.name(u, w_.declare(w_.scalar_type(dtype), "val", load_lane(u, 0)));
+  if (moves_whole(u, dtype)) {
+    const std::string type = message(w_.scalar_type(dtype), std::to_string(dtype.lanes()));
+    return w_.components(u, w_.declare(type, "val", move(u, l_.load_lanes, dtype)));
+  }
+  w_.simple(u.src(1));
+  std::vector<std::string> lanes;
+  for (int k = 0; k < dtype.lanes(); ++k) lanes.push_back(load_lane(u, k));
+  w_.array(u, lanes, "val");
+}
+
+/// An access without a gate for which the language has a vector in memory.
+bool Renderer::moves_whole(UOp u, DType dtype) const {
+  const bool counted =
+      std::find(l_.lane_counts.begin(), l_.lane_counts.end(), dtype.lanes()) != l_.lane_counts.end();
+  const std::size_t gate = u.op() == UOps::LOAD ? 2 : 3;
+  return counted && u.src().size() <= gate && narrow_of(l_, dtype.scalar()) == nullptr &&
+         (u.src(0).op() == UOps::DEFINE_GLOBAL || l_.vectors_anywhere);
+}
+
+std::string Renderer::move(UOp u, std::string_view text, DType dtype, const std::string& value) {
+  return fill(text, [&](char c) -> std::string {
+    switch (c) {
+      case 'p': return w_.simple(u.src(0));
+      case 'i': return w_.text(u.src(1));
+      case 'k': return std::to_string(dtype.lanes());
+      case 'T': return std::string(w_.scalar_type(dtype));
+      default: return value;
+    }
+  });
+}
+
+/// Where there is no expression that leaves memory alone.
+void Renderer::load_gated(UOp u) {
+  const DType dtype = u.dtype();
+  const auto read = [&](int k) { return from_memory(l_, dtype.scalar(), at(u, k)); };
+  if (!dtype.is_vector()) {
+    const std::string other = w_.text(u.src(3)), open = gate(u, 2, 0), element = read(0);
+    w_.name(u, w_.declare(w_.scalar_type(dtype), "val", other, true));
+    return w_.line(message("if (", unwrapped(open), ") { ", w_.simple(u), " = ", element, "; }"));
+  }
+  w_.simple(u.src(1));
+  std::vector<std::string> others;
+  for (int k = 0; k < dtype.lanes(); ++k) others.push_back(w_.lane(u.src(3), k));
+  w_.array(u, others, "val");
+  for (int k = 0; k < dtype.lanes(); ++k)
+    w_.line(message("if (", unwrapped(gate(u, 2, k)), ") { ", w_.lane(u, k), " = ", read(k), "; }"));
+}
+
+void Renderer::store(UOp u) {
+  const UOp value = u.src(2);
+  if (w_.is_native(value.dtype()) && store_whole(u)) return;
+  if (value.dtype().is_vector()) return store_lanes(u);
+  const std::string text = to_memory(l_, value.dtype(), w_.text(value));
+  const std::string line = message(at(u, 0), " = ", text, ";");
+  if (u.src().size() < 4) return w_.line(line);
+  w_.line(message("if (", unwrapped(w_.text(u.src(3))), ") { ", line, " }"));
+}
+
+bool Renderer::store_whole(UOp u) {
+  const bool gated = u.src().size() == 4;
+  if (gated && u.src(3).dtype().is_vector()) return false;
+  const std::string line = vectors_.store(u.src(2), w_.simple(u.src(0)), w_.text(u.src(1)));
+  w_.line(gated ? message("if (", unwrapped(w_.text(u.src(3))), ") { ", line, " }") : line);
+  return true;
+}
+
+void Renderer::store_lanes(UOp u) {
+  const UOp value = u.src(2);
+  if (moves_whole(u, value.dtype())) {
+    std::string all;
+    for (int k = 0; k < value.dtype().lanes(); ++k)
+      all += message(k == 0 ? "" : ", ", w_.lane(value, k));
+    return w_.line(move(u, l_.store_lanes, value.dtype(), all));
+  }
+  w_.simple(u.src(1));
+  for (int k = 0; k < value.dtype().lanes(); ++k) {
+    const std::string text = to_memory(l_, value.dtype().scalar(), w_.lane(value, k));
+    const std::string line = message(at(u, k), " = ", text, ";");
+    const bool gated = u.src().size() == 4;
+    w_.line(gated ? message("if (", unwrapped(gate(u, 3, k)), ") { ", line, " }") : line);
+  }
+}
+
+// --- the program ---
+
+std::string Renderer::entry() const {
+  const auto unused = [](bool is) { return is ? "  (void)" : ""; };
+  std::string arguments;
+  for (const Parameter& p : signature_.buffers)
+    arguments += message(arguments.empty() ? "" : ", ", "(", p.stored ? "" : "const ",
+                         memory_type(l_, p.dtype), "*)buffers[", std::to_string(p.slot), "]");
+  for (std::size_t k = 0; k < signature_.values.size(); ++k)
+    arguments +=
+        message(arguments.empty() ? "" : ", ", "(", value_type(l_, signature_.values[k].dtype),
+                ")values[", std::to_string(k), "]");
+  std::string out =
+      message("void ", signature_.name, "_entry(void* const* buffers, const long long* values) {\n");
+  if (signature_.buffers.empty()) out += message(unused(true), "buffers;\n");
+  if (signature_.values.empty()) out += message(unused(true), "values;\n");
+  return out += message("  ", signature_.name, "(", arguments, ");\n}\n");
+}
+
+std::string Renderer::assemble(const CStyleOptions& options) const {
+  std::string kernel = l_.head(l_, signature_);
+  kernel += '\n';
+  const auto mention = [&](const Parameter& p) {
+    if (!p.used && l_.silence_unused) kernel += message("  (void)", p.name, ";\n");
+  };
+  for (const Parameter& p : signature_.buffers) mention(p);
+  for (const Parameter& p : signature_.values) mention(p);
+  kernel += message(w_.body(), "}\n");
+  std::string out(l_.prelude);
+  const std::string types = w_.typedefs();
+  for (const HelperText& h : l_.helpers) {
+    const bool needed =
+        kernel.find(h.name) != std::string::npos || types.find(h.name) != std::string::npos;
+    if (needed) out += once(h);
+  }
+  out += types;
+  for (const std::string& local : signature_.locals) out += message(local, "\n");
+  out += kernel;
+  if (options.entry) out += entry();
+  return out;
+}
+
+}  // namespace
+}  // namespace rendering
+
+std::string uops_to_cstyle(const Language& language, std::string_view function_name,
+                           const UOpGraph& uops, const CStyleOptions& options) {
+  STRATA_CHECK(rendering::is_name(function_name) && !rendering::is_reserved(function_name), domain,
+               "[render] ", in_quotes(function_name), " is not a name for a function");
+  STRATA_CHECK(!options.entry || language.gnu_vectors, domain, "[render] ", language.name,
+               " has no entry for the host");
+  verify(uops);
+  return rendering::Renderer(language, function_name, uops).program(options);
+}
+
+}  // namespace strata

@@ -1,0 +1,556 @@
+// A list of UOps, one after another, as a function in SSA form, and the entry that calls it.
+#include "strata/render/llvm.h"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "strata/base/check.h"
+#include "strata/base/int_math.h"
+#include "strata/render/llvm_ops.h"
+#include "strata/render/llvm_text.h"
+#include "strata/render/usage.h"
+
+namespace strata {
+
+namespace {
+
+using rendering::llvm_constant;
+using rendering::llvm_memory_type;
+using rendering::llvm_suffix;
+using rendering::llvm_type;
+
+/// How values and labels begin that are named after a line of the list.
+std::string_view stem(UOps op) {
+  switch (op) {
+    case UOps::LOAD: return "load";
+    case UOps::STORE: return "store";
+    case UOps::CAST: return "cast";
+    case UOps::BITCAST: return "bits";
+    case UOps::VECTORIZE: return "vec";
+    case UOps::GEP: return "lane";
+    case UOps::DEFINE_ACC: return "acc";
+    case UOps::IF: return "if";
+    default: return "alu";
+  }
+}
+constexpr std::string_view kStems[] = {"load", "store",  "cast",  "bits",    "vec",
+                                       "lane", "acc",    "if",    "alu",     "ridx",
+                                       "loop", "values", "entry", "buffers", "end"};
+
+/// A name of the list's own as the function has it: no other value or label is called that.
+std::string local_name(std::string_view name) {
+  const std::size_t end = name.find_last_not_of("0123456789") + 1;
+  const bool taken = std::ranges::find(kStems, name.substr(0, end)) != std::end(kStems);
+  return detail::message(name, taken ? ".arg" : "");
+}
+
+bool is_identifier(std::string_view name) {
+  const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; };
+  const auto inner = [&](char c) { return letter(c) || (c >= '0' && c <= '9'); };
+  return !name.empty() && letter(name[0]) && std::ranges::all_of(name, inner);
+}
+
+struct Argument {
+  std::string name;
+  DType dtype;
+  std::size_t place = 0;  // among the buffers, or the values
+  bool stored = false;
+};
+
+/// A LOOP, SPECIAL or IF.
+struct Block {
+  UOp begin{};
+  std::string name{};     // of its labels
+  std::string counter{};  // of a loop: "%ridx0"
+  std::string first{}, end{};
+  std::string before{};              // the block that branched into it
+  bool may_skip = true;              // false: a loop that runs at least once
+  std::size_t place = 0;             // of a loop's phi nodes
+  std::vector<UOp> accs{};           // made outside of it, assigned inside
+  std::vector<std::string> outer{};  // what they were before
+  std::vector<std::string> inner{};  // of a loop: what they are when a turn begins
+};
+
+class LlvmKernel {
+ public:
+  LlvmKernel(std::string_view name, const UOpGraph& list, const LlvmOptions& options)
+      : name_(name), list_(list), usage_(list), ops_(text_, options), values_(list.size()) {}
+  std::string render();
+
+ private:
+  void find_arguments();
+  void find_assignments();
+  void add_assignment(UOp phi, const std::vector<UOp>& open);
+  std::string function();
+  std::string entry() const;
+  std::string parameters() const;
+
+  void visit(UOp u);
+  std::string alu(UOp u);
+  void begin_special(UOp u);
+  void begin_loop(UOp u, Block block, DType dtype);
+  void end_loop(Block block);
+  void begin_if(UOp u);
+  void end_if(const Block& block);
+  void open(UOp u, Block block);
+  Block close();
+
+  void define_local(UOp u);
+  void load(UOp u);
+  void store(UOp u);
+  void vectorize(UOp u);
+  bool shuffle(UOp u);
+  std::string address(UOp u, const std::string& name, bool inbounds);
+  std::string read(const std::string& name, DType dtype, const std::string& at);
+  std::string masked_read(UOp u, const std::string& name);
+  void write(const std::string& name, UOp value, const std::string& at);
+  std::string memory_value(const std::string& name, UOp value);
+
+  const std::string& value(UOp u) const { return values_[u.num()]; }
+  std::string typed(UOp u) const { return detail::message(llvm_type(u.dtype()), " ", value(u)); }
+  static std::string name_of(UOp u) { return detail::message(stem(u.op()), u.num()); }
+
+  std::string name_;
+  const UOpGraph& list_;
+  rendering::Usage usage_;
+  rendering::LlvmText text_;
+  rendering::LlvmOps ops_;
+  std::vector<std::string> values_;  // of accumulators: as they stand
+  std::vector<Block> blocks_;
+  std::vector<Argument> buffers_, variables_;
+  std::unordered_map<std::size_t, std::vector<UOp>> assigned_;  // by the UOp that begins a block
+  std::unordered_set<std::uint64_t> known_assigned_;
+  std::size_t locals_ = 0;  // their place
+  std::int64_t local_bytes_ = 0;
+  std::size_t loops_ = 0;
+};
+
+std::string LlvmKernel::render() {
+  find_arguments();
+  find_assignments();
+  const std::string body = function();
+  const std::string attributes =
+      detail::message("attributes #0 = { nounwind",
+                      local_bytes_ > 0 ? " \"probe-stack\"=\"inline-asm\"" : "", " }\n");
+  const std::string declarations = text_.declarations();
+  return detail::message(body, "\n", entry(), "\n", declarations, declarations.empty() ? "" : "\n",
+                         attributes);
+}
+
+void LlvmKernel::find_arguments() {
+  std::unordered_set<std::size_t> stored;
+  bool has_special = false, has_barrier = false;
+  for (const UOp u : list_) {
+    if (u.op() == UOps::STORE) stored.insert(u.src(0).num());
+    has_special |= u.op() == UOps::SPECIAL;
+    has_barrier |= u.op() == UOps::BARRIER;
+  }
+  STRATA_CHECK(!has_special || !has_barrier, domain,
+               "[uops_to_llvm] instances run one after another: none can wait at a BARRIER");
+  for (const UOp u : list_) {
+    if (u.op() == UOps::DEFINE_GLOBAL) {
+      const auto& global = std::get<Global>(u.arg());
+      buffers_.push_back({local_name(global.name), u.dtype(), static_cast<std::size_t>(global.slot),
+                          stored.contains(u.num())});
+      values_[u.num()] = detail::message("%", buffers_.back().name);
+    } else if (u.op() == UOps::DEFINE_VAR) {
+      const std::string name = local_name(std::get<Variable>(u.arg()).name());
+      variables_.push_back({name, u.dtype(), variables_.size()});
+      values_[u.num()] = detail::message("%", name);
+    }
+  }
+  std::ranges::sort(buffers_, {}, &Argument::place);
+}
+
+/// Which accumulators a block may change: they become phi nodes where it begins or ends.
+void LlvmKernel::find_assignments() {
+  std::vector<UOp> open;
+  for (const UOp u : list_) {
+    if (u.op() == UOps::LOOP || u.op() == UOps::IF || u.op() == UOps::SPECIAL) {
+      open.push_back(u);
+      STRATA_CHECK(open.size() <= kMostLlvmBlocks, budget, "[uops_to_llvm] more than ",
+                   kMostLlvmBlocks, " blocks nest at ", u.num());
+    } else if (u.op() == UOps::ENDLOOP || u.op() == UOps::ENDIF) {
+      open.pop_back();
+    } else if (u.op() == UOps::PHI && usage_.live(u)) {
+      add_assignment(u, open);
+    }
+  }
+}
+
+void LlvmKernel::add_assignment(UOp phi, const std::vector<UOp>& open) {
+  const UOp acc = phi.src(0);
+  for (std::size_t k = open.size(); k > 0; --k) {
+    const std::size_t block = open[k - 1].num();
+    if (block < acc.num()) return;
+    // Where it is known, so it is of the blocks around.
+    if (!known_assigned_.insert(std::uint64_t{block} << 32 | acc.num()).second) return;
+    assigned_[block].push_back(acc);
+  }
+}
+
+std::string LlvmKernel::parameters() const {
+  std::string out;
+  for (const Argument& b : buffers_)
+    out += detail::message(out.empty() ? "" : ", ", "ptr noalias ", b.stored ? "" : "readonly ",
+                           "%", b.name);
+  for (const Argument& v : variables_)
+    out += detail::message(out.empty() ? "" : ", ", llvm_type(v.dtype), " %", v.name);
+  return out;
+}
+
+std::string LlvmKernel::function() {
+  text_.begin_block("entry");
+  locals_ = text_.reserve();
+  for (const UOp u : list_)
+    if (usage_.live(u) || u.op() == UOps::SPECIAL) visit(u);
+  while (!blocks_.empty()) end_loop(close());  // of SPECIALs
+  text_.line("ret void");
+  return detail::message("define internal void @", name_, "(", parameters(), ") #0 {\n",
+                         text_.text(), "}\n");
+}
+
+/// void NAME_entry(void* const* buffers, const long long* values)
+std::string LlvmKernel::entry() const {
+  rendering::LlvmText text;
+  std::string arguments;
+  const auto pass = [&](const std::string& type, const std::string& value) {
+    arguments += detail::message(arguments.empty() ? "" : ", ", type, " ", value);
+  };
+  for (const Argument& b : buffers_) {
+    const std::string at =
+        text.define(b.name + ".at", "getelementptr ptr, ptr %buffers, i64 ", b.place);
+    pass("ptr", text.define(b.name, "load ptr, ptr ", at, ", align 8"));
+  }
+  for (const Argument& v : variables_) {
+    const bool wide = v.dtype == dtypes::int64;
+    const std::string at =
+        text.define(v.name + ".at", "getelementptr i64, ptr %values, i64 ", v.place);
+    const std::string full =
+        text.define(wide ? v.name : v.name + ".full", "load i64, ptr ", at, ", align 8");
+    pass(llvm_type(v.dtype), wide ? full : text.define(v.name, "trunc i64 ", full, " to i32"));
+  }
+  text.line("call void @", name_, "(", arguments, ")");
+  text.line("ret void");
+  return detail::message("define void @", name_, "_entry(ptr %buffers, ptr %values) #0 {\n",
+                         text.text(), "}\n");
+}
+
+void LlvmKernel::visit(UOp u) {
+  std::string& out = values_[u.num()];
+  switch (u.op()) {
+    case UOps::DEFINE_GLOBAL:
+    case UOps::DEFINE_VAR:
+    case UOps::BARRIER:
+    case UOps::REDUCE: break;  // the first two are arguments, one instance waits for nobody
+    case UOps::DEFINE_LOCAL: define_local(u); break;
+    case UOps::CONST: out = llvm_constant(u.dtype(), u.constant()); break;
+    case UOps::DEFINE_ACC: out = value(u.src(0)); break;
+    case UOps::PHI: out = values_[u.src(0).num()] = value(u.src(1)); break;
+    case UOps::SPECIAL: begin_special(u); break;
+    case UOps::LOOP:
+      begin_loop(u, {.begin = u, .first = value(u.src(0)), .end = value(u.src(1))}, u.dtype());
+      break;
+    case UOps::IF: begin_if(u); break;
+    case UOps::ENDLOOP: end_loop(close()); break;
+    case UOps::ENDIF: end_if(close()); break;
+    case UOps::LOAD: load(u); break;
+    case UOps::STORE: store(u); break;
+    case UOps::CAST:
+      out = ops_.cast(name_of(u), u.src(0).dtype(), u.dtype(), value(u.src(0)));
+      break;
+    case UOps::BITCAST:
+      out = ops_.bitcast(name_of(u), u.src(0).dtype(), u.dtype(), value(u.src(0)));
+      break;
+    case UOps::VECTORIZE: vectorize(u); break;
+    case UOps::GEP:
+      out = text_.define(name_of(u), "extractelement ", typed(u.src(0)), ", i64 ",
+                         std::get<std::int64_t>(u.arg()));
+      break;
+    case UOps::ALU: out = alu(u); break;
+  }
+}
+
+std::string LlvmKernel::alu(UOp u) {
+  if (const std::optional<Scalar> known = rendering::folded(u))
+    return llvm_constant(u.dtype(), *known);
+  std::string operands[3];
+  for (std::size_t k = 0; k < u.src().size(); ++k) operands[k] = value(u.src(k));
+  return ops_.alu(name_of(u), u, {operands, u.src().size()}, !usage_.data(u));
+}
+
+// --- blocks ---
+
+void LlvmKernel::open(UOp u, Block block) {
+  if (const auto found = assigned_.find(u.num()); found != assigned_.end())
+    block.accs = found->second;
+  for (const UOp acc : block.accs) block.outer.push_back(value(acc));
+  block.before = text_.block();
+  blocks_.push_back(std::move(block));
+}
+
+Block LlvmKernel::close() {
+  Block out = std::move(blocks_.back());
+  blocks_.pop_back();
+  return out;
+}
+
+/// A loop over all instances, up to the end of the list.
+void LlvmKernel::begin_special(UOp u) {
+  const auto& special = std::get<Special>(u.arg());
+  for (const Block& b : blocks_)
+    STRATA_CHECK(b.begin.op() == UOps::SPECIAL, domain, "[uops_to_llvm] ", special.name,
+                 " begins inside of a block");
+  begin_loop(u,
+             {.begin = u,
+              .counter = detail::message("%", local_name(special.name)),
+              .first = "0",
+              .end = std::to_string(special.size),
+              .may_skip = false},
+             u.dtype());
+}
+
+/// Runs at least once, as far as constants say it.
+bool runs(UOp loop) {
+  const UOp first = loop.src(0), end = loop.src(1);
+  if (first.op() != UOps::CONST || end.op() != UOps::CONST) return false;
+  return loop.dtype().is_unsigned() ? first.constant().as_uint() < end.constant().as_uint()
+                                    : first.constant().as_int() < end.constant().as_int();
+}
+
+void LlvmKernel::begin_loop(UOp u, Block block, DType dtype) {
+  const std::string type = llvm_type(dtype);
+  const std::size_t number = loops_++;
+  block.name = detail::message("loop", number);
+  if (u.op() == UOps::LOOP) {
+    block.counter = detail::message("%ridx", number);
+    block.may_skip = !runs(u);
+  }
+  if (block.may_skip) {
+    const std::string enters =
+        text_.define(block.name + ".enters", dtype.is_unsigned() ? "icmp ult " : "icmp slt ", type,
+                     " ", block.first, ", ", block.end);
+    text_.line("br i1 ", enters, ", label %", block.name, ", label %", block.name, ".end");
+  } else {
+    text_.line("br label %", block.name);
+  }
+  values_[u.num()] = block.counter;
+  open(u, std::move(block));
+  Block& opened = blocks_.back();
+  text_.begin_block(opened.name);
+  opened.place = text_.reserve();
+  for (const UOp acc : opened.accs) {
+    opened.inner.push_back(detail::message("%", name_of(acc), ".", opened.name));
+    values_[acc.num()] = opened.inner.back();
+  }
+}
+
+void LlvmKernel::end_loop(Block block) {
+  const DType dtype = block.begin.dtype();
+  const std::string type = llvm_type(dtype), last = text_.block();
+  const std::string_view name = std::string_view(block.counter).substr(1);
+  const std::string next =
+      text_.define(detail::message(name, ".next"), dtype.is_unsigned() ? "add nuw " : "add nsw ",
+                   type, " ", block.counter, ", 1");
+  const std::string more =
+      text_.define(detail::message(name, ".more"), dtype.is_unsigned() ? "icmp ult " : "icmp slt ",
+                   type, " ", next, ", ", block.end);
+  text_.line("br i1 ", more, ", label %", block.name, ", label %", block.name, ".end");
+  const auto turns = [&](const std::string& before, const std::string& after) {
+    return detail::message("[ ", before, ", %", block.before, " ], [ ", after, ", %", last, " ]");
+  };
+  text_.fill(block.place, block.counter, " = phi ", type, " ", turns(block.first, next));
+  text_.begin_block(block.name + ".end");
+  for (std::size_t k = 0; k < block.accs.size(); ++k) {
+    const UOp acc = block.accs[k];
+    const std::string held = llvm_type(acc.dtype()), sources = turns(block.outer[k], value(acc));
+    text_.fill(block.place, block.inner[k], " = phi ", held, " ", sources);
+    if (block.may_skip)
+      values_[acc.num()] = text_.define(detail::message(name_of(acc), ".", block.name, ".end"),
+                                        "phi ", held, " ", sources);
+  }
+}
+
+void LlvmKernel::begin_if(UOp u) {
+  const std::string name = name_of(u);
+  text_.line("br i1 ", value(u.src(0)), ", label %", name, ", label %", name, ".end");
+  open(u, {.begin = u, .name = name});
+  text_.begin_block(name);
+}
+
+void LlvmKernel::end_if(const Block& block) {
+  const std::string last = text_.block();
+  text_.line("br label %", block.name, ".end");
+  text_.begin_block(block.name + ".end");
+  for (std::size_t k = 0; k < block.accs.size(); ++k) {
+    const UOp acc = block.accs[k];
+    values_[acc.num()] = text_.define(detail::message(name_of(acc), ".", block.name), "phi ",
+                                      llvm_type(acc.dtype()), " [ ", block.outer[k], ", %",
+                                      block.before, " ], [ ", value(acc), ", %", last, " ]");
+  }
+}
+
+// --- memory ---
+
+void LlvmKernel::define_local(UOp u) {
+  const auto& local = std::get<Local>(u.arg());
+  const auto width = static_cast<std::int64_t>(u.dtype().pointee().itemsize());
+  local_bytes_ = sat_add(local_bytes_, sat_mul(local.size, width));
+  STRATA_CHECK(local_bytes_ <= kMostLlvmLocalBytes, budget, "[uops_to_llvm] with ", local.name,
+               " of ", local.size, " elements, the kernel has more than ", kMostLlvmLocalBytes,
+               " bytes of its own");
+  const std::string name = detail::message("%", local_name(local.name));
+  text_.fill(locals_, name, " = alloca [", local.size, " x ", llvm_memory_type(u.dtype().pointee()),
+             "], align 64");
+  values_[u.num()] = name;
+}
+
+/// `inbounds` unless lanes that are not touched may be outside.
+std::string LlvmKernel::address(UOp u, const std::string& name, bool inbounds) {
+  const UOp pointer = u.src(0), index = u.src(1);
+  const DType dtype = index.dtype();
+  if (index.op() == UOps::CONST && index.constant().bits() == 0) return value(pointer);
+  std::string at = typed(index);
+  if (dtype.is_unsigned() && index.op() != UOps::CONST && dtype.bits() < 64)
+    at = detail::message("i64 ", ops_.cast(name + ".index", dtype, dtypes::uint64, value(index)));
+  if (index.op() == UOps::CONST) at = detail::message("i64 ", value(index));
+  return text_.define(name + ".at", "getelementptr ", inbounds ? "inbounds " : "",
+                      llvm_memory_type(pointer.dtype().pointee()), ", ptr ", value(pointer), ", ", at);
+}
+
+std::string LlvmKernel::read(const std::string& name, DType dtype, const std::string& at) {
+  const std::string memory = llvm_memory_type(dtype);
+  const std::size_t align = dtype.scalar().itemsize();
+  if (!dtype.is_bool()) return text_.define(name, "load ", memory, ", ptr ", at, ", align ", align);
+  const std::string bytes =
+      text_.define(name + ".bytes", "load ", memory, ", ptr ", at, ", align ", align);
+  return text_.define(
+      name, "icmp ne ", memory, " ", bytes, ", ",
+      llvm_constant(dtypes::uint8.vec(dtype.lanes()), Scalar::of(dtypes::uint8, std::int64_t{0})));
+}
+
+/// The value as memory has it.
+std::string LlvmKernel::memory_value(const std::string& name, UOp v) {
+  const DType dtype = v.dtype();
+  return dtype.is_bool()
+             ? ops_.cast(name + ".bytes", dtype, dtypes::uint8.vec(dtype.lanes()), value(v))
+             : value(v);
+}
+
+void LlvmKernel::load(UOp u) {
+  const std::string name = name_of(u);
+  std::string& out = values_[u.num()];
+  if (u.src().size() == 2) {
+    out = read(name, u.dtype(), address(u, name, true));
+    return;
+  }
+  if (u.src(2).dtype().is_vector()) {
+    out = masked_read(u, name);
+    return;
+  }
+  const std::string before = text_.block();
+  text_.line("br i1 ", value(u.src(2)), ", label %", name, ".then, label %", name, ".end");
+  text_.begin_block(name + ".then");
+  const std::string inside = read(name + ".in", u.dtype(), address(u, name, true));
+  text_.line("br label %", name, ".end");
+  text_.begin_block(name + ".end");
+  out = text_.define(name, "phi ", llvm_type(u.dtype()), " [ ", inside, ", %", name, ".then ], [ ",
+                     value(u.src(3)), ", %", before, " ]");
+}
+
+std::string LlvmKernel::masked_read(UOp u, const std::string& name) {
+  const DType dtype = u.dtype(), held = dtype.is_bool() ? dtypes::uint8.vec(dtype.lanes()) : dtype;
+  const std::string type = llvm_type(held), at = address(u, name, false);
+  const std::string other = memory_value(name + ".other", u.src(3));
+  const std::string read = text_.call(dtype.is_bool() ? name + ".bytes" : name, type,
+                                      detail::message("llvm.masked.load.", llvm_suffix(held), ".p0"),
+                                      {{"ptr", at},
+                                       {"i32", std::to_string(dtype.scalar().itemsize())},
+                                       {llvm_type(u.src(2).dtype()), value(u.src(2))},
+                                       {type, other}});
+  return ops_.cast(name, held, dtype, read);
+}
+
+void LlvmKernel::write(const std::string& name, UOp v, const std::string& at) {
+  const std::string bytes = memory_value(name, v);
+  text_.line("store ", llvm_memory_type(v.dtype()), " ", bytes, ", ptr ", at, ", align ",
+             v.dtype().scalar().itemsize());
+}
+
+void LlvmKernel::store(UOp u) {
+  const std::string name = name_of(u);
+  const UOp stored = u.src(2);
+  if (u.src().size() == 3) return write(name, stored, address(u, name, true));
+  const UOp gate = u.src(3);
+  if (gate.dtype().is_vector()) {
+    const DType dtype = stored.dtype(),
+                held = dtype.is_bool() ? dtypes::uint8.vec(dtype.lanes()) : dtype;
+    const std::string bytes = memory_value(name, stored), at = address(u, name, false);
+    text_.call("", "void", detail::message("llvm.masked.store.", llvm_suffix(held), ".p0"),
+               {{llvm_type(held), bytes},
+                {"ptr", at},
+                {"i32", std::to_string(dtype.scalar().itemsize())},
+                {llvm_type(gate.dtype()), value(gate)}});
+    return;
+  }
+  text_.line("br i1 ", value(gate), ", label %", name, ".then, label %", name, ".end");
+  text_.begin_block(name + ".then");
+  write(name, stored, address(u, name, true));
+  text_.line("br label %", name, ".end");
+  text_.begin_block(name + ".end");
+}
+
+// --- vectors ---
+
+/// Lanes of at most two vectors of one dtype: one instruction.
+bool LlvmKernel::shuffle(UOp u) {
+  if (u.src(0).op() != UOps::GEP) return false;
+  const UOp a = u.src(0).src(0);
+  UOp b;
+  std::string lanes;
+  for (const UOp s : u.src()) {
+    if (s.op() != UOps::GEP) return false;
+    const UOp from = s.src(0);
+    if (from != a && !b) b = from;
+    if ((from != a && from != b) || from.dtype() != a.dtype() || from.op() == UOps::DEFINE_ACC)
+      return false;
+    const std::int64_t lane = std::get<std::int64_t>(s.arg()) + (from == a ? 0 : a.dtype().lanes());
+    lanes += detail::message(lanes.empty() ? "" : ", ", "i32 ", lane);
+  }
+  const std::string second = b ? typed(b) : detail::message(llvm_type(a.dtype()), " poison");
+  values_[u.num()] = text_.define(name_of(u), "shufflevector ", typed(a), ", ", second, ", <",
+                                  u.src().size(), " x i32> <", lanes, ">");
+  return true;
+}
+
+void LlvmKernel::vectorize(UOp u) {
+  if (shuffle(u)) return;
+  const std::string type = llvm_type(u.dtype()), name = name_of(u);
+  const bool alike = std::ranges::all_of(u.src(), [&](UOp s) { return s == u.src(0); });
+  std::string out = "poison";
+  const std::size_t count = alike ? 1 : u.src().size();
+  for (std::size_t k = 0; k < count; ++k) {
+    const bool last = k + 1 == u.src().size();
+    out = text_.define(last ? name : detail::message(name, ".", k), "insertelement ", type, " ",
+                       out, ", ", typed(u.src(k)), ", i64 ", k);
+  }
+  if (alike)
+    out = text_.define(name, "shufflevector ", type, " ", out, ", ", type, " poison, <",
+                       u.dtype().lanes(), " x i32> zeroinitializer");
+  values_[u.num()] = out;
+}
+
+}  // namespace
+
+std::string uops_to_llvm(std::string_view name, const UOpGraph& uops, const LlvmOptions& options) {
+  STRATA_CHECK(is_identifier(name), domain,
+               "[uops_to_llvm] the kernel's name is no identifier: ", name);
+  verify(uops);
+  return LlvmKernel(name, uops, options).render();
+}
+
+}  // namespace strata

@@ -1,0 +1,389 @@
+#include "strata/render/llvm_ops.h"
+
+#include <algorithm>
+
+namespace strata::rendering {
+
+namespace {
+
+/// What an op is on each kind of operand: an instruction, or an intrinsic after "@"; empty: neither, or more than one.
+struct OpText {
+  Ops op;
+  std::string_view sint, uint, floating, boolean;
+};
+
+// clang-format off
+constexpr OpText kOps[] = {
+  {Ops::ADD,   "add",       "add",       "fadd",       "or"},
+  {Ops::SUB,   "sub",       "sub",       "fsub",       ""},
+  {Ops::MUL,   "mul",       "mul",       "fmul",       "and"},
+  {Ops::DIV,   "",          "",          "fdiv",       ""},
+  {Ops::IDIV,  "sdiv",      "udiv",      "",           ""},
+  {Ops::MOD,   "srem",      "urem",      "",           ""},
+  {Ops::AND,   "and",       "and",       "",           "and"},
+  {Ops::OR,    "or",        "or",        "",           "or"},
+  {Ops::XOR,   "xor",       "xor",       "",           "xor"},
+  {Ops::MAX,   "@smax",     "@umax",     "",           "or"},
+  {Ops::MIN,   "@smin",     "@umin",     "",           "and"},
+  {Ops::CMPLT, "icmp slt",  "icmp ult",  "fcmp olt",   "icmp ult"},
+  {Ops::CMPEQ, "icmp eq",   "icmp eq",   "fcmp oeq",   "icmp eq"},
+  {Ops::CMPNE, "icmp ne",   "icmp ne",   "fcmp une",   "icmp ne"},
+  {Ops::ABS,   "",          "",          "@fabs",      ""},
+  {Ops::SQRT,  "",          "",          "@sqrt",      ""},
+  {Ops::TRUNC, "",          "",          "@trunc",     ""},
+  {Ops::FLOOR, "",          "",          "@floor",     ""},
+  {Ops::CEIL,  "",          "",          "@ceil",      ""},
+  {Ops::ROUND, "",          "",          "@roundeven", ""},
+};
+// clang-format on
+
+std::string_view text_of(Ops op, DType dtype) {
+  const auto* const found = std::ranges::find(kOps, op, &OpText::op);
+  if (found == std::end(kOps)) return {};
+  switch (dtype.kind()) {
+    case DTypeKind::sint: return found->sint;
+    case DTypeKind::uint: return found->uint;
+    case DTypeKind::floating: return found->floating;
+    case DTypeKind::boolean: return found->boolean;
+  }
+  return {};
+}
+
+/// What takes more than one instruction, or looks at more than the operands' kind.
+bool is_special(Ops op, DType dtype) {
+  switch (op) {
+    case Ops::NOOP:
+    case Ops::WHERE: return true;
+    case Ops::NOT: return !dtype.is_float();
+    case Ops::NEG:
+    case Ops::MULACC: return !dtype.is_bool();
+    case Ops::ABS: return dtype.is_int();
+    case Ops::MAX:
+    case Ops::MIN:
+    case Ops::RECIP: return dtype.is_float();
+    case Ops::SHL:
+    case Ops::SHR: return dtype.is_int();
+    default: return false;
+  }
+}
+
+bool is_narrow(DType dtype) {
+  return dtype.scalar() == dtypes::float16 || dtype.scalar() == dtypes::bfloat16;
+}
+DType with_lanes(DType scalar, DType like) { return scalar.vec(like.lanes()); }
+
+std::string integer(DType dtype, std::int64_t v) {
+  return llvm_constant(dtype, Scalar::of(dtype.scalar(), v));
+}
+std::string number(DType dtype, double v) {
+  return llvm_constant(dtype, Scalar::of(dtype.scalar(), v));
+}
+
+/// True only if no lane of it is NaN.
+bool never_nan(UOp u) {
+  if (u.op() == UOps::CONST) return !u.constant().is_nan();
+  return u.op() == UOps::CAST && !u.src(0).dtype().is_float();
+}
+
+std::string sub_name(std::string_view name, std::string_view part) {
+  return detail::message(name, ".", part);
+}
+
+}  // namespace
+
+LlvmOps::LlvmOps(LlvmText& text, const LlvmOptions& options)
+    : text_(text),
+      flags_(detail::message(options.reassociate ? "reassoc " : "",
+                             options.contract ? "contract " : "")),
+      exact_mulacc_(options.exact_mulacc) {}
+
+std::string LlvmOps::alu(std::string_view name, UOp u, std::span<const std::string> v, bool is_index) {
+  const DType dtype = u.src().back().dtype();
+  STRATA_CHECK(llvm_has(u.alu(), dtype), domain, "[uops_to_llvm] ", spec_name(u.alu()), " of ",
+               dtype.name(), " is no instruction: it has to be decomposed first");
+  const std::string type = llvm_type(dtype);
+  if (u.alu() == Ops::NOOP) return v[0];
+  if (u.alu() == Ops::WHERE)
+    return text_.define(name, "select ", llvm_type(u.src(0).dtype()), " ", v[0], ", ", type, " ",
+                        v[1], ", ", type, " ", v[2]);
+  return is_narrow(dtype) ? narrow_alu(name, u, v) : arithmetic(name, u, dtype, v, is_index);
+}
+
+/// `dtype` is what the operands are computed in.
+std::string LlvmOps::arithmetic(std::string_view name, UOp u, DType dtype,
+                                std::span<const std::string> v, bool is_index) {
+  const Ops op = u.alu();
+  const std::string type = llvm_type(dtype);
+  const std::string_view flags = dtype.is_float() ? std::string_view(flags_) : std::string_view();
+  const std::string_view text = text_of(op, dtype);
+  if (!text.empty() && text[0] == '@') {
+    const std::string function = detail::message("llvm.", text.substr(1), ".", llvm_suffix(dtype));
+    if (v.size() == 1) return text_.call(name, type, function, {{type, v[0]}});
+    return text_.call(name, type, function, {{type, v[0]}, {type, v[1]}});
+  }
+  if (!text.empty()) {
+    const bool sums = op == Ops::ADD || op == Ops::SUB || op == Ops::MUL;
+    const std::string_view wraps = is_index && sums && dtype.is_signed_int() ? "nsw " : "";
+    const std::string_view flagged = sums || op == Ops::DIV ? flags : "";
+    return text_.define(name, text, " ", wraps, flagged, type, " ", v[0], ", ", v[1]);
+  }
+  switch (op) {
+    case Ops::NEG:
+      return dtype.is_float() ? text_.define(name, "fneg ", type, " ", v[0])
+                              : text_.define(name, "sub ", type, " ", integer(dtype, 0), ", ", v[0]);
+    case Ops::NOT: return text_.define(name, "xor ", type, " ", v[0], ", ", integer(dtype, -1));
+    case Ops::RECIP:
+      return text_.define(name, "fdiv ", flags, type, " ", number(dtype, 1), ", ", v[0]);
+    case Ops::ABS:
+      if (dtype.is_unsigned()) return v[0];
+      return text_.call(name, type, detail::message("llvm.abs.", llvm_suffix(dtype)),
+                        {{type, v[0]}, {"i1", "false"}});
+    case Ops::SHL:
+    case Ops::SHR: return shift(name, u, v);
+    case Ops::MULACC: return mulacc(name, dtype, v);
+    default: return extreme(name, u, dtype, v);
+  }
+}
+
+/// Floats of 16 bits: in f32, and rounded.
+std::string LlvmOps::narrow_alu(std::string_view name, UOp u, std::span<const std::string> v) {
+  const DType wide = with_lanes(dtypes::float32, u.src().back().dtype());
+  std::string widened[3];
+  for (std::size_t k = 0; k < v.size(); ++k) {
+    const UOp operand = u.src(k);
+    if (operand.op() == UOps::CONST)
+      widened[k] = llvm_constant(wide, operand.constant().cast(dtypes::float32));
+    else
+      widened[k] = widen(detail::message(name, ".in", k), operand.dtype(), v[k]);
+  }
+  const std::span<const std::string> operands(widened, v.size());
+  if (!is_narrow(u.dtype())) return arithmetic(name, u, wide, operands, false);
+  return narrow(name, u.dtype(), arithmetic(sub_name(name, "f32"), u, wide, operands, false));
+}
+
+/// MAX and MIN of floats. A comparison with NaN is false, which picks the second: where one operand is never NaN, one
+/// comparison does, and it is an instruction of most machines.
+std::string LlvmOps::extreme(std::string_view name, UOp u, DType dtype, std::span<const std::string> v) {
+  const std::string type = llvm_type(dtype), bits = llvm_type(with_lanes(dtypes::boolean, dtype));
+  const std::string_view order = u.alu() == Ops::MAX ? "fcmp ogt " : "fcmp olt ";
+  const auto first_if = [&](std::string_view to, const std::string& a, const std::string& b) {
+    const std::string wins = text_.define(sub_name(to, "wins"), order, type, " ", a, ", ", b);
+    return text_.define(to, "select ", bits, " ", wins, ", ", type, " ", a, ", ", type, " ", b);
+  };
+  if (never_nan(u.src(0))) return first_if(name, v[0], v[1]);
+  if (never_nan(u.src(1))) return first_if(name, v[1], v[0]);
+  const std::string ordered = first_if(sub_name(name, "ordered"), v[0], v[1]);
+  const std::string is_nan =
+      text_.define(sub_name(name, "nan"), "fcmp uno ", type, " ", v[0], ", ", v[0]);
+  return text_.define(name, "select ", bits, " ", is_nan, ", ", type, " ", v[0], ", ", type, " ",
+                      ordered);
+}
+
+/// LLVM's shifts have no value for counts beyond the width.
+std::string LlvmOps::shift(std::string_view name, UOp u, std::span<const std::string> v) {
+  const DType dtype = u.dtype();
+  const std::string type = llvm_type(dtype);
+  const bool left = u.alu() == Ops::SHL, arithmetic = !left && dtype.is_signed_int();
+  const std::string_view text = left ? "shl " : arithmetic ? "ashr " : "lshr ";
+  const auto width = static_cast<std::uint64_t>(dtype.bits());
+  if (u.src(1).op() == UOps::CONST && u.src(1).constant().bits() < width)
+    return text_.define(name, text, type, " ", v[0], ", ", v[1]);
+  if (arithmetic) {
+    const std::string count =
+        text_.call(sub_name(name, "count"), type, detail::message("llvm.umin.", llvm_suffix(dtype)),
+                   {{type, v[1]}, {type, integer(dtype, dtype.bits() - 1)}});
+    return text_.define(name, text, type, " ", v[0], ", ", count);
+  }
+  const std::string fits = text_.define(sub_name(name, "fits"), "icmp ult ", type, " ", v[1], ", ",
+                                        integer(dtype, dtype.bits()));
+  const std::string shifted = text_.define(sub_name(name, "bits"), text, type, " ", v[0], ", ", v[1]);
+  return text_.define(name, "select ", llvm_type(with_lanes(dtypes::boolean, dtype)), " ", fits,
+                      ", ", type, " ", shifted, ", ", type, " ", integer(dtype, 0));
+}
+
+std::string LlvmOps::mulacc(std::string_view name, DType dtype, std::span<const std::string> v) {
+  const std::string type = llvm_type(dtype);
+  if (dtype.is_float()) {
+    const std::string_view function = exact_mulacc_ ? "llvm.fma." : "llvm.fmuladd.";
+    return text_.call(name, type, detail::message(function, llvm_suffix(dtype)),
+                      {{type, v[0]}, {type, v[1]}, {type, v[2]}}, flags_);
+  }
+  const std::string product =
+      text_.define(sub_name(name, "product"), "mul ", type, " ", v[0], ", ", v[1]);
+  return text_.define(name, "add ", type, " ", product, ", ", v[2]);
+}
+
+std::string LlvmOps::cast(std::string_view name, DType from, DType to, const std::string& v) {
+  if (from == to) return v;
+  if (from.is_bool()) return from_bool(name, from, to, v);
+  if (to.is_bool()) return to_bool(name, from, v);
+  if (from.is_float())
+    return to.is_float() ? float_to_float(name, from, to, v) : float_to_int(name, from, to, v);
+  return to.is_float() ? int_to_float(name, from, to, v) : int_to_int(name, from, to, v);
+}
+
+std::string LlvmOps::bitcast(std::string_view name, DType from, DType to, const std::string& v) {
+  if (from.is_bool() != to.is_bool()) return cast(name, from, to, v);
+  const std::string before = llvm_type(from), after = llvm_type(to);
+  return before == after ? v : text_.define(name, "bitcast ", before, " ", v, " to ", after);
+}
+
+std::string LlvmOps::from_bool(std::string_view name, DType from, DType to, const std::string& v) {
+  const std::string type = llvm_type(to);
+  if (!to.is_float()) return text_.define(name, "zext ", llvm_type(from), " ", v, " to ", type);
+  return text_.define(name, "select ", llvm_type(from), " ", v, ", ", type, " ", number(to, 1),
+                      ", ", type, " ", number(to, 0));
+}
+
+/// Whether it is not 0, which NaN is not.
+std::string LlvmOps::to_bool(std::string_view name, DType from, const std::string& v) {
+  if (from.scalar() == dtypes::bfloat16)
+    return to_bool(name, with_lanes(dtypes::float32, from), widen(sub_name(name, "f32"), from, v));
+  const std::string type = llvm_type(from);
+  return from.is_float() ? text_.define(name, "fcmp une ", type, " ", v, ", ", number(from, 0))
+                         : text_.define(name, "icmp ne ", type, " ", v, ", ", integer(from, 0));
+}
+
+std::string LlvmOps::int_to_int(std::string_view name, DType from, DType to, const std::string& v) {
+  if (from.bits() == to.bits()) return v;
+  const std::string_view text = from.bits() > to.bits() ? "trunc "
+                                : from.is_signed_int()  ? "sext "
+                                                        : "zext ";
+  return text_.define(name, text, llvm_type(from), " ", v, " to ", llvm_type(to));
+}
+
+std::string LlvmOps::int_to_float(std::string_view name, DType from, DType to, const std::string& v) {
+  if (to.scalar() == dtypes::bfloat16) return int_to_bf16(name, from, to, v);
+  // What f32 does not hold exactly is beyond f16 altogether.
+  if (to.scalar() == dtypes::float16) {
+    const DType wide = with_lanes(dtypes::float32, to);
+    return narrow(name, to, int_to_float(sub_name(name, "f32"), from, wide, v));
+  }
+  return text_.define(name, from.is_signed_int() ? "sitofp " : "uitofp ", llvm_type(from), " ", v,
+                      " to ", llvm_type(to));
+}
+
+/// Through f64, which holds 32 bits. Of larger numbers the low 16 bits matter only as zero or not: 49 bits are left.
+std::string LlvmOps::int_to_bf16(std::string_view name, DType from, DType to, const std::string& v) {
+  const DType wide = with_lanes(dtypes::float64, to);
+  if (from.bits() < 64)
+    return float_to_float(name, wide, to, int_to_float(sub_name(name, "f64"), from, wide, v));
+  const std::string type = llvm_type(from), bits = llvm_type(with_lanes(dtypes::boolean, from));
+  const auto step = [&](std::string_view part, const auto&... parts) {
+    return text_.define(detail::message(name, ".int.", part), parts...);
+  };
+  const std::string sign = from.is_signed_int()
+                               ? step("sign", "ashr ", type, " ", v, ", ", integer(from, 63))
+                               : integer(from, 0);
+  const std::string size = step("size", "xor ", type, " ", v, ", ", sign);
+  const std::string large =
+      step("large", "icmp ugt ", type, " ", size, ", ", integer(from, 0xFFFFFFFF));
+  const std::string low = step("low", "and ", type, " ", v, ", ", integer(from, 0xFFFF));
+  const std::string lost = step("lost", "icmp ne ", type, " ", low, ", ", integer(from, 0));
+  const std::string high = step("high", "xor ", type, " ", v, ", ", low);
+  const std::string sticky = step("sticky", "or ", type, " ", high, ", ", integer(from, 0x8000));
+  const std::string inexact = step("inexact", "and ", bits, " ", large, ", ", lost);
+  const std::string exact =
+      step("exact", "select ", bits, " ", inexact, ", ", type, " ", sticky, ", ", type, " ", v);
+  return float_to_float(name, wide, to, int_to_float(sub_name(name, "f64"), from, wide, exact));
+}
+
+std::string LlvmOps::float_to_int(std::string_view name, DType from, DType to, const std::string& v) {
+  if (is_narrow(from))
+    return float_to_int(name, with_lanes(dtypes::float32, from), to,
+                        widen(sub_name(name, "f32"), from, v));
+  const std::string_view function = to.is_signed_int() ? "llvm.fptosi.sat." : "llvm.fptoui.sat.";
+  return text_.call(name, llvm_type(to),
+                    detail::message(function, llvm_suffix(to), ".", llvm_suffix(from)),
+                    {{llvm_type(from), v}});
+}
+
+std::string LlvmOps::float_to_float(std::string_view name, DType from, DType to, const std::string& v) {
+  const DType middle = with_lanes(dtypes::float32, from);
+  if (is_narrow(from) && to.scalar() != dtypes::float32)
+    return float_to_float(name, middle, to, widen(sub_name(name, "f32"), from, v));
+  if (is_narrow(from)) return widen(name, from, v);
+  if (is_narrow(to))
+    return narrow(name, to, from == middle ? v : round_to_odd(name, from.lanes(), v));
+  return text_.define(name, to.bits() > from.bits() ? "fpext " : "fptrunc ", llvm_type(from), " ",
+                      v, " to ", llvm_type(to));
+}
+
+std::string LlvmOps::widen(std::string_view name, DType from, const std::string& v) {
+  const std::string wide = llvm_type(with_lanes(dtypes::float32, from));
+  if (from.scalar() == dtypes::float16)
+    return text_.define(name, "fpext ", llvm_type(from), " ", v, " to ", wide);
+  const DType word = with_lanes(dtypes::uint32, from);
+  const std::string type = llvm_type(word);
+  const std::string low =
+      text_.define(sub_name(name, "low"), "zext ", llvm_type(from), " ", v, " to ", type);
+  const std::string bits =
+      text_.define(sub_name(name, "bits"), "shl ", type, " ", low, ", ", integer(word, 16));
+  return text_.define(name, "bitcast ", type, " ", bits, " to ", wide);
+}
+
+std::string LlvmOps::narrow(std::string_view name, DType to, const std::string& v) {
+  if (to.scalar() == dtypes::bfloat16) return narrow_bf16(name, to, v);
+  return text_.define(name, "fptrunc ", llvm_type(with_lanes(dtypes::float32, to)), " ", v, " to ",
+                      llvm_type(to));
+}
+
+/// The upper half of the bits, rounded to nearest even. (Machines' own instructions take subnormal numbers for 0.)
+std::string LlvmOps::narrow_bf16(std::string_view name, DType to, const std::string& v) {
+  const DType word = with_lanes(dtypes::uint32, to);
+  const std::string type = llvm_type(word), wide = llvm_type(with_lanes(dtypes::float32, to));
+  const auto step = [&](std::string_view part, const auto&... parts) {
+    return text_.define(sub_name(name, part), parts...);
+  };
+  const std::string bits = step("bits", "bitcast ", wide, " ", v, " to ", type);
+  const std::string high = step("high", "lshr ", type, " ", bits, ", ", integer(word, 16));
+  const std::string odd = step("odd", "and ", type, " ", high, ", ", integer(word, 1));
+  const std::string half = step("half", "add ", type, " ", odd, ", ", integer(word, 0x7FFF));
+  const std::string sum = step("sum", "add ", type, " ", bits, ", ", half);
+  const std::string rounded = step("rounded", "lshr ", type, " ", sum, ", ", integer(word, 16));
+  const std::string quiet = step("quiet", "or ", type, " ", high, ", ", integer(word, 0x40));
+  const std::string is_nan = step("nan", "fcmp uno ", wide, " ", v, ", ", v);
+  const std::string chosen = step("word", "select ", llvm_type(with_lanes(dtypes::boolean, to)),
+                                  " ", is_nan, ", ", type, " ", quiet, ", ", type, " ", rounded);
+  return text_.define(name, "trunc ", type, " ", chosen, " to ", llvm_type(to));
+}
+
+std::string LlvmOps::round_to_odd(std::string_view name, int lanes, const std::string& v) {
+  const DType word = dtypes::uint32.vec(lanes), wide = dtypes::float64.vec(lanes);
+  const std::string f32 = llvm_type(dtypes::float32.vec(lanes)), f64 = llvm_type(wide);
+  const std::string type = llvm_type(word), boolean = llvm_type(dtypes::boolean.vec(lanes));
+  const auto step = [&](std::string_view part, const auto&... parts) {
+    return text_.define(detail::message(name, ".odd.", part), parts...);
+  };
+  const auto magnitude = [&](std::string_view part, const std::string& of) {
+    return text_.call(detail::message(name, ".odd.", part), f64,
+                      detail::message("llvm.fabs.", llvm_suffix(wide)), {{f64, of}});
+  };
+  const std::string nearest = step("nearest", "fptrunc ", f64, " ", v, " to ", f32);
+  const std::string back = step("back", "fpext ", f32, " ", nearest, " to ", f64);
+  const std::string inexact = step("inexact", "fcmp one ", f64, " ", back, ", ", v);
+  const std::string below =
+      step("below", "fcmp olt ", f64, " ", magnitude("size", back), ", ", magnitude("of", v));
+  const std::string bits = step("bits", "bitcast ", f32, " ", nearest, " to ", type);
+  const std::string last = step("last", "and ", type, " ", bits, ", ", integer(word, 1));
+  const std::string even = step("even", "icmp eq ", type, " ", last, ", ", integer(word, 0));
+  const std::string move = step("move", "and ", boolean, " ", inexact, ", ", even);
+  const std::string by = step("by", "select ", boolean, " ", below, ", ", type, " ",
+                              integer(word, 1), ", ", type, " ", integer(word, -1));
+  const std::string moved = step("moved", "add ", type, " ", bits, ", ", by);
+  const std::string chosen =
+      step("word", "select ", boolean, " ", move, ", ", type, " ", moved, ", ", type, " ", bits);
+  return step("f32", "bitcast ", type, " ", chosen, " to ", f32);
+}
+
+}  // namespace strata::rendering
+
+namespace strata {
+
+bool llvm_has(Ops op, DType operand) {
+  if (op == Ops::CAST || op == Ops::BITCAST) return true;
+  if (operand.is_none() || operand.is_pointer()) return false;
+  return rendering::is_special(op, operand) || !rendering::text_of(op, operand).empty();
+}
+
+}  // namespace strata

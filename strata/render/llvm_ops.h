@@ -1,0 +1,52 @@
+// Ops on elements and conversions as instructions of LLVM IR. Internal to render/.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "strata/ir/uop.h"
+#include "strata/render/llvm.h"
+#include "strata/render/llvm_text.h"
+
+namespace strata::rendering {
+
+/// Writes instructions; each function gives the text of its result, which is %name or one of the operands.
+class LlvmOps {
+ public:
+  LlvmOps(LlvmText& text, const LlvmOptions& options);
+
+  /// The ALU UOp `u` on operands `v`. `is_index`: its value does not overflow. @throws Error (domain) unless llvm_has.
+  std::string alu(std::string_view name, UOp u, std::span<const std::string> v, bool is_index);
+  std::string cast(std::string_view name, DType from, DType to, const std::string& v);
+  std::string bitcast(std::string_view name, DType from, DType to, const std::string& v);
+
+ private:
+  std::string arithmetic(std::string_view name, UOp u, DType dtype, std::span<const std::string> v,
+                         bool is_index);
+  std::string narrow_alu(std::string_view name, UOp u, std::span<const std::string> v);
+  std::string extreme(std::string_view name, UOp u, DType dtype, std::span<const std::string> v);
+  std::string shift(std::string_view name, UOp u, std::span<const std::string> v);
+  std::string mulacc(std::string_view name, DType dtype, std::span<const std::string> v);
+
+  // Between f32 and the floats of 16 bits.
+  std::string widen(std::string_view name, DType from, const std::string& v);
+  std::string narrow(std::string_view name, DType to, const std::string& v);
+  std::string narrow_bf16(std::string_view name, DType to, const std::string& v);
+  /// f64 to f32, where what is lost stays in the last bit: rounding once more gives what rounding once would have.
+  std::string round_to_odd(std::string_view name, int lanes, const std::string& v);
+
+  std::string from_bool(std::string_view name, DType from, DType to, const std::string& v);
+  std::string to_bool(std::string_view name, DType from, const std::string& v);
+  std::string int_to_int(std::string_view name, DType from, DType to, const std::string& v);
+  std::string int_to_float(std::string_view name, DType from, DType to, const std::string& v);
+  std::string int_to_bf16(std::string_view name, DType from, DType to, const std::string& v);
+  std::string float_to_int(std::string_view name, DType from, DType to, const std::string& v);
+  std::string float_to_float(std::string_view name, DType from, DType to, const std::string& v);
+
+  LlvmText& text_;
+  std::string flags_;  // of float arithmetic, each followed by a blank
+  bool exact_mulacc_;
+};
+
+}  // namespace strata::rendering

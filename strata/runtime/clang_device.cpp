@@ -1,0 +1,60 @@
+// CLANG: C through the host's compiler.
+
+#include "strata/render/cstyle.h"
+#include "strata/runtime/clang_program.h"
+#include "strata/runtime/devices.h"
+#include "strata/runtime/host_compiler.h"
+
+namespace strata {
+
+namespace {
+
+CompileOptions options_for(const Target& target) {
+  CompileOptions out;
+  out.deterministic = !target.contract;
+  // Compilers halve vectors of 512 bits unless they are told that these are wanted.
+  if (target.vector_bytes == 64) out.extra.emplace_back("-mprefer-vector-width=512");
+  return out;
+}
+
+class ClangDevice final : public Device {
+ public:
+  std::string_view name() const override { return "CLANG"; }
+  std::string_view text() const override {
+    return "C through the host's compiler, to a shared object";
+  }
+  std::string missing() const override {
+    try {
+      HostCompiler::find();
+      return {};
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+  const Target& target() const override { return target_; }
+  std::string source(const Kernel& kernel) const override {
+    return uops_to_cstyle(CLanguage(), kernel.name, kernel.uops);
+  }
+  std::string assembly(const Kernel& kernel) const override {
+    return HostCompiler::find()->assembly(source(kernel), options_for(target_));
+  }
+  // NOTE: cached under the content: the function is always called the same, so that names are in no key.
+  std::shared_ptr<Program> compile(const Kernel& kernel) const override {
+    CStyleOptions style;
+    style.entry = true;
+    const std::string text = uops_to_cstyle(CLanguage(), kContentName, kernel.uops, style);
+    return std::make_shared<ClangProgram>(kContentName, compile_clang(text, options_for(target_)));
+  }
+
+ private:
+  Target target_ = host_target();
+};
+
+}  // namespace
+
+const Device& clang_device() {
+  static const ClangDevice device;
+  return device;
+}
+
+}  // namespace strata

@@ -1,0 +1,98 @@
+// Devices: what makes a program of a kernel, and runs it.
+//
+//   CompiledKernel add = compile(kernel, Device::get("LLVM"));
+//   add.run({output, a, b});                              // buffers by slot
+//   add.run({output, a, b}, {{"n", 100}});                // and the kernel's variables
+//
+// INTERP computes a kernel element by element (graph/interpret.h): the oracle. CLANG is C through the host's compiler. LLVM is
+// LLVM in the process. NULL compiles and runs nothing. Everything here may be used from any thread.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "strata/base/executor.h"
+#include "strata/codegen/kernel.h"
+#include "strata/graph/interpret.h"
+#include "strata/runtime/buffer.h"
+#include "strata/runtime/program.h"
+
+namespace strata {
+
+class Device {
+ public:
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  virtual ~Device() = default;
+
+  virtual std::string_view name() const = 0;  ///< "LLVM"
+  virtual std::string_view text() const = 0;  ///< what it is, in a line
+  /// Empty where the device can be used here; else why not, and how to get it.
+  virtual std::string missing() const { return {}; }
+  /// What its code is made of, on this machine.
+  virtual const Target& target() const = 0;
+  /// The source of a kernel in the device's language, under the kernel's name.
+  virtual std::string source(const Kernel& kernel) const = 0;
+  /// Machine code, to read. @throws Error (undefined) where the device has none.
+  virtual std::string assembly(const Kernel& kernel) const;
+  /// A program that takes all of kernel.variables in order. Compiled code comes from the disk cache where it is there.
+  /// @throws Error (undefined) with the compiler's words where it fails, (budget) out of time or room
+  virtual std::shared_ptr<Program> compile(const Kernel& kernel) const = 0;
+
+  /// The device of a name, whether it can be used here or not. @throws Error (domain) naming those that there are.
+  static const Device& get(std::string_view name);
+  /// The flag DEVICE; else the first of LLVM, CLANG, INTERP that can be used here.
+  static const Device& default_device();
+  /// All of them, in the order of preference.
+  static std::span<const Device* const> all();
+
+ protected:
+  Device() = default;
+};
+
+/// A kernel with the program that a device made of it.
+class CompiledKernel {
+ public:
+  CompiledKernel(Kernel kernel, std::shared_ptr<Program> program);
+
+  const Kernel& kernel() const { return *kernel_; }
+  Program& program() const { return *program_; }
+
+  /// Runs the kernel on buffers by slot, its variables set to `values`, on the threads of `executor` (null: default_executor()).
+  /// @throws Error (shape) where a buffer is missing, of another dtype or smaller than the kernel says, (domain) for a variable
+  ///   without a value or with one outside of its bounds. Nothing has run then.
+  void run(std::span<const Buffer> buffers, NamedValues values = {}, Executor* executor = nullptr) const;
+  void run(std::initializer_list<Buffer> buffers,
+           std::initializer_list<std::pair<std::string, std::int64_t>> values = {}) const {
+    run(std::span<const Buffer>(buffers.begin(), buffers.size()),
+        NamedValues(values.begin(), values.size()));
+  }
+  /// The same without checks, for replays. `values` are those of kernel().variables, in order; begin0 and end0 are set here.
+  /// @pre what run() checks
+  void replay(std::span<void* const> buffers, std::span<std::int64_t> values,
+              Executor* executor = nullptr) const;
+
+ private:
+  std::shared_ptr<const Kernel> kernel_;
+  std::shared_ptr<Program> program_;
+  int begin_ = -1, end_ = -1;          // places of begin0 and end0 among the variables
+  std::optional<std::int64_t> turns_;  // of the parallel loop, where it is a number
+};
+
+/// Lowers and compiles `ast` (a SINK) for `device`. The heuristic chooses opts where none are given.
+/// @throws what compile_kernel and Device::compile throw
+CompiledKernel compile(const LazyOp& ast, const Device& device = Device::default_device(),
+                       std::optional<std::vector<Opt>> opts = std::nullopt);
+
+/// The executor that runs use: as many threads as the flag THREADS says (0: one a processor), until a host application
+/// sets its own. @pre an executor that is set outlives its use
+Executor& default_executor();
+void set_default_executor(Executor* executor);  ///< null: back to Strata's own
+
+}  // namespace strata

@@ -1,0 +1,82 @@
+// A hash of 128 bits for contents, not against adversaries: two contents that occur have the same one with probability
+// 2^-128 or so. It is the same on every machine of one byte order, and part of the format of files.
+//
+// A sponge: sixteen bytes at a time are mixed into a state of four words by a permutation of additions, rotations and
+// exclusive ors, so that two states that differ stay different until the other half of the state is met, too.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+
+namespace strata {
+
+struct Hash128 {
+  std::uint64_t high = 0, low = 0;
+  friend auto operator<=>(const Hash128&, const Hash128&) = default;
+
+  /// 32 hexadecimal digits.
+  std::string text() const {
+    std::string out;
+    for (const std::uint64_t word : {high, low})
+      for (int shift = 60; shift >= 0; shift -= 4) out += "0123456789abcdef"[word >> shift & 15];
+    return out;
+  }
+};
+
+class Hasher {
+ public:
+  /// Takes a part in, with its length: ("ab", "c") and ("a", "bc") are different.
+  void add(std::span<const std::byte> part) {
+    std::size_t at = 0;
+    for (; part.size() - at >= kBlock; at += kBlock) absorb(part.data() + at);
+    std::byte last[kBlock] = {};
+    if (at < part.size()) std::memcpy(last, part.data() + at, part.size() - at);
+    absorb(last);
+    d_ ^= part.size();
+    mix();
+  }
+
+  Hash128 finish() const {
+    Hasher end = *this;
+    end.b_ ^= kEnd;
+    for (int round = 0; round < 4; ++round) end.mix();
+    return {end.a_ ^ end.c_, end.b_ ^ end.d_};
+  }
+
+ private:
+  static constexpr std::size_t kBlock = 16;
+  static constexpr std::uint64_t kEnd = 0xff;
+
+  void absorb(const std::byte* block) {
+    std::uint64_t words[2];
+    std::memcpy(words, block, kBlock);
+    a_ ^= words[0];
+    c_ ^= words[1];
+    mix();
+  }
+
+  void mix() {
+    for (int round = 0; round < 2; ++round) {
+      a_ += b_, d_ = std::rotl(d_ ^ a_, 32);
+      c_ += d_, b_ = std::rotl(b_ ^ c_, 25);
+      a_ += b_, d_ = std::rotl(d_ ^ a_, 17);
+      c_ += d_, b_ = std::rotl(b_ ^ c_, 59);
+    }
+  }
+
+  // The fractions of the square roots of 2, 3, 5 and 7.
+  std::uint64_t a_ = 0x6a09e667f3bcc908, b_ = 0xbb67ae8584caa73b;
+  std::uint64_t c_ = 0x3c6ef372fe94f82b, d_ = 0xa54ff53a5f1d36f1;
+};
+
+inline Hash128 hash128(std::span<const std::byte> bytes) {
+  Hasher hasher;
+  hasher.add(bytes);
+  return hasher.finish();
+}
+
+}  // namespace strata

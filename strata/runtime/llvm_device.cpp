@@ -1,0 +1,95 @@
+// LLVM: IR text through the plugin, to code in memory.
+
+#include "strata/render/llvm.h"
+#include "strata/runtime/devices.h"
+#include "strata/runtime/disk_cache.h"
+#include "strata/runtime/llvm_library.h"
+
+namespace strata {
+
+namespace {
+
+class LlvmProgram final : public Program {
+ public:
+  LlvmProgram(LlvmModule module, std::string name)
+      : module_(std::move(module)),
+        name_(std::move(name)),
+        entry_(module_.function<Entry>(detail::message(kContentName, "_entry"))) {}
+  const std::string& name() const override { return name_; }
+  void run(std::span<void* const> buffers, std::span<const std::int64_t> values) override {
+    static_assert(sizeof(long long) == sizeof(std::int64_t));
+    entry_(buffers.data(), reinterpret_cast<const long long*>(values.data()));
+  }
+
+ private:
+  using Entry = void (*)(void* const*, const long long*);
+  LlvmModule module_;
+  std::string name_;
+  Entry entry_;
+};
+
+class LlvmDevice final : public Device {
+ public:
+  std::string_view name() const override { return "LLVM"; }
+  std::string_view text() const override { return "LLVM in the process"; }
+  std::string missing() const override {
+    try {
+      library();
+      return {};
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+  const Target& target() const override { return target_; }
+  std::string source(const Kernel& kernel) const override {
+    return uops_to_llvm(kernel.name, kernel.uops, text_options());
+  }
+  std::string assembly(const Kernel& kernel) const override {
+    return library().assembly(source(kernel), options());
+  }
+  // NOTE: cached under the content: the function is always called the same, so that names are in no key.
+  std::shared_ptr<Program> compile(const Kernel& kernel) const override {
+    const LlvmLibrary& llvm = library();
+    return std::make_shared<LlvmProgram>(
+        llvm.load(object(llvm, uops_to_llvm(kContentName, kernel.uops, text_options()))), kernel.name);
+  }
+
+ private:
+  /// Opened on first use, and kept: it holds compilers that are set up.
+  static const LlvmLibrary& library() {
+    static const std::shared_ptr<const LlvmLibrary> opened = LlvmLibrary::open();
+    return *opened;
+  }
+  LlvmOptions text_options() const {
+    LlvmOptions out;
+    out.contract = target_.contract;
+    return out;
+  }
+  LlvmCompileOptions options() const {
+    LlvmCompileOptions out;
+    out.deterministic = !target_.contract;
+    return out;
+  }
+  std::string object(const LlvmLibrary& llvm, const std::string& ir) const {
+    const std::shared_ptr<DiskCache> cache = DiskCache::shared();
+    if (!cache) return llvm.compile(ir, options());
+    const Hash128 key =
+        cache_key({"llvm", llvm.version(), llvm.host(), target_.contract ? "contract" : "", ir});
+    if (const auto known = cache->find(key))
+      return {reinterpret_cast<const char*>(known->data()), known->size()};
+    std::string made = llvm.compile(ir, options());
+    cache->put(key, std::as_bytes(std::span(made.data(), made.size())));
+    return made;
+  }
+
+  Target target_ = host_target();
+};
+
+}  // namespace
+
+const Device& llvm_device() {
+  static const LlvmDevice device;
+  return device;
+}
+
+}  // namespace strata

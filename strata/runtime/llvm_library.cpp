@@ -1,0 +1,171 @@
+#include "strata/runtime/llvm_library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <new>
+#include <utility>
+
+#include "strata/runtime/llvm_plugin/plugin_abi.h"
+
+namespace strata {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What dl_iterate_phdr looks for: the object whose memory holds an address.
+struct Holder {
+  std::uintptr_t address;
+  std::string path;  ///< "" for the program itself
+};
+
+int find_holder(dl_phdr_info* info, std::size_t, void* context) {
+  auto& holder = *static_cast<Holder*>(context);
+  for (int k = 0; k < info->dlpi_phnum; ++k) {
+    const auto& segment = info->dlpi_phdr[k];
+    const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+    if (segment.p_type != PT_LOAD || holder.address - begin >= segment.p_memsz) continue;
+    holder.path = info->dlpi_name;
+    return 1;
+  }
+  return 0;
+}
+
+/// The file that this code was loaded from. NOTE: dladdr's name for the program is its argv[0], which anybody may choose.
+std::string own_file() {
+  Holder holder{reinterpret_cast<std::uintptr_t>(&find_holder), {}};
+  dl_iterate_phdr(find_holder, &holder);
+  std::error_code failed;
+  const fs::path file =
+      holder.path.empty() ? fs::read_symlink("/proc/self/exe", failed) : fs::path(holder.path);
+  const fs::path real = failed || !file.is_absolute() ? fs::path() : fs::canonical(file, failed);
+  return failed ? std::string() : real.string();
+}
+
+/// The path of the plugin in the first folder that has it, or "".
+std::string find_plugin(std::span<const std::string> folders) {
+  for (const std::string& folder : folders) {
+    const fs::path path = fs::path(folder) / LlvmLibrary::kFileName;
+    std::error_code failed;
+    if (path.is_absolute() && fs::is_regular_file(path, failed)) return path.string();
+  }
+  return {};
+}
+
+std::string joined(std::span<const std::string> folders) {
+  std::string out;
+  for (const std::string& folder : folders) out += detail::message(out.empty() ? "" : ", ", folder);
+  return out.empty() ? "nowhere" : out;
+}
+
+const StrataLlvmTable* open_table(const std::string& path) {
+  // NOTE: never closed: LLVM cannot be unloaded.
+  void* const handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+  const char* const reason = handle ? "" : dlerror();
+  STRATA_CHECK(handle, domain, "[llvm] ", path, " cannot be opened (",
+               reason ? reason : "no reason given", "): install libllvm19");
+  const auto entry = reinterpret_cast<StrataLlvmEntry>(dlsym(handle, STRATA_LLVM_ENTRY));
+  const StrataLlvmTable* const table = entry ? entry() : nullptr;
+  STRATA_CHECK(table && table->abi_version == STRATA_LLVM_ABI, domain, "[llvm] ", path,
+               " is of another version of Strata: build both together");
+  return table;
+}
+
+/// A text of the plugin's.
+class PluginText {
+ public:
+  explicit PluginText(const StrataLlvmTable& table) : table_(table) {}
+  PluginText(const PluginText&) = delete;
+  PluginText& operator=(const PluginText&) = delete;
+  ~PluginText() { table_.free_string(data); }
+
+  char* data = nullptr;
+  std::size_t size = 0;
+
+ private:
+  const StrataLlvmTable& table_;
+};
+
+void check_status(std::int32_t status, const PluginText& error) {
+  const std::string_view words = error.data ? error.data : "out of memory";
+  STRATA_CHECK(status != STRATA_LLVM_PARSE, parse, "[llvm] ", words);
+  STRATA_CHECK(status != STRATA_LLVM_MEMORY, budget, "[llvm] ", words);
+  STRATA_CHECK(status == STRATA_LLVM_OK, undefined, "[llvm] ", words);
+}
+
+StrataLlvmText text_of(std::string_view text) { return {text.data(), text.size()}; }
+StrataLlvmOptions options_of(const LlvmCompileOptions& options) {
+  return {options.level, options.deterministic ? 1 : 0, options.cpu.c_str()};
+}
+
+}  // namespace
+
+void* LlvmModule::find(const std::string& symbol) const {
+  return table_->symbol(module_.get(), symbol.c_str());
+}
+
+std::vector<std::string> LlvmLibrary::default_folders() {
+  std::vector<std::string> out;
+  const std::string own = own_file();
+  if (!own.empty()) out.push_back(fs::path(own).parent_path().string());
+  if (const char* const chosen = std::getenv("STRATA_PLUGIN_DIR"); chosen && *chosen)
+    out.emplace_back(chosen);
+  return out;
+}
+
+std::shared_ptr<const LlvmLibrary> LlvmLibrary::open() { return open(default_folders()); }
+
+std::shared_ptr<const LlvmLibrary> LlvmLibrary::open(std::span<const std::string> folders) {
+  const std::string path = find_plugin(folders);
+  STRATA_CHECK(!path.empty(), domain, "[llvm] no ", kFileName, " (sought: ", joined(folders),
+               "; STRATA_PLUGIN_DIR may name its folder, by an absolute path): install libllvm19 / "
+               "build with "
+               "llvm-19-dev");
+  return std::shared_ptr<const LlvmLibrary>(new LlvmLibrary(open_table(path)));
+}
+
+LlvmLibrary::LlvmLibrary(const StrataLlvmTable* table) : table_(table), session_(table->create()) {
+  if (!session_) throw std::bad_alloc();
+}
+LlvmLibrary::~LlvmLibrary() { table_->destroy(session_); }
+
+std::string LlvmLibrary::compile(std::string_view ir, const LlvmCompileOptions& options,
+                                 LlvmTimes* times) const {
+  PluginText object(*table_), error(*table_);
+  const StrataLlvmOptions chosen = options_of(options);
+  StrataLlvmTimes spent{};
+  const std::int32_t status = table_->compile(session_, text_of(ir), &chosen, &object.data,
+                                              &object.size, &spent, &error.data);
+  check_status(status, error);
+  if (times) *times = {spent.setup, spent.parse, spent.passes, spent.codegen};
+  return {object.data, object.size};
+}
+
+std::string LlvmLibrary::assembly(std::string_view ir, const LlvmCompileOptions& options) const {
+  PluginText text(*table_), error(*table_);
+  const StrataLlvmOptions chosen = options_of(options);
+  check_status(
+      table_->assembly(session_, text_of(ir), &chosen, &text.data, &text.size, &error.data), error);
+  return {text.data, text.size};
+}
+
+LlvmModule LlvmLibrary::load(std::string_view object) const {
+  PluginText error(*table_);
+  StrataLlvmModule* module = nullptr;
+  check_status(table_->load(text_of(object), &module, &error.data), error);
+  return {table_, std::shared_ptr<StrataLlvmModule>(module, table_->unload)};
+}
+
+std::string LlvmLibrary::version() const { return table_->llvm_version; }
+
+std::string LlvmLibrary::host() const {
+  PluginText text(*table_);
+  text.data = table_->host();
+  if (!text.data) throw std::bad_alloc();
+  return text.data;
+}
+
+}  // namespace strata

@@ -1,0 +1,200 @@
+#include "strata/runtime/llvm_plugin/compiler.h"
+
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/SourceMgr.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include <chrono>
+#include <utility>
+
+namespace strata_llvm {
+
+namespace {
+
+/// Nanoseconds since it was last asked.
+class Watch {
+ public:
+  int64_t lap() {
+    const auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(now - std::exchange(last_, now)).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+/// Errors of code generation come as diagnostics, which would otherwise end the process.
+struct Diagnostics final : llvm::DiagnosticHandler {
+  explicit Diagnostics(std::string& out) : error(out) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    if (info.getSeverity() == llvm::DS_Error && error.empty()) {
+      llvm::raw_string_ostream stream(error);
+      llvm::DiagnosticPrinterRawOStream printer(stream);
+      info.print(printer);
+    }
+    return true;
+  }
+  std::string& error;
+};
+
+std::string host_features() {
+  std::string text;
+  for (const auto& [name, has] : llvm::sys::getHostCPUFeatures())
+    text += (text.empty() ? (has ? "+" : "-") : (has ? ",+" : ",-")) + name.str();
+  return text;
+}
+
+llvm::CodeGenOptLevel codegen_level(int opt_level) {
+  return opt_level <= 0   ? llvm::CodeGenOptLevel::None
+         : opt_level == 1 ? llvm::CodeGenOptLevel::Less
+                          : llvm::CodeGenOptLevel::Default;
+}
+
+/// A function of its own costs more to compile than the loop in it: what is called by one place alone moves there.
+void inline_private_functions(llvm::Module& module) {
+  for (llvm::Function& f : llvm::make_early_inc_range(module)) {
+    if (f.isDeclaration() || !f.hasLocalLinkage() || !f.hasOneUse()) continue;
+    auto* const call = llvm::dyn_cast<llvm::CallInst>(*f.user_begin());
+    llvm::InlineFunctionInfo info;
+    if (call && call->getCalledFunction() == &f && llvm::InlineFunction(*call, info).isSuccess())
+      f.eraseFromParent();
+  }
+}
+
+/// A TargetMachine of an unknown CPU would complain on standard error.
+bool knows_cpu(const llvm::Target& target, llvm::StringRef triple, llvm::StringRef cpu) {
+  const std::unique_ptr<llvm::MCSubtargetInfo> info(target.createMCSubtargetInfo(triple, "", ""));
+  return info && info->isCPUStringValid(cpu);
+}
+
+}  // namespace
+
+const Host& Host::get() {
+  static const Host host{llvm::sys::getHostCPUName().str(), host_features()};
+  return host;
+}
+
+std::unique_ptr<Compiler> Compiler::create(const Key& key, std::string* error) {
+  static const bool ready =
+      !llvm::InitializeNativeTarget() && !llvm::InitializeNativeTargetAsmPrinter();
+  const std::string triple = llvm::sys::getProcessTriple();
+  const llvm::Target* const target =
+      ready ? llvm::TargetRegistry::lookupTarget(triple, *error) : nullptr;
+  if (!target) return nullptr;
+  const bool native = key.cpu == "native";
+  if (!native && !knows_cpu(*target, triple, key.cpu)) {
+    *error = "LLVM knows no CPU " + key.cpu;
+    return nullptr;
+  }
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = key.deterministic ? llvm::FPOpFusion::Strict : llvm::FPOpFusion::Standard;
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, native ? Host::get().cpu : key.cpu, native ? Host::get().features : "", options,
+      llvm::Reloc::PIC_, llvm::CodeModel::Small, codegen_level(key.opt_level), /*JIT=*/true));
+  std::unique_ptr<Compiler> compiler;
+  if (machine) compiler.reset(new Compiler(key, std::move(machine)));
+  if (compiler && compiler->can_emit_) return compiler;
+  *error = "the target " + triple + " emits no objects";
+  return nullptr;
+}
+
+Compiler::Compiler(Key key, std::unique_ptr<llvm::TargetMachine> target)
+    : key_(std::move(key)), target_(std::move(target)), builder_(target_.get()) {
+  builder_.registerModuleAnalyses(modules_);
+  builder_.registerCGSCCAnalyses(graphs_);
+  builder_.registerFunctionAnalyses(functions_);
+  builder_.registerLoopAnalyses(loops_);
+  builder_.crossRegisterProxies(loops_, functions_, graphs_, modules_);
+  add_passes();
+  can_emit_ = !target_->addPassesToEmitFile(
+      codegen_, object_stream_, nullptr, llvm::CodeGenFileType::ObjectFile, /*DisableVerify=*/true);
+}
+
+/// Kernels arrive in SSA form, tiled and in vectors: what is left is what the text says twice, says at length, or says in
+/// a loop without need.
+void Compiler::add_passes() {
+  if (key_.opt_level <= 0) return;
+  passes_.addPass(llvm::EarlyCSEPass(true));
+  if (key_.opt_level == 1) return;
+  passes_.addPass(llvm::InstCombinePass());
+  passes_.addPass(llvm::SimplifyCFGPass());
+  passes_.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                        /*UseMemorySSA=*/true));
+}
+
+void Compiler::prepare(llvm::Module& module) const {
+  module.setTargetTriple(target_->getTargetTriple().str());
+  module.setDataLayout(target_->createDataLayout());
+  // LLVM halves vectors of 512 bits unless it is told that they are meant.
+  if (target_->getMCSubtargetInfo()->checkFeatures("+avx512f"))
+    for (llvm::Function& f : module)
+      if (!f.isDeclaration()) f.addFnAttr("prefer-vector-width", "512");
+  inline_private_functions(module);
+}
+
+void Compiler::optimize(llvm::Module& module) {
+  for (llvm::Function& f : module)
+    if (!f.isDeclaration()) passes_.run(f, functions_);
+  // What was found out is kept by address, and the module goes.
+  loops_.clear();
+  functions_.clear();
+  graphs_.clear();
+  modules_.clear();
+}
+
+bool Compiler::generate(llvm::Module& module, Job& job, llvm::SmallVectorImpl<char>& out) {
+  if (job.output == llvm::CodeGenFileType::ObjectFile) {
+    object_.clear();
+    codegen_.run(module);
+    out.assign(object_.begin(), object_.end());
+    return job.error.empty();
+  }
+  llvm::raw_svector_ostream stream(out);
+  llvm::legacy::PassManager codegen;
+  if (target_->addPassesToEmitFile(codegen, stream, nullptr, job.output, /*DisableVerify=*/true))
+    job.error = "the target has no such output";
+  else
+    codegen.run(module);
+  return job.error.empty();
+}
+
+StrataLlvmStatus Compiler::run(Job& job, llvm::SmallVectorImpl<char>& out) {
+  Watch watch;
+  llvm::LLVMContext context;
+  context.setDiagnosticHandler(std::make_unique<Diagnostics>(job.error));
+  llvm::SMDiagnostic diagnostic;
+  const std::unique_ptr<llvm::Module> module =
+      llvm::parseAssembly(llvm::MemoryBufferRef(job.ir, "kernel"), diagnostic, context);
+  llvm::raw_string_ostream error(job.error);
+  if (!module) {
+    diagnostic.print(nullptr, error, /*ShowColors=*/false);
+    return STRATA_LLVM_PARSE;
+  }
+  if (llvm::verifyModule(*module, &error)) return STRATA_LLVM_PARSE;
+  job.times.parse = watch.lap();
+  prepare(*module);
+  optimize(*module);
+  job.times.passes = watch.lap();
+  const bool done = generate(*module, job, out);
+  job.times.codegen = watch.lap();
+  return done ? STRATA_LLVM_OK : STRATA_LLVM_FAILED;
+}
+
+}  // namespace strata_llvm

@@ -1,0 +1,199 @@
+// The C table of plugin_abi.h. Nothing is thrown through it, and LLVM's fatal errors come back as texts.
+#include "strata/runtime/llvm_plugin/plugin_abi.h"
+
+#include <llvm/Config/llvm-config.h>
+#include <llvm/Support/ErrorHandling.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "strata/runtime/llvm_plugin/compiler.h"
+#include "strata/runtime/llvm_plugin/loader.h"
+
+using strata_llvm::Compiler;
+
+struct StrataLlvmSession {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Compiler>> idle;
+};
+
+struct StrataLlvmModule {
+  std::unique_ptr<strata_llvm::LoadedObject> loaded;
+};
+
+namespace {
+
+/// What LLVM could not go on from.
+struct Fatal : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+thread_local bool inside = false;  // true iff this thread is in a call of the table
+
+/// LLVM ends the process after its handler returns; for our calls it does not return. What LLVM held is leaked.
+void on_fatal_error(void*, const char* reason, bool) {
+  if (inside) throw Fatal(reason);
+}
+void on_bad_alloc(void*, const char*, bool) {
+  if (inside) throw std::bad_alloc();
+}
+
+char* copy(const char* text, size_t size) {
+  char* const out = static_cast<char*>(std::malloc(size + 1));
+  if (!out) throw std::bad_alloc();
+  std::memcpy(out, text, size);
+  out[size] = '\0';
+  return out;
+}
+/// Null where memory is short.
+char* copy_error(const char* text) noexcept { return strdup(text); }
+
+/// Runs `f`, which gives a status and may set the error.
+template <class F>
+int32_t guarded(char** error, const F& f) noexcept {
+  static const bool installed = [] {
+    llvm::install_fatal_error_handler(on_fatal_error);
+    llvm::install_bad_alloc_error_handler(on_bad_alloc);
+    return true;
+  }();
+  *error = nullptr;
+  inside = installed;
+  int32_t status = STRATA_LLVM_FAILED;
+  try {
+    std::string message;
+    status = f(message);
+    if (status != STRATA_LLVM_OK) *error = copy_error(message.c_str());
+  } catch (const std::bad_alloc&) {
+    status = STRATA_LLVM_MEMORY;
+    *error = copy_error("out of memory");
+  } catch (const std::exception& e) {
+    *error = copy_error(e.what());
+  }
+  inside = false;
+  return status;
+}
+
+std::unique_ptr<Compiler> take_compiler(StrataLlvmSession& session, const Compiler::Key& key,
+                                        std::string* error) {
+  {
+    const std::scoped_lock lock(session.mutex);
+    for (auto& idle : session.idle)
+      if (idle->key() == key) {
+        std::swap(idle, session.idle.back());
+        auto compiler = std::move(session.idle.back());
+        session.idle.pop_back();
+        return compiler;
+      }
+  }
+  return Compiler::create(key, error);
+}
+
+/// A compiler in use. One that an exception goes through is kept for good, out of use: LLVM was stopped halfway, and what
+/// it left behind may be neither used nor destroyed.
+class Lease {
+ public:
+  explicit Lease(std::unique_ptr<Compiler> compiler) : compiler_(std::move(compiler)) {}
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  ~Lease() {
+    if (!compiler_) return;
+    Compiler* const stopped = compiler_.release();
+    static std::atomic<Compiler*> all_stopped = nullptr;
+    stopped->after = all_stopped.load();
+    while (!all_stopped.compare_exchange_weak(stopped->after, stopped)) continue;
+  }
+
+  explicit operator bool() const { return compiler_ != nullptr; }
+  Compiler* operator->() const { return compiler_.get(); }
+  std::unique_ptr<Compiler> finish() { return std::move(compiler_); }
+
+ private:
+  std::unique_ptr<Compiler> compiler_;
+};
+
+int32_t run(StrataLlvmSession& session, const StrataLlvmOptions& options, Compiler::Job& job,
+            llvm::SmallVectorImpl<char>& out, std::string& message) {
+  const auto start = std::chrono::steady_clock::now();
+  const Compiler::Key key{options.opt_level, options.deterministic != 0, options.cpu};
+  Lease lease(take_compiler(session, key, &message));
+  if (!lease) return STRATA_LLVM_FAILED;
+  const auto spent = std::chrono::steady_clock::now() - start;
+  job.times.setup = std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count();
+  const StrataLlvmStatus status = lease->run(job, out);
+  std::unique_ptr<Compiler> compiler = lease.finish();
+  message = std::move(job.error);
+  const std::scoped_lock lock(session.mutex);
+  if (status != STRATA_LLVM_FAILED) session.idle.push_back(std::move(compiler));
+  return status;
+}
+
+int32_t compile(StrataLlvmSession* session, StrataLlvmText ir, const StrataLlvmOptions* options,
+                char** object, size_t* size, StrataLlvmTimes* times, char** error) {
+  return guarded(error, [&](std::string& message) {
+    Compiler::Job job;
+    job.ir = {ir.data, ir.size};
+    llvm::SmallString<0> out;
+    const int32_t status = run(*session, *options, job, out, message);
+    if (times) *times = job.times;
+    if (status != STRATA_LLVM_OK) return status;
+    *object = copy(out.data(), out.size());
+    *size = out.size();
+    return status;
+  });
+}
+
+int32_t assembly(StrataLlvmSession* session, StrataLlvmText ir, const StrataLlvmOptions* options,
+                 char** text, size_t* size, char** error) {
+  return guarded(error, [&](std::string& message) {
+    Compiler::Job job;
+    job.ir = {ir.data, ir.size};
+    job.output = llvm::CodeGenFileType::AssemblyFile;
+    llvm::SmallString<0> out;
+    const int32_t status = run(*session, *options, job, out, message);
+    if (status != STRATA_LLVM_OK) return status;
+    *text = copy(out.data(), out.size());
+    *size = out.size();
+    return status;
+  });
+}
+
+int32_t load(StrataLlvmText object, StrataLlvmModule** module, char** error) {
+  return guarded(error, [&](std::string& message) -> int32_t {
+    auto loaded = strata_llvm::LoadedObject::load({object.data, object.size}, &message);
+    if (!loaded) return STRATA_LLVM_FAILED;
+    *module = new StrataLlvmModule{std::move(loaded)};
+    return STRATA_LLVM_OK;
+  });
+}
+
+char* host() {
+  const strata_llvm::Host& host = strata_llvm::Host::get();
+  return copy_error((host.cpu + " " + host.features).c_str());
+}
+
+constexpr StrataLlvmTable kTable = {
+    STRATA_LLVM_ABI,
+    LLVM_VERSION_STRING,
+    []() -> StrataLlvmSession* { return new (std::nothrow) StrataLlvmSession(); },
+    [](StrataLlvmSession* session) { delete session; },
+    compile,
+    assembly,
+    load,
+    [](const StrataLlvmModule* module, const char* name) { return module->loaded->symbol(name); },
+    [](StrataLlvmModule* module) { delete module; },
+    host,
+    [](char* text) { std::free(text); },
+};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const StrataLlvmTable* strata_llvm_table() {
+  return &kTable;
+}

@@ -1,0 +1,105 @@
+// The Opts that are chosen: legal always, and those that kernels of known kinds want.
+#include "strata/codegen/heuristic.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/codegen/kernels.h"
+#include "tests/codegen/random_kernel.h"
+
+namespace strata {
+namespace {
+
+using namespace kernels;
+
+Target wide() {
+  Target out;
+  out.vector_bytes = 64;
+  out.vector_registers = 32;
+  return out;
+}
+bool has(std::span<const Opt> opts, Opt::Kind kind) {
+  return std::any_of(opts.begin(), opts.end(), [&](const Opt& o) { return o.kind == kind; });
+}
+const Opt* find(std::span<const Opt> opts, Opt::Kind kind) {
+  const auto it = std::find_if(opts.begin(), opts.end(), [&](const Opt& o) { return o.kind == kind; });
+  return it == opts.end() ? nullptr : &*it;
+}
+
+TEST(Heuristic, ElementsAreVectorsAlongContiguousMemory) {
+  const std::vector<Opt> opts = heuristic_opts(added({64, 256}), Target());
+  const Opt* lanes = find(opts, Opt::Kind::LANES);
+  ASSERT_NE(lanes, nullptr);
+  EXPECT_EQ(opts[0].text(), "MERGE 0");  // both axes as one
+  EXPECT_EQ(lanes->axis, 0U);
+  EXPECT_EQ(lanes->amount, 8);
+  EXPECT_EQ(find(heuristic_opts(added({64, 256}), wide()), Opt::Kind::LANES)->amount, 16);
+}
+
+TEST(Heuristic, VectorsAreThoseOfTheWidestElement) {
+  const LazyOp k = kernel(input(1, {256}, dtypes::float64).cast(dtypes::float32));
+  const std::vector<Opt> opts = heuristic_opts(k, Target());
+  ASSERT_NE(find(opts, Opt::Kind::LANES), nullptr);
+  EXPECT_EQ(find(opts, Opt::Kind::LANES)->amount, 4);
+}
+
+TEST(Heuristic, MatmulReusesWhatItLoads) {
+  const std::vector<Opt> opts = heuristic_opts(matmul(64, 64, 64), wide());
+  const Opt* lanes = find(opts, Opt::Kind::LANES);
+  ASSERT_NE(lanes, nullptr);
+  EXPECT_EQ(lanes->axis, 1U);  // the rows, and the axis of one element behind them, are axis 0
+  const bool rows = std::any_of(opts.begin(), opts.end(), [](const Opt& o) {
+    return o.kind == Opt::Kind::UPCAST && o.axis == 0;
+  });
+  EXPECT_TRUE(rows) << text_of(opts);
+}
+
+TEST(Heuristic, SumsOfRowsAreVectorsOnlyWhereTheOrderIsFree) {
+  const LazyOp k = kernel(LazyOp::reduce(Ops::SUM, input(1, {16, 512}), {1}));
+  const std::vector<Opt> free = heuristic_opts(k, Target());
+  ASSERT_NE(find(free, Opt::Kind::LANES), nullptr);
+  EXPECT_EQ(find(free, Opt::Kind::LANES)->axis, 1U);
+  const std::vector<Opt> ordered = heuristic_opts(k, Target().deterministic());
+  for (const Opt& opt : ordered) EXPECT_LT(opt.axis, 2U) << text_of(ordered);
+}
+
+TEST(Heuristic, ThreadsOnlyWhereThereIsWork) {
+  EXPECT_FALSE(has(heuristic_opts(added({8, 8}), Target()), Opt::Kind::PARALLEL));
+  EXPECT_TRUE(has(heuristic_opts(added({1024, 1024}), Target()), Opt::Kind::PARALLEL));
+  EXPECT_FALSE(has(heuristic_opts(two_plus_three(), Target()), Opt::Kind::PARALLEL));
+  EXPECT_TRUE(has(heuristic_opts(added({1, 1 << 20}), Target()), Opt::Kind::PARALLEL));
+}
+
+// The contract: what is chosen is legal, for whatever there is.
+TEST(Heuristic, WhatIsChosenIsLegal) {
+  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+    oracle::Choices choices(seed);
+    const LazyOp k = oracle::random_kernel(choices).sink;
+    for (const Target& target : {Target(), wide(), Target().deterministic()}) {
+      const std::string plain_refusal = complaint([&] { lower(k, KernelAxes(k), target); });
+      if (!plain_refusal.empty()) continue;  // no kernel that anything could be chosen for
+      EXPECT_EQ(complaint([&] {
+                  KernelAxes axes(k);
+                  axes.apply(heuristic_opts(k, target));
+                  lower(k, axes, target);
+                }),
+                "")
+          << "seed " << seed << "\n"
+          << k.text();
+    }
+  }
+}
+
+TEST(Heuristic, SymbolicSizes) {
+  const Variable n("n", 1, 4096);
+  for (const LazyOp& k :
+       {added({n}), added({n, 64}), matmul(n, 64, 64), softmax(n, 64), softmax(16, n)})
+    EXPECT_EQ(complaint([&] {
+                KernelAxes axes(k);
+                axes.apply(heuristic_opts(k, wide()));
+                lower(k, axes, wide());
+              }),
+              "");
+}
+
+}  // namespace
+}  // namespace strata

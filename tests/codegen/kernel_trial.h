@@ -1,0 +1,254 @@
+// One random kernel and all that its result is compared on: lists, interpreted; the code of devices, run.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "strata/codegen/kernel.h"
+#include "strata/render/cstyle.h"
+#include "strata/render/llvm.h"
+#include "strata/runtime/host_compiler.h"
+#include "strata/runtime/llvm_library.h"
+#include "strata/runtime/shared_object.h"
+#include "tests/codegen/kernel_ranges.h"
+#include "tests/codegen/random_kernel.h"
+
+namespace strata::oracle {
+
+struct Case {
+  std::vector<std::uint32_t> kernel, opts;
+  std::uint64_t data = 0;  ///< seed of what buffers hold
+};
+
+/// What is wrong, and where it showed; or the category of a refusal that headers announce.
+struct Verdict {
+  std::string stage, text, refusal;
+  bool fails() const { return !stage.empty(); }
+};
+
+using Entry = std::function<void(void* const*, const long long*)>;
+
+class Trial {
+ public:
+  explicit Trial(const Case& c)
+      : choices_(c.kernel), kernel_(random_kernel(choices_)), random_(c.data) {
+    choose(c.opts);
+    for (const BufferUse& use : buffers_of(kernel_.sink))
+      before_.emplace_back(use.dtype, use.dtype.is_none() ? 0 : number_of(use.size, kernel_.values));
+    const bool is_wild = random_() % 4 == 0;
+    for (GuardedMemory& b : before_)
+      for (std::int64_t k = 0; k < b.size(); ++k) b.put(k, element(b.dtype(), is_wild));
+    plan_seed_ = random_();
+  }
+
+  std::string text() const {
+    std::string out = kernel_.sink.text();
+    for (const auto& [name, value] : kernel_.values)
+      out += detail::message(name, " = ", value, "\n");
+    out += detail::message(is_deterministic_ ? "deterministic, " : "", vector_bytes_,
+                           "-byte vectors, ");
+    out += !opts_ ? "opts of the heuristic" : detail::message("opts \"", text_of(*opts_), "\"");
+    if (list_) out += detail::message(" -> \"", text_of(list_->opts), "\"\n", list_->axes);
+    return out;
+  }
+
+  /// The oracle against what the ranges say; an Opt's refusals.
+  Verdict oracle() {
+    if (!fault_.empty()) return {"opts", fault_, {}};
+    return guarded("oracle", [&]() -> Verdict {
+      Buffers after = before_;
+      interpret(kernel_.sink, memory_of(after), kernel_.values);
+      exact_ = KernelRanges(before_, kernel_.values, {false, false, false})(kernel_.sink);
+      const bool free = !is_deterministic_;
+      allowed_ = KernelRanges(before_, kernel_.values, {true, free, free})(kernel_.sink);
+      const Verdict v = compared("oracle", after, exact_);
+      return v.fails() ? v : compared("oracle", after, allowed_);
+    });
+  }
+  /// The list whose ops are those of the AST, in its order: equal to the bit.
+  Verdict exact_list() {
+    return guarded("list", [&]() -> Verdict {
+      Target target = Target().deterministic();
+      for (const OpRow& r : op_rows())
+        if (is_elementwise(r.op)) target.native.insert(r.op);
+      return interpreted("list", compiled(target), exact_);
+    });
+  }
+  /// The list that devices get.
+  Verdict list() {
+    return guarded("ir", [&]() -> Verdict {
+      if (!list_) make_list();
+      return interpreted("ir", *list_, allowed_);
+    });
+  }
+  Verdict llvm() {
+    return guarded("LLVM", [&]() -> Verdict {
+      if (!list_) make_list();
+      LlvmOptions text;
+      text.contract = !is_deterministic_;
+      LlvmCompileOptions options;
+      options.deterministic = is_deterministic_;
+      const auto library = LlvmLibrary::open();
+      const LlvmModule module =
+          library->load(library->compile(uops_to_llvm("kernel", list_->uops, text), options));
+      return ran("LLVM", module.function<void (*)(void* const*, const long long*)>("kernel_entry"));
+    });
+  }
+  /// C of the list under a name; empty where there is no list.
+  std::string source(const std::string& name, Verdict& verdict) {
+    std::string out;
+    verdict = guarded("CLANG", [&]() -> Verdict {
+      if (!list_) make_list();
+      CStyleOptions options;
+      options.entry = true;
+      out = uops_to_cstyle(CLanguage(), name, list_->uops, options);
+      return {};
+    });
+    return out;
+  }
+  bool is_deterministic() const { return is_deterministic_; }
+  Verdict ran(const std::string& stage, const Entry& entry) {
+    return guarded(stage, [&]() -> Verdict {
+      Buffers after = before_;
+      std::vector<void*> pointers;
+      for (GuardedMemory& b : after) pointers.push_back(b.data());
+      for (const auto& [begin, end] : parts(*list_)) {
+        std::vector<long long> values;
+        for (const auto& [name, value] : values_of(*list_, begin, end)) values.push_back(value);
+        entry(pointers.data(), values.data());
+      }
+      return compared(stage, after, allowed_);
+    });
+  }
+  const Comparison& counts() const { return counts_; }
+
+ private:
+  void choose(const std::vector<std::uint32_t>& recorded) {
+    Choices c(recorded);
+    is_deterministic_ = c.chance(40);
+    vector_bytes_ = c.of<int>({16, 32, 64});
+    if (c.chance(20)) return;
+    const RandomOpts random = random_opts(c, kernel_.sink, 9);
+    opts_ = random.opts;
+    fault_ = random.fault;
+  }
+  Scalar element(DType dtype, bool is_wild) {
+    const std::uint64_t bits = random_();
+    if (dtype.is_bool()) return Scalar((bits & 1) != 0);
+    if (is_wild && bits % 3 == 0) return Scalar::from_bits(dtype, random_());
+    if (is_wild && bits % 7 == 0) return Scalar::of(dtype, -0.0);
+    if (dtype.is_float()) return Scalar::of(dtype, (static_cast<double>(bits % 33) - 16) / 4);
+    return Scalar::of(dtype, static_cast<std::int64_t>(bits % 41) - (dtype.is_unsigned() ? 0 : 20));
+  }
+
+  void make_list() {
+    Target target;
+    if (is_deterministic_) target = target.deterministic();
+    target.vector_bytes = vector_bytes_;
+    list_ = compiled(target);
+  }
+  /// With the opts; where a sum has to keep its order, with those of the outputs alone.
+  Kernel compiled(const Target& target) {
+    if (!opts_ || target.reassociate) return compile_kernel(kernel_.sink, target, opts_);
+    try {
+      return compile_kernel(kernel_.sink, target, opts_);
+    } catch (const Error& error) {
+      if (std::string_view(error.what()).find("keeps its order here") == std::string_view::npos)
+        throw;
+    }
+    KernelAxes axes(kernel_.sink);
+    std::vector<Opt> some;
+    for (const Opt& opt : *opts_) {
+      if (opt.kind != Opt::Kind::REORDER && opt.axis >= axes.outputs()) continue;
+      axes.apply(opt);
+      some.push_back(opt);
+    }
+    return compile_kernel(kernel_.sink, target, some);
+  }
+
+  /// [begin, end) of each run: a partition of the parallel range, with an empty part that is not at its end.
+  std::vector<std::pair<std::int64_t, std::int64_t>> parts(const Kernel& k) const {
+    if (!k.parallel) return {{0, 0}};
+    const std::int64_t turns = number_of(*k.parallel, kernel_.values);
+    if (turns <= 1) return {{0, turns}};
+    std::mt19937_64 random(plan_seed_);
+    std::vector<std::int64_t> cuts = {0, turns};
+    for (std::uint64_t n = random() % 4; n > 0; --n)
+      cuts.push_back(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(turns)));
+    std::sort(cuts.begin(), cuts.end());
+    std::vector<std::pair<std::int64_t, std::int64_t>> out;
+    for (std::size_t n = 0; n + 1 < cuts.size(); ++n)
+      if (cuts[n] != cuts[n + 1] || cuts[n] < turns) out.emplace_back(cuts[n], cuts[n + 1]);
+    std::shuffle(out.begin(), out.end(), random);
+    return out;
+  }
+  KernelValues values_of(const Kernel& k, std::int64_t begin, std::int64_t end) const {
+    KernelValues out;
+    for (const Variable& v : k.variables) {
+      std::int64_t value = v.name() == "begin0" ? begin : v.name() == "end0" ? end : 0;
+      for (const auto& [name, known] : kernel_.values)
+        if (name == v.name()) value = known;
+      out.emplace_back(v.name(), value);
+    }
+    return out;
+  }
+  Verdict interpreted(const std::string& stage, const Kernel& k, const KernelRanges::Stored& allowed) {
+    Buffers after = before_;
+    for (const auto& [begin, end] : parts(k))
+      interpret(k.uops, memory_of(after), values_of(k, begin, end), std::uint64_t{1} << 23);
+    return compared(stage, after, allowed);
+  }
+  Verdict compared(const std::string& stage, const Buffers& after, const KernelRanges::Stored& allowed) {
+    const Comparison c = compare(before_, after, allowed);
+    counts_.exact += c.exact;
+    counts_.ranges += c.ranges;
+    counts_.open += c.open;
+    return c.fault.empty() ? Verdict{} : Verdict{stage, c.fault, {}};
+  }
+
+  bool reads_what_it_writes() const {
+    const auto uses = buffers_of(kernel_.sink);
+    return std::any_of(uses.begin(), uses.end(),
+                       [](const BufferUse& use) { return use.read && use.written; });
+  }
+  template <class F>
+  Verdict guarded(const std::string& stage, const F& run) {
+    try {
+      return run();
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      const auto says = [&](std::string_view part) { return text.find(part) != std::string::npos; };
+      if (says("is written by the kernel and read at") && reads_what_it_writes())
+        return {{}, text, "reads what it writes elsewhere"};
+      if (says("cannot be shown to stay inside")) return {{}, text, "bounds that cannot be shown"};
+      if (says("[STAGE ")) return {{}, text, "a buffer that cannot be staged"};
+      if (error.kind() == ErrorKind::budget && says("[interpret]"))
+        return {{}, text, "more steps than the interpreter's budget"};
+      return {stage, detail::message("throws ", text), {}};
+    } catch (const std::exception& error) {
+      return {stage, detail::message("throws ", error.what()), {}};
+    }
+  }
+
+  Choices choices_;
+  RandomKernel kernel_;
+  std::mt19937_64 random_;
+  std::uint64_t plan_seed_ = 0;
+  bool is_deterministic_ = false;
+  int vector_bytes_ = 32;
+  std::optional<std::vector<Opt>> opts_;
+  std::string fault_;
+  Buffers before_;
+  KernelRanges::Stored exact_, allowed_;
+  std::optional<Kernel> list_;
+  Comparison counts_;
+};
+
+}  // namespace strata::oracle

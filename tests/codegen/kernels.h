@@ -1,0 +1,67 @@
+// Small kernels that tests of the compiler share.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "strata/base/check.h"
+#include "strata/codegen/lower.h"
+#include "strata/graph/lazy_op.h"
+
+namespace strata::kernels {
+
+inline ShapeTracker plain(const Ints& shape) { return ShapeTracker::from_shape(shape); }
+inline LazyOp input(int slot, const Ints& shape, DType dtype = dtypes::float32) {
+  return LazyOp::load(slot, dtype, plain(shape));
+}
+inline LazyOp output(const LazyOp& value, int slot = 0) {
+  return LazyOp::store(slot, plain(value.shape()), value);
+}
+inline LazyOp kernel(const LazyOp& value) { return LazyOp::sink({output(value)}); }
+
+inline LazyOp two_plus_three() {
+  return kernel(LazyOp::constant(Scalar(2.0F), Ints{1}) + LazyOp::constant(Scalar(3.0F), Ints{1}));
+}
+/// data0 = data1 + data2
+inline LazyOp added(const Ints& shape) { return kernel(input(1, shape) + input(2, shape)); }
+/// (m, k) by (k, n)
+inline LazyOp matmul(const Int& m, const Int& k, const Int& n) {
+  const LazyOp a = input(1, {m, k}).reshape({m, k, 1}).expand({m, k, n});
+  const LazyOp b = input(2, {k, n}).reshape({1, k, n}).expand({m, k, n});
+  return kernel(LazyOp::reduce(Ops::SUM, a * b, {1}));
+}
+inline LazyOp softmax(const Int& rows, const Int& columns) {
+  const Ints shape = {rows, columns};
+  const LazyOp x = input(1, shape);
+  const LazyOp largest = LazyOp::reduce(Ops::REDUCE_MAX, x, {1}).expand(shape);
+  const LazyOp e = LazyOp::alu(Ops::EXP, {x - largest});
+  return kernel(e / LazyOp::reduce(Ops::SUM, e, {1}).expand(shape));
+}
+
+/// What `run` complains of; "" where it does not.
+template <class F>
+std::string complaint(const F& run) {
+  try {
+    run();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+inline bool says(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+/// How many UOps of a kind a list has.
+inline std::size_t count(const UOpGraph& list, UOps op) {
+  std::size_t n = 0;
+  for (const UOp u : list) n += u.op() == op ? 1 : 0;
+  return n;
+}
+inline std::size_t count(const UOpGraph& list, Ops op) {
+  std::size_t n = 0;
+  for (const UOp u : list) n += u.op() == UOps::ALU && u.alu() == op ? 1 : 0;
+  return n;
+}
+
+}  // namespace strata::kernels

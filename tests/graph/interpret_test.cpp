@@ -1,0 +1,137 @@
+// The oracle, against what is written out by hand.
+#include "strata/graph/interpret.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "tests/codegen/kernels.h"
+
+namespace strata {
+namespace {
+
+using namespace kernels;
+
+template <class T>
+Memory memory(std::vector<T>& v) {
+  return {v.data(), static_cast<std::int64_t>(v.size())};
+}
+/// What `value` is where data1 holds 1, 2, 3, ...
+std::vector<float> result(const LazyOp& value, std::size_t inputs = 16, NamedValues values = {}) {
+  std::int64_t n = 1;
+  for (const Int& size : value.shape()) n *= size.is_number() ? size.value() : values[0].second;
+  std::vector<float> out(static_cast<std::size_t>(n), -1), in(inputs);
+  std::iota(in.begin(), in.end(), 1.0F);
+  const Memory buffers[] = {memory(out), memory(in)};
+  interpret(kernel(value), buffers, values);
+  return out;
+}
+using Floats = std::vector<float>;
+
+TEST(InterpretKernel, Elements) {
+  const LazyOp x = input(1, {4});
+  EXPECT_EQ(result(x + x), (Floats{2, 4, 6, 8}));
+  EXPECT_EQ(result(LazyOp::alu(
+                Ops::WHERE,
+                {LazyOp::alu(Ops::CMPLT, {x, LazyOp::constant(Scalar(3.0F), Ints{4})}), x, x * x})),
+            (Floats{1, 2, 9, 16}));
+  EXPECT_EQ(result(x.cast(dtypes::int8).cast(dtypes::float32) / x), (Floats{1, 1, 1, 1}));
+}
+
+TEST(InterpretKernel, Movement) {
+  const LazyOp x = input(1, {2, 3});
+  EXPECT_EQ(result(x.permute({1, 0})), (Floats{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(result(x.flip({1})), (Floats{3, 2, 1, 6, 5, 4}));
+  EXPECT_EQ(result(x.pad({{0, 1}, {1, 0}})), (Floats{0, 1, 2, 3, 0, 4, 5, 6, 0, 0, 0, 0}));
+  EXPECT_EQ(result(x.shrink({{1, 2}, {0, 2}})), (Floats{4, 5}));
+  EXPECT_EQ(result(x.stride({1, 2})), (Floats{1, 3, 4, 6}));
+  EXPECT_EQ(result(x.permute({1, 0}).reshape({2, 3})), (Floats{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(result(input(1, {2, 1}).expand({2, 2})), (Floats{1, 1, 2, 2}));
+}
+
+TEST(InterpretKernel, Reductions) {
+  const LazyOp x = input(1, {2, 3});
+  const auto over = [&](Ops op, const Axes& axes) { return result(LazyOp::reduce(op, x, axes)); };
+  EXPECT_EQ(over(Ops::SUM, {1}), (Floats{6, 15}));
+  EXPECT_EQ(over(Ops::SUM, {0}), (Floats{5, 7, 9}));
+  EXPECT_EQ(over(Ops::SUM, {0, 1}), (Floats{21}));
+  EXPECT_EQ(over(Ops::PROD, {1}), (Floats{6, 120}));
+  EXPECT_EQ(over(Ops::REDUCE_MAX, {1}), (Floats{3, 6}));
+  EXPECT_EQ(over(Ops::REDUCE_MIN, {0}), (Floats{1, 2, 3}));
+}
+
+TEST(InterpretKernel, ReductionsOfNothingAreTheIdentity) {
+  const LazyOp x = input(1, {2, 0});
+  EXPECT_EQ(result(LazyOp::reduce(Ops::SUM, x, {1})), (Floats{0, 0}));
+  EXPECT_EQ(result(LazyOp::reduce(Ops::PROD, x, {1})), (Floats{1, 1}));
+  EXPECT_TRUE(std::isinf(result(LazyOp::reduce(Ops::REDUCE_MAX, x, {1}))[0]));
+}
+
+TEST(InterpretKernel, IotaAndMaskedConstants) {
+  EXPECT_EQ(result(LazyOp::iota(dtypes::float32, plain({3}).flip({0}))), (Floats{2, 1, 0}));
+  EXPECT_EQ(result(LazyOp::iota(dtypes::float32, plain({2}).pad({{1, 1}}))), (Floats{0, 0, 1, 0}));
+  EXPECT_EQ(result(LazyOp::constant(Scalar(7.0F), plain({2}).pad({{1, 0}}))), (Floats{0, 7, 7}));
+}
+
+// A sum in f32 in row-major order: 2^24 swallows the ones that come after it.
+TEST(InterpretKernel, SumsAreInRowMajorOrderInTheirDtype) {
+  std::vector<float> out(1), in = {16777216, 1, 1, -16777216};
+  const Memory buffers[] = {memory(out), memory(in)};
+  interpret(kernel(LazyOp::reduce(Ops::SUM, input(1, {2, 2}), {0, 1})), buffers);
+  EXPECT_EQ(out[0], 0);
+}
+
+TEST(InterpretKernel, StoresThroughViewsLeaveTheRest) {
+  std::vector<float> out(8, -1), in = {1, 2, 3, 4};
+  const Memory buffers[] = {memory(out), memory(in)};
+  const ShapeTracker every_other = plain({8}).stride({2});
+  interpret(LazyOp::sink({LazyOp::store(0, every_other, input(1, {4}))}), buffers);
+  EXPECT_EQ(out, (Floats{1, -1, 2, -1, 3, -1, 4, -1}));
+  const ShapeTracker masked = plain({2}).pad({{1, 1}});
+  interpret(LazyOp::sink({LazyOp::store(0, masked, input(1, {4}))}), buffers);
+  EXPECT_EQ(out[0], 2);
+  EXPECT_EQ(out[1], 3);
+  EXPECT_EQ(out[2], 2);
+}
+
+TEST(InterpretKernel, LoadsSeeMemoryAsItWas) {
+  std::vector<float> a = {1, 2, 3, 4}, b = {5, 6, 7, 8};
+  const Memory buffers[] = {memory(a), memory(b)};
+  const ShapeTracker st = plain({4});
+  const LazyOp x = LazyOp::load(0, dtypes::float32, st), y = LazyOp::load(1, dtypes::float32, st);
+  interpret(LazyOp::sink({LazyOp::store(0, st, y.flip({0})), LazyOp::store(1, st, x)}), buffers);
+  EXPECT_EQ(a, (Floats{8, 7, 6, 5}));
+  EXPECT_EQ(b, (Floats{1, 2, 3, 4}));
+}
+
+TEST(InterpretKernel, Symbolic) {
+  const Variable n("n", 1, 8);
+  const std::pair<std::string, std::int64_t> three[] = {{"n", 3}};
+  EXPECT_EQ(result(input(1, {n}) + input(1, {n}), 8, three), (Floats{2, 4, 6}));
+  const LazyOp total = LazyOp::reduce(Ops::SUM, input(1, {n}), {0}).expand({n});
+  EXPECT_EQ(result(total, 8, three), (Floats{6, 6, 6}));
+  const std::pair<std::string, std::int64_t> nine[] = {{"n", 9}};
+  EXPECT_TRUE(says(complaint([&] { result(input(1, {n}), 16, nine); }),
+                   "n = 9 is outside of its bounds [1, 8]"));
+  const std::pair<std::string, std::int64_t> other[] = {{"m", 3}};
+  EXPECT_TRUE(
+      says(complaint([&] { result(input(1, {n}), 16, other); }), "the variable n has no value"));
+}
+
+TEST(InterpretKernel, Refusals) {
+  std::vector<float> out(4), in(3);
+  const Memory buffers[] = {memory(out), memory(in)};
+  const LazyOp k = kernel(input(1, {4}));
+  EXPECT_TRUE(says(complaint([&] { interpret(k, buffers); }),
+                   "index (3,) is element 3 of buffer 1, which has 3"));
+  EXPECT_TRUE(says(complaint([&] { interpret(k, {buffers, 1}); }), "there is no buffer 1"));
+  EXPECT_TRUE(
+      says(complaint([&] { interpret(input(1, {4}), buffers); }), "is not a kernel: a SINK is"));
+  const LazyOp huge =
+      LazyOp::constant(Scalar(1.0F), Ints{1}).reshape({1}).expand({std::int64_t{1} << 40});
+  EXPECT_TRUE(says(complaint([&] { interpret(kernel(huge), buffers); }), "is too large"));
+}
+
+}  // namespace
+}  // namespace strata

@@ -1,0 +1,172 @@
+// What a kernel computes, as a graph: building, interning, refusals, text.
+#include "strata/graph/lazy_op.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/codegen/kernels.h"
+
+namespace strata {
+namespace {
+
+using namespace kernels;
+
+TEST(LazyOp, WrittenTheSameIsTheSame) {
+  EXPECT_EQ(sum({4, 3}), sum({4, 3}));
+  EXPECT_EQ(sum({4, 3}).hash(), sum({4, 3}).hash());
+  EXPECT_FALSE(sum({4, 3}) == sum({3, 4}));
+  EXPECT_FALSE(input(1, {4}) == input(2, {4}));
+  EXPECT_FALSE(input(1, {4}) == input(1, {4}, dtypes::int32));
+  const auto zero = [](double v) { return LazyOp::constant(Scalar(v), Ints{4}); };
+  EXPECT_FALSE(zero(0.0) == zero(-0.0));
+  const LazyOp x = input(1, {4});
+  EXPECT_FALSE(LazyOp::alu(Ops::SUB, {x, zero(1).cast(dtypes::float32)}) ==
+               LazyOp::alu(Ops::SUB, {zero(1).cast(dtypes::float32), x}));
+}
+
+TEST(LazyOp, WhatIsGoneIsMadeAgain) {
+  const std::uint64_t before = sum({5, 7}).hash();
+  EXPECT_EQ(sum({5, 7}).hash(), before);
+}
+
+TEST(LazyOp, ShapesAndDtypes) {
+  const LazyOp x = input(1, {4, 3});
+  EXPECT_EQ(LazyOp::alu(Ops::CMPLT, {x, x}).dtype(), dtypes::boolean);
+  EXPECT_EQ(x.cast(dtypes::int8).dtype(), dtypes::int8);
+  EXPECT_EQ(x.bitcast(dtypes::uint32).dtype(), dtypes::uint32);
+  EXPECT_EQ(LazyOp::reduce(Ops::SUM, x, {1}).shape(), (Ints{4, 1}));
+  EXPECT_EQ(LazyOp::reduce(Ops::SUM, x, {0, 1}).shape(), (Ints{1, 1}));
+  EXPECT_EQ(x.permute({1, 0}).shape(), (Ints{3, 4}));
+  EXPECT_EQ(x.reshape({2, 6}).shape(), (Ints{2, 6}));
+  EXPECT_EQ(x.pad({{1, 2}, {0, 0}}).shape(), (Ints{7, 3}));
+  EXPECT_EQ(x.shrink({{1, 3}, {0, 2}}).shape(), (Ints{2, 2}));
+  EXPECT_EQ(x.stride({-2, 1}).shape(), (Ints{2, 3}));
+  EXPECT_EQ(input(1, {4, 1}).expand({4, 9}).shape(), (Ints{4, 9}));
+  EXPECT_TRUE(output(x).dtype().is_none());
+}
+
+TEST(LazyOp, WhereNothingMovesItIsTheOperand) {
+  const LazyOp x = input(1, {4, 3});
+  EXPECT_EQ(x.reshape({4, 3}), x);
+  EXPECT_EQ(x.permute({0, 1}), x);
+  EXPECT_EQ(x.expand({4, 3}), x);
+  EXPECT_EQ(x.pad({{0, 0}, {0, 0}}), x);
+  EXPECT_EQ(x.shrink({{0, 4}, {0, 3}}), x);
+  EXPECT_EQ(x.stride({1, 1}), x);
+  EXPECT_EQ(x.flip({}), x);
+  EXPECT_EQ(x.cast(dtypes::float32), x);
+  EXPECT_EQ(LazyOp::reduce(Ops::SUM, x, {}), x);
+  EXPECT_FALSE(x.flip({1}) == x);
+}
+
+TEST(LazyOp, RefusalsNameTheOpAndTheValues) {
+  const LazyOp x = input(1, {4, 3}), y = input(2, {3, 4}), i = input(3, {4, 3}, dtypes::int32);
+  EXPECT_TRUE(says(complaint([&] { x + y; }), "[add] operands have shapes (4, 3) and (3, 4)"));
+  EXPECT_NE(complaint([&] { x + i; }), "");
+  EXPECT_TRUE(
+      says(complaint([&] { LazyOp::alu(Ops::ADD, {x}); }), "[add] takes 2 operands, not 1"));
+  EXPECT_TRUE(
+      says(complaint([&] { LazyOp::alu(Ops::SUM, {x}); }), "is not an op between elements"));
+  EXPECT_NE(complaint([&] { LazyOp::alu(Ops::SQRT, {i}); }), "");
+  EXPECT_NE(complaint([&] { LazyOp::alu(Ops::WHERE, {x, x, x}); }), "");
+  EXPECT_TRUE(says(complaint([&] { LazyOp::reduce(Ops::ADD, x, {1}); }), "is not a reduction"));
+  EXPECT_TRUE(says(complaint([&] { LazyOp::reduce(Ops::SUM, x, {2}); }),
+                   "axis 2 is outside of shape (4, 3)"));
+  EXPECT_TRUE(says(complaint([&] { LazyOp::reduce(Ops::SUM, x, {-1}); }), "axis -1 is outside"));
+  EXPECT_TRUE(
+      says(complaint([&] { LazyOp::reduce(Ops::SUM, x, {1, 1}); }), "axis 1 is there twice"));
+  EXPECT_TRUE(says(complaint([&] { input(-1, {4}); }), "buffer -1 does not exist"));
+  EXPECT_NE(complaint([&] { input(1, {4}, dtypes::float32.vec(4)); }), "");
+  EXPECT_NE(complaint([&] { input(1, {4}, dtypes::none); }), "");
+  EXPECT_NE(complaint([&] { x.bitcast(dtypes::float64); }), "");
+  EXPECT_NE(complaint([&] { x.reshape({5, 3}); }), "");
+  EXPECT_NE(complaint([&] { x.permute({0, 0}); }), "");
+  EXPECT_NE(complaint([&] { x.expand({4, 6}); }), "");
+  EXPECT_NE(complaint([&] { x.flip({2}); }), "");
+  EXPECT_NE(complaint([&] { x.stride({0, 1}); }), "");
+  EXPECT_TRUE(says(complaint([&] { LazyOp::store(0, plain({3, 4}), x); }),
+                   "a value of shape (4, 3) does not fit a place of shape (3, 4)"));
+  EXPECT_TRUE(says(complaint([&] { LazyOp::sink({x}); }), "is not a store"));
+  EXPECT_NE(complaint([] { LazyOp::sink({}); }), "");
+}
+
+TEST(LazyOp, ABufferHasOneDtype) {
+  const LazyOp x = input(0, {4}, dtypes::int32).cast(dtypes::float32);
+  EXPECT_TRUE(says(complaint([&] { kernel(x); }), "buffer 0 is of"));
+}
+
+TEST(LazyOp, BuffersOfAKernel) {
+  const std::vector<BufferUse> uses =
+      buffers_of(LazyOp::sink({output(input(3, {4}) + input(1, {4}), 1)}));
+  ASSERT_EQ(uses.size(), 4U);
+  EXPECT_TRUE(uses[0].dtype.is_none());
+  EXPECT_TRUE(uses[1].read && uses[1].written);
+  EXPECT_TRUE(uses[3].read && !uses[3].written);
+  // The size is the largest that any use states.
+  const LazyOp small = LazyOp::load(1, dtypes::float32, plain({4})),
+               large = LazyOp::load(1, dtypes::float32, plain({4}), 9);
+  EXPECT_EQ(buffers_of(kernel(small + large))[1].size, Int(9));
+  EXPECT_EQ(buffers_of(kernel(large + small))[1].size, Int(9));
+}
+
+TEST(LazyOp, Identities) {
+  EXPECT_EQ(identity_of(Ops::SUM, dtypes::int32), Scalar(0));
+  EXPECT_EQ(identity_of(Ops::PROD, dtypes::float32), Scalar(1.0F));
+  EXPECT_EQ(identity_of(Ops::REDUCE_MAX, dtypes::int8).as_int(), -128);
+  EXPECT_EQ(identity_of(Ops::REDUCE_MIN, dtypes::uint8).as_int(), 255);
+  EXPECT_EQ(identity_of(Ops::REDUCE_MAX, dtypes::boolean), Scalar(false));
+  EXPECT_EQ(identity_of(Ops::REDUCE_MIN, dtypes::boolean), Scalar(true));
+  EXPECT_EQ(identity_of(Ops::REDUCE_MAX, dtypes::float32).text(), "-inf");
+}
+
+TEST(LazyOp, TextIsALineANode) {
+  const std::string text = two_plus_three().text();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5);
+  EXPECT_TRUE(says(text, "   0 LoadOps.CONST")) << text;
+  EXPECT_TRUE(says(text, "   2 BinaryOps.ADD")) << text;
+  EXPECT_TRUE(says(text, ": f32 (1,)")) << text;
+  EXPECT_TRUE(says(text, "[0, 1]")) << text;
+  EXPECT_TRUE(says(text, "data0[1]")) << text;
+}
+
+TEST(LazyOp, PostorderHasSourcesFirstAndEachOnce) {
+  const LazyOp x = input(1, {4});
+  const LazyOp k = kernel((x + x) * (x + x));
+  const std::vector<const LazyNode*> order = postorder(k);
+  EXPECT_EQ(order.size(), 5U);
+  for (std::size_t n = 0; n < order.size(); ++n)
+    for (const LazyOp& s : order[n]->src)
+      EXPECT_LT(std::find(order.begin(), order.end(), s.node()) - order.begin(),
+                static_cast<std::ptrdiff_t>(n));
+}
+
+// Building, reading and dropping a graph does not recurse.
+TEST(LazyOp, DepthIsNoMatter) {
+  LazyOp x = input(1, {2});
+  for (int k = 0; k < 100'000; ++k) x = LazyOp::alu(Ops::NEG, {x});
+  EXPECT_EQ(postorder(x).size(), 100'001U);
+}
+
+TEST(LazyOp, MovementOpsAreViewsOfTheirOperand) {
+  const LazyOp x = input(1, {4, 3});
+  const LazyOp moved = x.permute({1, 0});
+  EXPECT_EQ(movement_of(*moved.node()), plain({4, 3}).permute({1, 0}));
+  EXPECT_EQ(movement_of(*x.pad({{1, 0}, {0, 0}}).node()), plain({4, 3}).pad({{1, 0}, {0, 0}}));
+}
+
+TEST(LazyOpThread, ManyThreadsMakeOneNode) {
+  std::vector<std::thread> threads;
+  std::vector<std::uint64_t> hashes(4);
+  std::vector<std::optional<LazyOp>> made(4);
+  for (std::size_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int k = 0; k < 200; ++k) made[t] = sum({4, 1 + k % 3});
+      made[t] = sum({4, 2});
+    });
+  for (std::thread& t : threads) t.join();
+  for (const auto& k : made) EXPECT_EQ(*k, *made[0]);
+}
+
+}  // namespace
+}  // namespace strata

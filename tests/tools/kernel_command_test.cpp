@@ -1,0 +1,202 @@
+// `strata kernel` and `strata devices`: sections, runs, JSON, errors, the examples of their help.
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "strata/graph/kernel_text.h"
+#include "strata/runtime/device.h"
+#include "tools/cli.h"
+#include "tools/json.h"
+#include "tools/kernel_run.h"
+
+namespace strata::tools {
+namespace {
+
+struct Output {
+  int status;
+  std::string out;
+  std::string err;
+};
+
+Output run(std::vector<std::string> words, bool colour = false) {
+  std::ostringstream out;
+  std::ostringstream err;
+  Console console{out, err, colour, colour};
+  const int status = run_program(words, console);
+  return {status, out.str(), err.str()};
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+const std::string kAdd = "a: f32[2,4]; b: f32[4]; c = a + b";
+
+TEST(CliKernel, Sections) {
+  const Output all = run({"kernel", kAdd, "--device", "CLANG", "--opts", "none", "--show", "all"});
+  EXPECT_EQ(all.status, 0) << all.err;
+  EXPECT_TRUE(has(all.out,
+                  "kernel      E_2_4  (CLANG)\n"
+                  "buffers     c: f32[8]  (data0, written)\n"
+                  "            a: f32[8]  (data1, read)\n"
+                  "            b: f32[4]  (data2, read)\n"
+                  "\nast\n   0 BufferOps.LOAD"))
+      << all.out;
+  for (const char* part : {"\naxes\n0 output 2: loop 2\n1 output 4: loop 4\nopts: none\n",
+                           "\nuops\n   0 UOps.", "\nsource\nvoid E_2_4(float* restrict data0, ",
+                           "\nasm\n", "\nproof\n3 accesses proven", "\npasses\nopts  "})
+    EXPECT_TRUE(has(all.out, part)) << part << all.out;
+  const std::string some = run({"kernel", kAdd, "--device", "NULL"}).out;
+  EXPECT_TRUE(has(some, "\naxes\n") && has(some, "\nuops\n") && has(some, "\nproof\n")) << some;
+  EXPECT_FALSE(has(some, "\nast\n") || has(some, "\nasm\n") || has(some, "\x1b")) << some;
+  EXPECT_TRUE(has(run({"kernel", kAdd, "--device", "NULL"}, true).out, "\x1b[1maxes\x1b[0m\n"));
+  const std::string opts =
+      run({"kernel", kAdd, "--device", "NULL", "--opts", "UPCAST 0 2", "--show", "axes"}).out;
+  EXPECT_TRUE(has(opts, "opts: UPCAST 0 2\n")) << opts;
+}
+
+TEST(CliKernel, Runs) {
+  const Output null =
+      run({"kernel", kAdd, "--device", "NULL", "--run", "--repeat", "3", "--show", ""});
+  EXPECT_TRUE(has(null.out, "check       not checked: NULL runs nothing\n")) << null.out;
+  EXPECT_TRUE(has(null.out, "(median of 3 runs, ")) << null.out;
+  const Output interp = run({"kernel", "n: 1..9; a: i32[n]; b = a*2", "--device", "INTERP", "--run",
+                             "--values", "n=5", "--opts", "none", "--show", "proof"});
+  EXPECT_EQ(interp.status, 0) << interp.err;
+  EXPECT_TRUE(has(interp.out, "INTERP is the oracle itself")) << interp.out;
+  EXPECT_TRUE(has(interp.out, "roofline    none: INTERP is no machine\n")) << interp.out;
+}
+
+TEST(CliKernel, ComparesWithTheOracle) {
+  if (!Device::get("CLANG").missing().empty()) GTEST_SKIP() << "no C compiler";
+  const CompiledKernel kernel =
+      compile(parse_kernel("a: f32[8,16]; c = a.sum(1)").kernel, Device::get("CLANG"));
+  const KernelRun result = run_kernel(kernel, Device::get("CLANG"), {}, 2);
+  EXPECT_EQ(result.agrees, true) << result.check;
+  EXPECT_EQ(result.seconds.size(), 2U);
+  EXPECT_EQ(result.work.operations, 8 * 16);
+  EXPECT_EQ(result.work.bytes, 4 * (8 * 16 + 8));
+}
+
+/// A program that computes nothing.
+class Wrong final : public Program {
+ public:
+  const std::string& name() const override { return name_; }
+  void run(std::span<void* const>, std::span<const std::int64_t>) override {}
+
+ private:
+  std::string name_ = "wrong";
+};
+
+TEST(CliKernel, FindsWrongResults) {
+  const Device& device = Device::get("CLANG");
+  for (const char* text : {"a: f32[8]; c = a + 100", "a: i32[8]; c = a + 1000"}) {
+    const CompiledKernel kernel(compile_kernel(parse_kernel(text).kernel, device.target()),
+                                std::make_shared<Wrong>());
+    EXPECT_EQ(run_kernel(kernel, device, {}, 1).agrees, false) << text;
+  }
+}
+
+TEST(CliKernel, Json) {
+  const Output r = run({"kernel", "n: 1..99; a: f32[n]; b = a*2", "--device", "NULL", "--json"});
+  EXPECT_EQ(r.status, 0) << r.err;
+  JsonDocument document;
+  document.read(r.out);
+  std::string keys;
+  for (const auto& member : document.root().as_object("kernel"))
+    keys += std::string(member.key) + " ";
+  EXPECT_EQ(keys, "name device buffers opts ast axes uops source asm proof passes ");
+  EXPECT_TRUE(has(r.out, R"("buffers":[{"name":"b","dtype":"f32","size":"n","read":false,"written":true})"))
+      << r.out;
+  EXPECT_TRUE(has(r.out, R"("asm":null)")) << r.out;
+  const Output run_too =
+      run({"kernel", kAdd, "--device", "NULL", "--json", "--run", "--repeat", "1"});
+  document.read(run_too.out);
+  EXPECT_TRUE(has(run_too.out, R"("run":{"agrees":null)")) << run_too.out;
+}
+
+TEST(CliKernel, Errors) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> usage = {
+      {{"kernel"}, "'kernel' needs TEXT"},
+      {{"kernel", kAdd, "--device", "GPU"}, "not one of LLVM|CLANG|INTERP|NULL"},
+      {{"kernel", kAdd, "--show", "axes,foo"}, "--show foo: there are"},
+      {{"kernel", kAdd, "--repeat", "2"}, "go with --run"},
+      {{"kernel", kAdd, "--run", "--repeat", "0"}, "at least 1"},
+      {{"kernel", kAdd, "--run", "--values", "n"}, "expected NAME=VALUE"},
+  };
+  for (const auto& [words, message] : usage) {
+    const Output r = run(words);
+    EXPECT_EQ(r.status, 2) << message;
+    EXPECT_TRUE(has(r.err, message)) << r.err << " lacks " << message;
+  }
+  const std::vector<std::pair<std::vector<std::string>, std::string>> failures = {
+      {{"kernel", "a: f32[2]; c = a +"},
+       "found the end of the statement\na: f32[2]; c = a +\n                  ^\n"},
+      {{"kernel", kAdd, "--device", "NULL", "--opts", "FOO 1"}, "(in --opts)\nFOO 1\n^\n"},
+      {{"kernel", kAdd, "--device", "NULL", "--opts", "UPCAST 7 2"}, "UPCAST 7 2"},
+      {{"kernel", "n: 1..99; a: f32[n]; b = a", "--device", "NULL", "--run"}, "--values n=99"},
+      {{"kernel", "n: 1..99; a: f32[n]; b = a", "--device", "NULL", "--run", "--values", "n=100"},
+       "outside of its bounds"},
+      {{"kernel", "a: f32[100000,100000]; b = a*2", "--device", "NULL", "--run"},
+       "more than a trial may take"},
+  };
+  for (const auto& [words, message] : failures) {
+    const Output r = run(words);
+    EXPECT_EQ(r.status, 1) << message << r.err;
+    EXPECT_TRUE(has(r.err, message)) << r.err << " lacks " << message;
+    EXPECT_EQ(r.out, "") << message;
+  }
+}
+
+TEST(CliDevices, AllAreThere) {
+  const std::string text = run({"devices"}).out;
+  std::string names;
+  for (const Device* d : Device::all()) {
+    names += (names.empty() ? "" : "|") + std::string(d->name());
+    EXPECT_TRUE(has("\n" + text, "\n" + std::string(d->name()) + " ")) << text;
+    EXPECT_TRUE(d->missing().empty() || has(text, d->missing())) << text;
+  }
+  EXPECT_EQ(find_command("kernel")->options.front().choices, names);
+  std::istringstream json(run({"devices", "--json"}).out);
+  std::size_t count = 0;
+  for (std::string line; std::getline(json, line); ++count) {
+    JsonDocument document;
+    document.read(line);
+    EXPECT_TRUE(has(line, R"("usable":)")) << line;
+  }
+  EXPECT_EQ(count, Device::all().size());
+}
+
+/// The words of a line of a shell, with single quotes.
+std::vector<std::string> words_of(std::string_view line) {
+  std::vector<std::string> words(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '\'') {
+      quoted = !quoted;
+    } else if (c == ' ' && !quoted) {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+TEST(CliKernel, ExamplesOfTheHelpAreReal) {
+  for (const std::string_view name : {"kernel", "devices"}) {
+    for (const Example& example : find_command(name)->examples) {
+      std::vector<std::string> words = words_of(example.line);
+      words.erase(words.begin());
+      const Output r = run(words);
+      EXPECT_EQ(r.status, 0) << example.line << r.err;
+      EXPECT_TRUE(has("\n" + r.out, "\n" + std::string(example.note) + "\n")) << example.line << '\n'
+                                                                              << r.out;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace strata::tools

@@ -1,0 +1,220 @@
+// Running and comparing.
+#include "tools/kernel_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "strata/expr/evaluate.h"
+
+namespace strata::tools {
+namespace {
+
+constexpr double kMostBytes = 4.0 * (1 << 30);
+constexpr double kMostOracle = 1 << 22;
+constexpr double kMostSeconds = 1;
+
+/// Sizes as numbers.
+class Sizes {
+ public:
+  explicit Sizes(const VariableValues& values) : values_(values) {}
+
+  std::int64_t operator()(const Int& size) const {
+    if (size.is_number()) return size.value();
+    Values known;
+    for (const Variable& v : variables(size.expr())) known.emplace_back(v, value(v));
+    return evaluate(size.expr(), known);
+  }
+  /// As a double: shapes between may have more elements than 64 bits count.
+  double elements(const Ints& shape) const {
+    double out = 1;
+    for (const Int& size : shape) out *= static_cast<double>((*this)(size));
+    return out;
+  }
+
+ private:
+  std::int64_t value(const Variable& v) const {
+    const auto it = std::find_if(values_.begin(), values_.end(),
+                                 [&](const auto& known) { return known.first == v.name(); });
+    STRATA_CHECK(it != values_.end(), domain, "[run] the variable ", v.name(),
+                 " has no value: --values ", v.name(), "=", v.max());
+    STRATA_CHECK(v.min() <= it->second && it->second <= v.max(), domain, "[run] ", v.name(), " = ",
+                 it->second, " is outside of its bounds [", v.min(), ", ", v.max(), "]");
+    return it->second;
+  }
+
+  const VariableValues& values_;
+};
+
+double operations_of(Ops op) {
+  if (op == Ops::MULACC) return 2;
+  if (is_reduce(op)) return 1;
+  const bool free = op == Ops::NOOP || op == Ops::CAST || op == Ops::BITCAST || op == Ops::WHERE;
+  return is_elementwise(op) && !free ? 1 : 0;
+}
+
+// --- input ---
+
+/// splitmix64: the same numbers on every machine.
+class Random {
+ public:
+  std::uint64_t next() {
+    std::uint64_t z = (state_ += 0x9E3779B97F4A7C15U);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
+    return z ^ (z >> 31);
+  }
+  /// Floats in [-1, 1), integers in [-100, 100] or [0, 100].
+  Scalar value(DType dtype) {
+    if (dtype.is_bool()) return Scalar((next() & 1) != 0);
+    if (dtype.is_float()) return Scalar::of(dtype, static_cast<double>(next() >> 11) * 0x1p-52 - 1);
+    const auto n = static_cast<std::int64_t>(next() % 201) - 100;
+    return Scalar::of(dtype, dtype.is_unsigned() && n < 0 ? -n : n);
+  }
+
+ private:
+  std::uint64_t state_ = 2026;
+};
+
+std::vector<Buffer> random_buffers(const Kernel& kernel, const Sizes& sizes) {
+  Random random;
+  std::vector<Buffer> out;
+  for (const BufferUse& use : kernel.buffers) {
+    const bool used = !use.dtype.is_none();
+    const DType dtype = used ? use.dtype : dtypes::float32;
+    Buffer buffer = Buffer::allocate(used ? sizes(use.size) : 0, dtype);
+    auto* at = static_cast<std::byte*>(buffer.data());
+    for (std::int64_t k = 0; k < buffer.size(); ++k, at += dtype.itemsize())
+      store_scalar(random.value(dtype), at);
+    out.push_back(std::move(buffer));
+  }
+  return out;
+}
+
+std::vector<Buffer> copies_of(const std::vector<Buffer>& buffers) {
+  std::vector<Buffer> out;
+  for (const Buffer& b : buffers) out.push_back(Buffer::fromCPU(b.data(), b.size(), b.dtype()));
+  return out;
+}
+
+// --- comparison ---
+
+/// How far results may be apart, relative to the largest one: sums in another order, functions within their errors.
+double tolerance_of(const Kernel& kernel, const Sizes& sizes) {
+  int bits = 53;
+  double terms = 1;
+  for (const LazyNode* n : postorder(kernel.ast)) {
+    if (!n->dtype.is_none() && n->dtype.is_float())
+      bits = std::min(bits, n->dtype.significand_bits());
+    if (is_reduce(n->op) && sizes.elements(n->shape) > 0)
+      terms = std::max(terms, sizes.elements(n->src[0].shape()) / sizes.elements(n->shape));
+  }
+  return std::ldexp(16 + terms, -bits);
+}
+
+struct Difference {
+  double largest = 0;  ///< absolute
+  double scale = 1;    ///< the largest expected value, at least 1
+  bool exact = true;   ///< true iff all are equal
+  bool other = false;  ///< true iff NaN or integers differ
+};
+
+void compare(const Buffer& got, const Buffer& expected, Difference& out) {
+  for (std::int64_t k = 0; k < got.size(); ++k) {
+    const Scalar a = got[k], b = expected[k];
+    const double x = a.as_double(), y = b.as_double();
+    if (!std::isnan(y) && !std::isinf(y)) out.scale = std::max(out.scale, std::abs(y));
+    if (a == b || x == y || (a.is_nan() && b.is_nan())) continue;
+    out.exact = false;
+    const double apart = std::abs(x - y);
+    if (!got.dtype().is_float() || !(apart < std::numeric_limits<double>::infinity()))
+      out.other = true;
+    else
+      out.largest = std::max(out.largest, apart);
+  }
+}
+
+void check(const CompiledKernel& kernel, const Device& device, const VariableValues& values,
+           const std::vector<Buffer>& buffers, const Sizes& sizes, KernelRun& out) {
+  if (device.name() == "NULL") return void(out.check = "not checked: NULL runs nothing");
+  if (device.name() == "INTERP")
+    return void(out.check = "not checked: INTERP is the oracle itself");
+  if (out.work.oracle_elements > kMostOracle)
+    return void(out.check = detail::message(
+                    "not checked: INTERP would compute ",
+                    static_cast<std::int64_t>(std::min(out.work.oracle_elements, 9e18)),
+                    " elements, more than ", static_cast<std::int64_t>(kMostOracle)));
+  const std::vector<Buffer> got = copies_of(buffers), expected = copies_of(buffers);
+  kernel.run(got, values);
+  std::vector<Memory> memory;
+  for (const Buffer& b : expected) memory.push_back({b.data(), b.size()});
+  interpret(kernel.kernel().ast, memory, values);
+  Difference difference;
+  for (std::size_t k = 0; k < got.size(); ++k)
+    if (kernel.kernel().buffers[k].written) compare(got[k], expected[k], difference);
+  const double most = tolerance_of(kernel.kernel(), sizes) * difference.scale;
+  out.agrees = !difference.other && difference.largest <= most;
+  if (difference.exact)
+    out.check = "all elements are those of INTERP";
+  else if (difference.other)
+    out.check = "elements differ from those of INTERP";
+  else
+    out.check = "elements are within " + Scalar(static_cast<float>(difference.largest)).text() +
+                " of those of INTERP (" + Scalar(static_cast<float>(most)).text() + " is allowed)";
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+KernelWork work_of(const Kernel& kernel, const VariableValues& values) {
+  const Sizes sizes(values);
+  KernelWork out;
+  for (const LazyNode* n : postorder(kernel.ast)) {
+    if (n->op == Ops::SINK || n->op == Ops::STORE) continue;
+    const double elements = sizes.elements(is_reduce(n->op) ? n->src[0].shape() : n->shape);
+    const double operations = operations_of(n->op) * elements;
+    out.operations += operations;
+    out.oracle_elements += elements;
+    const DType dtype = n->src.empty() ? n->dtype : n->src.back().dtype();
+    out.floats = out.floats || (operations > 0 && dtype.is_float());
+    out.doubles = out.doubles || (operations > 0 && dtype == dtypes::float64);
+  }
+  for (const BufferUse& use : kernel.buffers) {
+    if (use.dtype.is_none()) continue;
+    const int ways = (use.read ? 1 : 0) + (use.written ? 1 : 0);
+    out.bytes +=
+        ways * static_cast<double>(sizes(use.size)) * static_cast<double>(use.dtype.itemsize());
+  }
+  return out;
+}
+
+KernelRun run_kernel(const CompiledKernel& kernel, const Device& device,
+                     const VariableValues& values, std::optional<std::int64_t> repeats) {
+  KernelRun out;
+  out.work = work_of(kernel.kernel(), values);
+  STRATA_CHECK(out.work.bytes <= kMostBytes, budget, "[run] the buffers have ",
+               static_cast<std::int64_t>(std::min(out.work.bytes, 9e18)),
+               " bytes, more than a trial may take");
+  const Sizes sizes(values);
+  const std::vector<Buffer> buffers = random_buffers(kernel.kernel(), sizes);
+  out.threads = kernel.kernel().parallel ? default_executor().concurrency() : 1;
+  check(kernel, device, values, buffers, sizes, out);
+  kernel.run(buffers, values);  // caches and pages are warm from here on
+  const auto start = std::chrono::steady_clock::now();
+  for (std::int64_t k = 0; k < repeats.value_or(10); ++k) {
+    const auto before = std::chrono::steady_clock::now();
+    kernel.run(buffers, values);
+    out.seconds.push_back(seconds_since(before));
+    if (!repeats && seconds_since(start) > kMostSeconds) break;
+  }
+  std::vector<double> sorted = out.seconds;
+  std::sort(sorted.begin(), sorted.end());
+  out.median = (sorted[sorted.size() / 2] + sorted[(sorted.size() - 1) / 2]) / 2;
+  return out;
+}
+
+}  // namespace strata::tools

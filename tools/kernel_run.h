@@ -1,0 +1,55 @@
+// Running a kernel for people: random input, comparison with the oracle, times, and what the machine could do.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "strata/runtime/device.h"
+
+namespace strata::tools {
+
+/// Values of a kernel's variables, by name.
+using VariableValues = std::vector<std::pair<std::string, std::int64_t>>;
+
+/// What a kernel does at given sizes.
+struct KernelWork {
+  double operations =
+      0;  ///< of the AST, each once an element; MULACC is two, conversions and selections none
+  double bytes = 0;            ///< each buffer once for reading and once for writing, as it is used
+  double oracle_elements = 0;  ///< that INTERP computes
+  bool floats = false;         ///< true iff some operation is on floats
+  bool doubles = false;        ///< true iff some operation is on f64
+};
+/// @throws Error (domain) for a variable without a value or outside of its bounds
+KernelWork work_of(const Kernel& kernel, const VariableValues& values);
+
+/// Bytes a second and operations a second that generated kernels reach here; 0 where the device computes nothing.
+struct Roofline {
+  double bandwidth = 0;
+  double peak = 0;
+  std::string text;  ///< what was measured
+  /// Seconds that `work` takes at least.
+  double seconds(const KernelWork& work) const;
+};
+/// Measures once a process for each device and dtype: a = b + 3*c over arrays of 32 MiB, and chains of multiplications and
+/// additions in registers.
+const Roofline& roofline(const Device& device, bool doubles);
+
+struct KernelRun {
+  KernelWork work;
+  std::vector<double> seconds;  ///< of each repeat
+  double median = 0;
+  int threads = 1;
+  std::optional<bool> agrees;  ///< with INTERP; nothing where that was not asked
+  std::string check;           ///< in words
+};
+/// Runs `kernel` on random input (seeded: the same every time), `repeats` times behind a first run that is compared with INTERP
+/// where that is quick. Without `repeats`: 10, or fewer where they take longer than a second.
+/// @throws Error (domain) for values of variables, (budget) where the buffers are too large for a trial
+KernelRun run_kernel(const CompiledKernel& kernel, const Device& device,
+                     const VariableValues& values, std::optional<std::int64_t> repeats);
+
+}  // namespace strata::tools
