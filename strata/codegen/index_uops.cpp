@@ -136,12 +136,13 @@ int IndexUOps::depth_of(const Node* n) {
 
 // The terms from the outermost loop inwards, the constant last: what differs between unrolled copies.
 UOp IndexUOps::sum(const Node* n, const Walk& walk) {
-  std::vector<std::pair<int, const Term*>> terms;
-  for (const Term& t : n->terms()) terms.emplace_back(depth_of(t.atom), &t);
-  std::stable_sort(terms.begin(), terms.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  const std::span<const Term> all = n->terms();
+  std::vector<std::pair<int, std::size_t>> terms;  // depth, place
+  for (std::size_t k = 0; k < all.size(); ++k) terms.emplace_back(depth_of(all[k].atom), k);
+  std::sort(terms.begin(), terms.end());
   UOp total;
-  for (const auto& [depth, t] : terms) {
+  for (const auto& [depth, place] : terms) {
+    const Term* t = &all[place];
     UOp value = as_integer(walk.done.at(t->atom), walk.width);
     const bool negative = t->coefficient < 0 && total;
     const std::int64_t factor = negative ? -t->coefficient : t->coefficient;

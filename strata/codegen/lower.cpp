@@ -367,7 +367,7 @@ class Lowering {
     if (n.op == Ops::CAST) return out_.graph.cast(values[0], n.dtype);
     if (n.op == Ops::BITCAST) return out_.graph.bitcast(values[0], n.dtype);
     if (n.op == Ops::ADD && target_.contract && n.dtype.is_float())
-      for (const std::size_t k : {0, 1}) {
+      for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
         const UOp product = values[k];
         if (product.op() == UOps::ALU && product.alu() == Ops::MUL)
           return alu(Ops::MULACC, {product.src(0), product.src(1), values[1 - k]});

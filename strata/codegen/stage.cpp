@@ -137,8 +137,9 @@ class TileWalk {
   static void lay_out(Tile& tile, const std::vector<bool>& has_lanes) {
     std::vector<std::size_t> order(tile.extent.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return !has_lanes[a] && has_lanes[b]; });
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return has_lanes[a] != has_lanes[b] ? has_lanes[b] : a < b;
+    });
     tile.stride = Index(tile.extent.size(), 0);
     std::int64_t place = 1;
     for (std::size_t k = order.size(); k-- > 0;) {
