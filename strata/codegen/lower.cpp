@@ -203,6 +203,9 @@ class Lowering {
     for (const Stage& stage : axes_.stages()) {
       if (!loads(n, stage.slot)) continue;
       const std::string what = detail::message("[STAGE ", stage.axis, " ", stage.slot, "] ");
+      STRATA_CHECK(
+          pin_loops_.empty() || out_.buffers[static_cast<std::size_t>(stage.slot)].size.is_number(),
+          domain, what, "buffer ", stage.slot, " has a symbolic size, and loops may have no turn");
       std::vector<UOp> around;
       const std::vector<OutsideCoordinate> outside = outside_of(stage, axes_, axes, place, around);
       const Tile tile = plan_tile(n, stage.slot, axes_, axes, outside, what);

@@ -97,8 +97,8 @@ class Trial {
       options.deterministic = is_deterministic_;
       const auto library = LlvmLibrary::open();
       const LlvmModule module =
-          library->load(library->compile(uops_to_llvm("kernel", list_->uops, text), options));
-      return ran("LLVM", module.function<void (*)(void* const*, const long long*)>("kernel_entry"));
+          library->load(library->compile(uops_to_llvm("k", list_->uops, text), options));
+      return ran("LLVM", module.function<void (*)(void* const*, const long long*)>("k_entry"));
     });
   }
   /// C of the list under a name; empty where there is no list.

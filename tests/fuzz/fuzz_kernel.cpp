@@ -71,10 +71,10 @@ Verdict examined(const Case& c, const std::string& stage) {
     if (stage == "list") return trial.exact_list();
     if (stage == "ir") return trial.list();
     if (stage == "LLVM") return trial.llvm();
-    const std::string source = trial.source("kernel", v);
+    const std::string source = trial.source("k", v);
     if (v.fails() || source.empty()) return v;
     const auto object = object_of(source, trial.is_deterministic());
-    return trial.ran("CLANG", entry_of(*object, "kernel"));
+    return trial.ran("CLANG", entry_of(*object, "k"));
   } catch (const std::exception& error) {
     return {stage == "make" ? "make" : "CLANG", detail::message("throws ", error.what()), {}};
   }
@@ -165,7 +165,7 @@ class Fuzzing {
   };
 
   void one(std::uint64_t seed) {
-    Item item{seed, {}, nullptr, detail::message("kernel", batch_.size()), {}};
+    Item item{seed, {}, nullptr, detail::message("random_", batch_.size()), {}};
     note(seed, "make");
     const Clock::time_point start = Clock::now();
     try {
