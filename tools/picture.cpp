@@ -116,9 +116,11 @@ class Slices {
   void draw_column_indices(std::int64_t from, std::int64_t to) {
     std::string line = rank() == 1 ? columns_.name : rows_.name;
     line.resize(std::max(head_, line.size()), ' ');
-    for (std::int64_t c = from; c < to; ++c) line += " " + right(index(columns_, c), width_);
-    if (rank() >= 2) out_ += dim(std::string(head_ + 1, ' ') + columns_.name) + "\n";
-    out_ += dim(line) + "\n";
+    for (std::int64_t c = from; c < to; ++c)
+      line += detail::message(" ", right(index(columns_, c), width_));
+    if (rank() >= 2)
+      out_ += detail::message(dim(std::string(head_ + 1, ' ') + columns_.name), "\n");
+    out_ += detail::message(dim(line), "\n");
   }
 
   void draw_row(std::size_t begin, std::int64_t row, std::int64_t from, std::int64_t to) {

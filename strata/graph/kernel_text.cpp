@@ -88,7 +88,7 @@ class KernelReader {
         std::find_if(rows.begin(), rows.end(), [&](const BufferRow& b) { return b.name == name; });
     return it == rows.end() ? nullptr : &*it;
   }
-  void require_new(const Token& name) {
+  void require_new(const Token& name) const {
     for (const std::string_view reserved : {"True", "False", "inf", "nan", "begin0", "end0"})
       if (name.text == reserved) expected("a name that is not reserved", name);
     if (scope_.values.count(name.text) != 0)
@@ -154,9 +154,12 @@ class KernelReader {
                   s[0].column);
     Value value = read_expression(scope_, s, 2);
     if (input != declared_.end()) {
-      const auto& [dtype, shape] = input->second;
+      const DType dtype = input->second.first;
+      const Ints& shape = input->second.second;
+      const BufferRow* row = find(inputs_, s[0].text);
+      STRATA_ASSERT(row != nullptr, "[kernel] an input without a buffer");
       value = at_token(s[0], [&] { return fitted("store", value, dtype, shape); });
-      store(s[0], find(inputs_, s[0].text)->slot, *value.tensor);
+      store(s[0], row->slot, *value.tensor);
     } else if (const BufferRow* output = find(outputs_, s[0].text)) {
       value = as_tensor(value);
       store(s[0], output->slot, *value.tensor);

@@ -26,8 +26,7 @@ std::string float_constant(const Language& language, const Scalar& value) {
   std::string text = held.text();
   const bool negative = text[0] == '-';
   if (text == "inf" || text == "-inf") {
-    text = negative ? "-" : "";
-    text += language.infinity[wide ? 1 : 0];
+    text = detail::message(negative ? "-" : "", language.infinity[wide ? 1 : 0]);
   } else {
     if (text.find_first_of(".e") == std::string::npos) text += ".0";
     if (!wide) text += 'f';

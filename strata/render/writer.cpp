@@ -25,7 +25,7 @@ void Writer::close() {
 std::string Writer::claim(std::string_view wanted) {
   std::string out(wanted);
   if (is_reserved(out)) {
-    out = "v";
+    out.assign(1, 'v');
     for (const char c : wanted)
       if (c != '_' || out.back() != '_') out += c;
   }
