@@ -52,7 +52,8 @@ const LlvmLibrary* plugin() {
 class LlvmPlugin : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (plugin() == nullptr) GTEST_SKIP();
+    ASSERT_TRUE(plugin() != nullptr || !STRATA_HAS_LLVM) << "the plugin was built and is not found";
+    if (plugin() == nullptr) GTEST_SKIP() << "this build has no LLVM";
   }
 };
 
