@@ -26,6 +26,7 @@ namespace {
 constexpr double kBatchSeconds = 2e-4;
 
 double seconds(const Row& r, std::uint64_t n) {
+  if (r.before) r.before();
   const double start = now();
   r.run(n);
   return now() - start;
@@ -123,6 +124,7 @@ std::string describe_machine() {
 }
 
 std::string format_ns(double ns) {
+  if (ns < 0) return "-" + format_ns(-ns);
   const char* unit = ns < 1e3 ? "ns" : ns < 1e6 ? "us" : ns < 1e9 ? "ms" : "s";
   const double scale = ns < 1e3 ? 1 : ns < 1e6 ? 1e3 : ns < 1e9 ? 1e6 : 1e9;
   const double v = ns / scale;

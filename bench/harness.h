@@ -26,6 +26,7 @@ void perturb(T& value) {
 struct Row {
   std::string name;
   std::function<void(std::uint64_t n)> run;  // does the measured thing n times
+  std::function<void()> before{};  // run in front of each batch, not measured; empty: nothing
 };
 
 /// A row that calls `body` in a loop which the compiler sees.

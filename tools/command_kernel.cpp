@@ -76,6 +76,11 @@ struct Told {
   std::optional<KernelRun> run;
 };
 
+/// That of the text; of those through which kernels hand over, a name that no text has.
+std::string name_of_buffer(const Told& told, std::size_t slot) {
+  return slot < told.text.names.size() ? told.text.names[slot] : "(temporary)";
+}
+
 /// Three digits and a unit: "12.3 us".
 std::string with_unit(double value, std::initializer_list<std::pair<double, const char*>> units) {
   auto unit = units.begin();
@@ -120,7 +125,8 @@ std::string opts_text(const Kernel& kernel) {
   return kernel.opts.empty() ? "none" : text_of(kernel.opts);
 }
 
-std::string section_text(const Told& told, std::string_view section) {
+/// Of one of the kernels that a kernel is made of.
+std::string section_of(const Told& told, std::string_view section) {
   const Kernel& k = told.kernel;
   if (section == "ast") return k.ast.text();
   if (section == "axes") return detail::message(k.axes, "opts: ", opts_text(k), "\n");
@@ -131,6 +137,15 @@ std::string section_text(const Told& told, std::string_view section) {
   return passes_text(k);
 }
 
+std::string section_text(const Told& told, std::string_view section) {
+  std::string out;
+  for (const auto& first : told.kernel.before)
+    out += detail::message("first ", first->name, ":\n",
+                           section_of({told.text, told.device, *first, std::nullopt}, section),
+                           "then:\n");
+  return out + section_of(told, section);
+}
+
 void print_buffers(const Told& told, Lines& lines) {
   const std::vector<BufferUse>& buffers = told.kernel.buffers;
   for (std::size_t slot = 0; slot < buffers.size(); ++slot) {
@@ -139,10 +154,10 @@ void print_buffers(const Told& told, Lines& lines) {
     const std::string_view way = use.read && use.written ? "read, written"
                                  : use.read              ? "read"
                                                          : "written";
-    lines.print(
-        slot == 0 ? "buffers" : "",
-        detail::message(told.text.names[slot], ": ", use.dtype.name(), "[", use.size.render(), "]"),
-        detail::message("data", slot, ", ", way));
+    lines.print(slot == 0 ? "buffers" : "",
+                detail::message(name_of_buffer(told, slot), ": ", use.dtype.name(), "[",
+                                use.size.render(), "]"),
+                detail::message("data", slot, ", ", way));
   }
 }
 
@@ -196,7 +211,7 @@ void write_buffers(JsonWriter& json, const Told& told) {
   json.key("buffers").begin_array();
   for (std::size_t slot = 0; slot < told.kernel.buffers.size(); ++slot) {
     const BufferUse& use = told.kernel.buffers[slot];
-    json.begin_object().member("name", told.text.names[slot]).member("dtype", use.dtype.name());
+    json.begin_object().member("name", name_of_buffer(told, slot)).member("dtype", use.dtype.name());
     json.key("size");
     if (use.size.is_number())
       json.value(use.size.value());

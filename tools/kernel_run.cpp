@@ -80,7 +80,8 @@ class Random {
 std::vector<Buffer> random_buffers(const Kernel& kernel, const Sizes& sizes) {
   Random random;
   std::vector<Buffer> out;
-  for (const BufferUse& use : kernel.buffers) {
+  const std::size_t given = kernel.buffers.size() - kernel.temporaries.size();
+  for (const BufferUse& use : std::span(kernel.buffers).first(given)) {
     const bool used = !use.dtype.is_none();
     const DType dtype = used ? use.dtype : dtypes::float32;
     Buffer buffer = Buffer::allocate(used ? sizes(use.size) : 0, dtype);

@@ -11,11 +11,15 @@ namespace strata {
 
 namespace {
 
-constexpr std::string_view kOptNames[] = {"SPLIT",   "UPCAST", "UNROLL", "LANES", "PARALLEL",
-                                          "REORDER", "CUT",    "STAGE",  "PADTO", "MERGE"};
+constexpr std::string_view kOptNames[] = {"SPLIT",    "UPCAST",  "UNROLL",      "LANES",
+                                          "PARALLEL", "REORDER", "CUT",         "STAGE",
+                                          "PADTO",    "MERGE",   "SPLITREDUCE", "STREAM"};
 
 constexpr std::int64_t kMostAmount = std::int64_t{1} << 30;
 constexpr std::int64_t kMostCopies = 1024;  // of the body of a loop, in registers
+
+bool has_axis(Opt::Kind kind) { return kind != Opt::Kind::STREAM; }
+bool has_amount(Opt::Kind kind) { return kind != Opt::Kind::PARALLEL && kind != Opt::Kind::MERGE; }
 
 bool is_one(const Int& v) { return v == Int(1); }
 
@@ -89,8 +93,8 @@ std::string Opt::text() const {
     for (const std::size_t a : order) out += detail::message(" ", a);
     return out;
   }
-  out += detail::message(" ", axis);
-  if (kind != Kind::PARALLEL && kind != Kind::MERGE) out += detail::message(" ", amount);
+  if (has_axis(kind)) out += detail::message(" ", axis);
+  if (has_amount(kind)) out += detail::message(" ", amount);
   if (segment != 0) out += detail::message(" @", segment);
   return out;
 }
@@ -132,8 +136,8 @@ std::vector<Opt> parse_opts(std::string_view text) {
       while (at < text.size() && text[at] != ',')
         opt.order.push_back(static_cast<std::size_t>(number()));
     } else {
-      opt.axis = static_cast<std::size_t>(number());
-      if (opt.kind != Opt::Kind::PARALLEL && opt.kind != Opt::Kind::MERGE) opt.amount = number();
+      if (has_axis(opt.kind)) opt.axis = static_cast<std::size_t>(number());
+      if (has_amount(opt.kind)) opt.amount = number();
       if (at < text.size() && text[at] == '@')
         ++at, opt.segment = static_cast<std::size_t>(number());
     }
@@ -171,6 +175,11 @@ void KernelAxes::apply(const Opt& opt) {
     case Opt::Kind::STAGE: return stage(opt);
     case Opt::Kind::PADTO: return pad_to(opt);
     case Opt::Kind::MERGE: return merge(opt);
+    case Opt::Kind::SPLITREDUCE:
+      throw Error(
+          ErrorKind::domain,
+          detail::message("[", opt.text(), "] makes two kernels of one, before any other Opt"));
+    case Opt::Kind::STREAM: return stream(opt);
   }
 }
 
@@ -308,6 +317,18 @@ void KernelAxes::stage(const Opt& opt) {
     STRATA_CHECK(s.slot != opt.amount, domain, "[", opt.text(), "] buffer ", opt.amount,
                  " is staged already");
   stages_.push_back({opt.axis, static_cast<int>(opt.amount)});
+}
+
+void KernelAxes::stream(const Opt& opt) {
+  const std::vector<BufferUse> buffers = buffers_of(kernel_);
+  const bool is_there = opt.amount >= 0 && opt.amount < static_cast<std::int64_t>(buffers.size());
+  STRATA_CHECK(is_there && buffers[static_cast<std::size_t>(opt.amount)].written, domain, "[",
+               opt.text(), "] the kernel does not store to buffer ", opt.amount);
+  STRATA_CHECK(!buffers[static_cast<std::size_t>(opt.amount)].read, domain, "[", opt.text(),
+               "] buffer ", opt.amount, " is read by the kernel");
+  STRATA_CHECK(!streams(static_cast<int>(opt.amount)), domain, "[", opt.text(), "] buffer ",
+               opt.amount, " is streamed already");
+  streamed_.push_back(static_cast<int>(opt.amount));
 }
 
 void KernelAxes::merge(const Opt& opt) {

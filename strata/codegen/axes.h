@@ -8,6 +8,7 @@
 // An Opt changes the axes in one legal way; a kernel's loops are described by its list of Opts and nothing else.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -62,7 +63,7 @@ struct Stage {
   int slot = 0;
 };
 
-/// One transformation. In text: `UPCAST 0 4`, `REORDER 1 0`, `LANES 1 8 @1` (of the second segment).
+/// One transformation. In text: `UPCAST 0 4`, `REORDER 1 0`, `LANES 1 8 @1` (of the second segment), `STREAM 0`.
 struct Opt {
   enum class Kind : std::uint8_t {
     SPLIT,  ///< axis, n: the innermost loop becomes one of n turns inside of another (a tile)
@@ -76,6 +77,8 @@ struct Opt {
             ///< scratch memory, in the order in which it is used
     PADTO,  ///< axis, n: the loop gets turns beyond its end, to a multiple of n; they load and store nothing
     MERGE,  ///< axis: it and the next one become one axis over both; later axes count one less
+    SPLITREDUCE,  ///< axis, n: a reduce axis in n parts, each of which a thread can do (split_reduce.h); the first Opt of a list
+    STREAM,       ///< buffer: its vectors are stored past the caches, which keep what is read
   };
   Kind kind = Kind::SPLIT;
   std::size_t axis = 0;
@@ -112,6 +115,9 @@ class KernelAxes {
   /// Output axes, outermost loops first.
   const std::vector<std::size_t>& order() const { return order_; }
   const std::vector<Stage>& stages() const { return stages_; }
+  bool streams(int slot) const {
+    return std::find(streamed_.begin(), streamed_.end(), slot) != streamed_.end();
+  }
   /// The axis with a parallel part, or -1.
   int parallel_axis() const;
   /// A line an axis: `0 output 4096: loop 1024, upcast 4 | loop 3`.
@@ -126,6 +132,7 @@ class KernelAxes {
   void merge(const Opt& opt);
   void pad_to(const Opt& opt);
   void stage(const Opt& opt);
+  void stream(const Opt& opt);
   void remove_axis(std::size_t gone);
   void check_lanes(const Opt& opt) const;
   void check_copies(const Opt& opt) const;
@@ -136,6 +143,7 @@ class KernelAxes {
   std::vector<std::size_t> order_;
   std::vector<ReduceGroup> groups_;
   std::vector<Stage> stages_;
+  std::vector<int> streamed_;
   std::unordered_map<const LazyNode*, std::size_t> group_of_;
 };
 

@@ -1,7 +1,9 @@
 // What a movement op does to the indices of a tensor: indices of its result to indices of its operand.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -14,6 +16,29 @@ struct Coordinates {
   std::vector<Expr> idxs;
   Expr valid;            ///< where the element counts: memory is not touched elsewhere
   bool is_zero = false;  ///< the element has to be 0 where `valid` is not; else it may be anything there
+  Expr around =
+      1;  ///< the loops of reductions that it is asked for in, as far as their sizes are symbolic: counter < size
+
+  bool operator==(const Coordinates& o) const {
+    return is_zero == o.is_zero && same(valid, o.valid) && same(around, o.around) &&
+           std::equal(idxs.begin(), idxs.end(), o.idxs.begin(), o.idxs.end(),
+                      [](const Expr& a, const Expr& b) { return same(a, b); });
+  }
+};
+
+/// A value that is asked for: a node at an index.
+struct Asked {
+  const LazyNode* node;
+  Coordinates at;
+  bool operator==(const Asked&) const = default;
+};
+struct HashAsked {
+  std::size_t operator()(const Asked& k) const {
+    std::size_t h = std::hash<const void*>()(k.node) + (k.at.is_zero ? 1 : 0);
+    for (const Expr& e : k.at.idxs) h = h * 1000003 + std::hash<const void*>()(e.node());
+    h = h * 1000003 + std::hash<const void*>()(k.at.valid.node());
+    return h * 1000003 + std::hash<const void*>()(k.at.around.node());
+  }
 };
 
 /// The index of n.src[0] whose element stands at `at` in `n`. `simple` is movement_of(n), simplified; it is asked for only

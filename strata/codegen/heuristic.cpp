@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 
+#include "strata/codegen/split_reduce.h"
 #include "strata/expr/node.h"
 
 namespace strata {
@@ -13,10 +15,14 @@ namespace strata {
 namespace {
 
 constexpr std::int64_t kWorkForThreads = 1 << 17;  // turns of the innermost body
+constexpr std::int64_t kParts = 64;                // of a reduction that threads share
 constexpr std::int64_t kUnknownSize = 256;         // what a symbolic size counts as
 constexpr std::int64_t kWorthStaging = 64;         // outputs for which a copied tile is used
 constexpr std::int64_t kFarApart = 512;            // bytes between rows that are worth a copy
-constexpr std::int64_t kWorthCutting = 8;          // turns without guards that a cut has to give
+constexpr std::size_t kShortBody = 64;             // UOps
+constexpr double kWorthStreaming =
+    1 << 25;  // bytes that a kernel moves: no cache keeps them for the next one
+constexpr std::int64_t kWorthCutting = 8;  // turns without guards that a cut has to give
 
 /// How one access moves along one axis.
 struct Step {
@@ -38,6 +44,22 @@ class Choice {
     for (const Access& a : plain_.accesses) steps_.push_back(steps_of(a));
   }
 
+  /// SPLITREDUCE, where few outputs leave threads without work.
+  std::optional<Opt> split() const {
+    if (!target_.reassociate || axes_.groups().size() != 1) return std::nullopt;
+    const ReduceGroup& group = axes_.groups()[0];
+    std::int64_t outputs = 1, reduced = 1;
+    for (std::size_t a = 0; a < axes_.axes().size(); ++a) {
+      std::int64_t& product = a < axes_.outputs() ? outputs : reduced;
+      if (!is_known(a) || !try_mul(product, std::max<std::int64_t>(size(a), 1), product))
+        return std::nullopt;
+    }
+    if (outputs >= kParts || reduced < 2 * kWorkForThreads) return std::nullopt;
+    for (std::size_t a = group.first; a < group.first + group.count; ++a)
+      if (size(a) >= 2 * kParts) return Opt{Opt::Kind::SPLITREDUCE, a, kParts, 0, {}};
+    return std::nullopt;
+  }
+
   std::vector<Opt> opts() {
     merge_axes();
     cut_guards();
@@ -51,6 +73,7 @@ class Choice {
     } else if (reduced >= 0) {
       row_stages(lane_axis);
     }
+    streams();
     threads();
     return std::move(opts_);
   }
@@ -194,11 +217,24 @@ class Choice {
       for (std::size_t k = 0; k < steps_.size(); ++k) {
         const Step& s = steps_[k][a];
         if (plain_.accesses[k].is_store) stores_fit = stores_fit && s.is_linear && s.by == 1;
-        score += !s.is_linear ? -2 : s.by == 1 ? 2 : s.by == 0 ? 1 : -2;
+        if (!is_scattered(s))
+          score += s.by == 1 ? 2 : 1;
+        else if (crossed_axis(k, a) < 0)
+          score -= 2;
       }
       if (stores_fit && score > best_score) best = static_cast<int>(a), best_score = score;
     }
     return best;
+  }
+  static bool is_scattered(const Step& s) { return !s.is_linear || s.by < -1 || s.by > 1; }
+  /// The output axis along which access `k` is contiguous, where it is scattered along `a`: tiles use whole cache lines; -1 for
+  /// none.
+  int crossed_axis(std::size_t k, std::size_t a) const {
+    if (!is_scattered(steps_[k][a])) return -1;
+    for (std::size_t b = 0; b < axes_.outputs(); ++b)
+      if (b != a && steps_[k][b].is_linear && steps_[k][b].by == 1 && is_known(b) && size(b) >= lanes())
+        return static_cast<int>(b);
+    return -1;
   }
   /// The last axis of the first group, where the loads are contiguous along it; -1 where there is none.
   int contiguous_reduction() const {
@@ -251,12 +287,22 @@ class Choice {
     return best;
   }
 
+  /// Copies of a body that hide its latency: long ones have work enough of their own, and code costs time to compile.
+  std::int64_t copies() const {
+    const std::size_t body = plain_.graph.size();
+    return body <= kShortBody ? 4 : body <= 2 * kShortBody ? 2 : 1;
+  }
+
   void output_vectors(std::size_t axis) {
     const std::int64_t vectors = size(axis) / lanes();
     add(Opt::Kind::LANES, axis, lanes());
-    const int other = axes_.groups().empty() ? -1 : reused_axis(axis);
+    const bool reduces = !axes_.groups().empty();
+    if (!reduces && tiles(axis)) return;
+    const int other = reduces ? reused_axis(axis) : -1;
     std::int64_t left = target_.vector_registers - 4;
-    const std::int64_t wide = std::min<std::int64_t>(is_known(axis) ? vectors : 1, other >= 0 ? 2 : 4);
+    // Columns that are added up are read as rows: the longer, the better for memory.
+    const std::int64_t most = other >= 0 ? 2 : reduces ? target_.vector_registers / 2 : copies();
+    const std::int64_t wide = std::min<std::int64_t>(is_known(axis) ? vectors : 1, most);
     if (const std::int64_t n = wide > 1 ? fitting(vectors, wide) : 1; n > 1) {
       add(Opt::Kind::UPCAST, axis, n);
       left /= n;
@@ -265,6 +311,26 @@ class Choice {
     const auto rows = static_cast<std::size_t>(other);
     stage_rows(axis, rows);
     if (const std::int64_t n = fitting(size(rows), left); n > 1) add(Opt::Kind::UPCAST, rows, n);
+  }
+
+  /// Tiles for a load that is contiguous along another axis than the stores: its cache lines are used up while they are there.
+  bool tiles(std::size_t axis) {
+    int across = -1;
+    for (std::size_t k = 0; k < steps_.size() && across < 0; ++k)
+      if (!plain_.accesses[k].is_store) across = crossed_axis(k, axis);
+    if (across < 0) return false;
+    const auto inner = static_cast<std::size_t>(across);
+    add(Opt::Kind::SPLIT, inner, lanes());
+    Opt order{Opt::Kind::REORDER, 0, 0, 0, {}};
+    for (const std::size_t a : axes_.order())
+      if (a != axis && a != inner) order.order.push_back(a);
+    order.order.push_back(axis);
+    order.order.push_back(inner);
+    if (order.order != axes_.order()) {
+      axes_.apply(order);
+      opts_.push_back(order);
+    }
+    return true;
   }
 
   /// A matrix whose rows are far apart, and are gone through for many outputs: its columns are copied to scratch memory, once
@@ -311,10 +377,25 @@ class Choice {
       const std::int64_t vectors = size(a) / lanes();
       if (vectors < 1) continue;
       add(Opt::Kind::LANES, a, lanes());
-      if (const std::int64_t n = std::min<std::int64_t>(vectors / 2, 4); is_known(a) && n > 1)
+      if (const std::int64_t n = std::min(vectors / 2, copies()); is_known(a) && n > 1)
         add(Opt::Kind::UPCAST, a, n);
     }
     if (lane_axis >= 0) add(Opt::Kind::LANES, static_cast<std::size_t>(lane_axis), lanes());
+  }
+
+  // --- stores past the caches ---
+
+  void streams() {
+    if (cost_of(kernel_).bytes < kWorthStreaming) return;
+    for (std::size_t slot = 0; slot < plain_.buffers.size(); ++slot) {
+      const BufferUse& use = plain_.buffers[slot];
+      if (!use.written || use.read || !use.size.is_number()) continue;
+      const auto width = static_cast<double>(use.dtype.itemsize());
+      if (static_cast<double>(use.size.value()) * width * 8 < kWorthStreaming) continue;
+      const Opt opt{Opt::Kind::STREAM, 0, static_cast<std::int64_t>(slot), 0, {}};
+      axes_.apply(opt);
+      opts_.push_back(opt);
+    }
   }
 
   // --- threads ---
@@ -365,7 +446,12 @@ class Choice {
 }  // namespace
 
 std::vector<Opt> heuristic_opts(const LazyOp& kernel, const Target& target) {
-  return Choice(kernel, target).opts();
+  Choice choice(kernel, target);
+  const std::optional<Opt> split = choice.split();
+  if (!split) return choice.opts();
+  std::vector<Opt> out = Choice(split_reduction(kernel, *split).rest, target).opts();
+  out.insert(out.begin(), *split);
+  return out;
 }
 
 }  // namespace strata

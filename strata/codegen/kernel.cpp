@@ -6,7 +6,10 @@
 #include <chrono>
 
 #include "strata/codegen/heuristic.h"
+#include "strata/codegen/instances.h"
+#include "strata/codegen/legal.h"
 #include "strata/codegen/linearize.h"
+#include "strata/codegen/split_reduce.h"
 
 namespace strata {
 
@@ -33,13 +36,14 @@ std::vector<Variable> variables_of(const UOpGraph& list, const std::vector<Varia
   std::vector<Variable> out;
   for (const UOp u : list)
     if (u.op() == UOps::DEFINE_VAR) out.push_back(std::get<Variable>(u.arg()));
-  const std::size_t listed = out.size();
   for (const Variable& v : all)
-    if (std::none_of(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(listed),
-                     [&](const Variable& known) { return same(known, v); }))
+    if (std::none_of(out.begin(), out.end(), [&](const Variable& known) { return same(known, v); }))
       out.push_back(v);
   return out;
 }
+
+/// One of the two that say which part of the parallel loop to run.
+bool is_range(const Variable& v) { return v.name() == "begin0" || v.name() == "end0"; }
 
 }  // namespace
 
@@ -52,18 +56,44 @@ std::string kernel_name(const LazyOp& ast) {
   return out.size() == 1 ? out + "_1" : out;
 }
 
+namespace {
+
+/// The kernel in two, of which this is the rest; `opts` loses its SPLITREDUCE.
+LazyOp split(Kernel& kernel, const LazyOp& ast, std::vector<Opt>& opts, const Target& target) {
+  SplitReduction parts = split_reduction(ast, opts.front());
+  check_may_split(ast, opts.front(), target);
+  opts.erase(opts.begin());
+  for (const LazyOp& first : parts.first)
+    kernel.before.push_back(std::make_shared<const Kernel>(compile_kernel(first, target)));
+  kernel.temporaries = std::move(parts.temporaries);
+  return parts.rest;
+}
+
+}  // namespace
+
 Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std::vector<Opt>> opts) {
-  Kernel out{kernel_name(ast), ast, {}, {}, {}, {}, {}, {}, {}, {}};
+  Kernel out{kernel_name(ast), ast, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   Passes passes(out);
   out.opts = passes.run("opts", [&] { return opts ? *std::move(opts) : heuristic_opts(ast, target); });
-  KernelAxes axes(ast);
-  axes.apply(out.opts);
+  std::vector<Opt> loops = out.opts;
+  LazyOp rest = ast;
+  if (!loops.empty() && loops[0].kind == Opt::Kind::SPLITREDUCE)
+    rest = passes.run("split", [&] { return split(out, ast, loops, target); });
+  KernelAxes axes(rest);
+  axes.apply(loops);
   out.axes = axes.text();
-  Lowered lowered = passes.run("lower", [&] { return lower(ast, axes, target); });
+  Lowered lowered = passes.run("lower", [&] { return lower(rest, axes, target); });
   out.proof = passes.run("bounds", [&] { return prove_bounds(lowered); });
   out.uops = passes.run("linearize", [&] { return linearize(lowered, target.contract); });
+  if (target.instances && lowered.parallel)
+    out.uops = passes.run("instances", [&] { return to_instances(out.uops, *lowered.parallel); });
   passes.run("verify", [&] { return verify(out.uops), 0; });
-  out.buffers = std::move(lowered.buffers);
+  out.buffers = buffers_of(ast);
+  for (const int slot : out.temporaries)
+    out.buffers.push_back(lowered.buffers[static_cast<std::size_t>(slot)]);
+  for (const auto& first : out.before)
+    for (const Variable& v : first->variables)
+      if (!is_range(v)) lowered.variables.push_back(v);
   out.variables = variables_of(out.uops, lowered.variables);
   out.parallel = lowered.parallel;
   return out;

@@ -1,6 +1,7 @@
 // From a LazyOp to a proven list of UOps: the whole of the kernel compiler in front of the renderers.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,12 +20,18 @@ struct Kernel {
   UOpGraph uops;                    ///< the list, verified
   std::vector<BufferUse> buffers;   ///< by slot
   std::vector<Variable> variables;  ///< its DEFINE_VARs in the order of the list, then those of sizes alone: what `values` of a Program are
-  std::optional<Int> parallel;  ///< the range that begin0 and end0 cut; a Program with it is run once for [0, 0) too
+  /// The range that begin0 and end0 cut; a Program with it is run once for [0, 0) too. Where the target has instances, there is no
+  /// begin0 and no end0, and it is the size of the launch, of one instance at least.
+  std::optional<Int> parallel;
   BoundsProof proof;
+  /// SPLITREDUCE: kernels to run first, on the same buffers and on those through which they hand over, the temporaries. These
+  /// are the last slots of `buffers`: whoever runs the kernel has them made.
+  std::vector<std::shared_ptr<const Kernel>> before{};
+  std::vector<int> temporaries{};
   std::vector<std::pair<std::string, double>> times;  ///< passes, in seconds
 };
 
-/// Runs the passes: opts (given, or the heuristic's), lower, bounds, linearize, verify.
+/// Runs the passes: split (where SPLITREDUCE is the first Opt), opts (given, or the heuristic's), lower, bounds, linearize, instances (where the target has them), verify.
 /// @throws what they throw
 Kernel compile_kernel(const LazyOp& ast, const Target& target,
                       std::optional<std::vector<Opt>> opts = std::nullopt);

@@ -11,30 +11,12 @@
 #include "strata/codegen/legal.h"
 #include "strata/codegen/nests.h"
 #include "strata/codegen/stage.h"
+#include "strata/codegen/vectors.h"
 #include "strata/expr/node.h"
 
 namespace strata {
 
 namespace {
-
-/// A value that is asked for: a node at an index.
-struct Key {
-  const LazyNode* node;
-  Coordinates at;
-
-  bool operator==(const Key& o) const {
-    return node == o.node && at.is_zero == o.at.is_zero && same(at.valid, o.at.valid) &&
-           std::equal(at.idxs.begin(), at.idxs.end(), o.at.idxs.begin(), o.at.idxs.end(),
-                      [](const Expr& a, const Expr& b) { return same(a, b); });
-  }
-};
-struct HashKey {
-  std::size_t operator()(const Key& k) const {
-    std::size_t h = std::hash<const void*>()(k.node) + (k.at.is_zero ? 1 : 0);
-    for (const Expr& e : k.at.idxs) h = h * 1000003 + std::hash<const void*>()(e.node());
-    return h * 1000003 + std::hash<const void*>()(k.at.valid.node());
-  }
-};
 
 std::vector<Expr> substituted(std::vector<Expr> of, const Substitution& map) {
   if (!map.empty())
@@ -174,19 +156,24 @@ class Lowering {
     const Lanes* lanes = place.lanes;
     if (lanes == nullptr) return put(pointer, at, value, place, nullptr);
     value = widened(value, lanes->count);
-    if (stride_along(at.index, *lanes) == 1) return put(pointer, at, value, place, lanes);
+    if (stride_along(at.index, *lanes) == 1)
+      return put(pointer, at, value, place, lanes, axes_.streams(arg.slot));
     for (int k = 0; k < lanes->count; ++k) {
       const Substitution lane = {{lanes->variable, k}};
       const IndexExprs one{substitute(at.index, lane), substitute(at.valid, lane)};
       put(pointer, one, out_.graph.lane(value, k), place, nullptr);
     }
   }
-  void put(UOp pointer, const IndexExprs& at, UOp value, const Nest& place, const Lanes* lanes) {
+  void put(UOp pointer, const IndexExprs& at, UOp value, const Nest& place, const Lanes* lanes,
+           bool streamed = false) {
     if (at.valid.constant() == 0) return;
     const Expr first = lanes == nullptr ? at.index : substitute(at.index, {{lanes->variable, 0}});
     std::vector<UOp> sources = {pointer, index_.integer(first), value};
     if (!at.valid.constant()) sources.push_back(index_.condition(at.valid, lanes));
-    const UOp store = out_.graph.add(UOps::STORE, dtypes::none, sources, {}, false);
+    UOpArg past_caches;
+    if (streamed && at.valid.constant())
+      if (const auto bytes = whole_bytes(first, value.dtype())) past_caches = *bytes;
+    const UOp store = out_.graph.add(UOps::STORE, dtypes::none, sources, past_caches, false);
     out_.stores.push_back({store, place.loops});
   }
 
@@ -195,6 +182,7 @@ class Lowering {
   struct Staged {
     Tile tile;
     UOp local;
+    std::vector<UOp> around;  ///< the loops inside of which it is filled
   };
 
   /// Fills the tiles that the axes ask for, for a nest of a store; loads of them go there from now on.
@@ -209,10 +197,14 @@ class Lowering {
       std::vector<UOp> around;
       const std::vector<OutsideCoordinate> outside = outside_of(stage, axes_, axes, place, around);
       const Tile tile = plan_tile(n, stage.slot, axes_, axes, outside, what);
-      const Key key{tile.load, {tile.base, 1, false}};
+      const Asked key{tile.load, {tile.base, 1, false}};
       auto it = tiles_.find(key);
-      if (it == tiles_.end() || !(it->second.tile.extent == tile.extent))
-        it = tiles_.insert_or_assign(key, Staged{tile, fill(tile, around)}).first;
+      if (it == tiles_.end() || !(it->second.tile.extent == tile.extent) ||
+          it->second.around != around) {
+        it = tiles_.insert_or_assign(key, Staged{tile, fill(tile, around), around}).first;
+        done_.clear();  // what was made of another tile stays in its loops
+        nests_.begin_apart();
+      }
       staged_.emplace(tile.load, it->second);
     }
   }
@@ -265,7 +257,7 @@ class Lowering {
   }
 
   /// A load that is staged, as one of the scratch memory.
-  UOp load_staged(const Key& k, const Staged& staged) {
+  UOp load_staged(const Asked& k, const Staged& staged) {
     Expr address = 0;
     for (std::size_t d = 0; d < k.at.idxs.size(); ++d)
       address += (k.at.idxs[d] - staged.tile.base[d]) * staged.tile.stride[d];
@@ -276,11 +268,11 @@ class Lowering {
   // --- values ---
 
   struct Frame {
-    Key key;
-    std::vector<Key> needs;
+    Asked key;
+    std::vector<Asked> needs;
   };
 
-  UOp lower(const Key& root) {
+  UOp lower(const Asked& root) {
     std::vector<Frame> open;
     open.push_back({root, needs_of(root)});
     while (!open.empty()) {
@@ -290,15 +282,15 @@ class Lowering {
         continue;
       }
       const auto missing = std::find_if(top.needs.begin(), top.needs.end(),
-                                        [&](const Key& k) { return !done_.contains(k); });
+                                        [&](const Asked& k) { return !done_.contains(k); });
       if (missing != top.needs.end()) {
-        Key next = *missing;
-        std::vector<Key> needs = needs_of(next);
+        Asked next = *missing;
+        std::vector<Asked> needs = needs_of(next);
         open.push_back({std::move(next), std::move(needs)});
         continue;
       }
       std::vector<UOp> values;
-      for (const Key& k : top.needs) values.push_back(done_.at(k));
+      for (const Asked& k : top.needs) values.push_back(done_.at(k));
       const UOp made = build(top.key, values);
       done_.emplace(top.key, made);
       open.pop_back();
@@ -306,21 +298,22 @@ class Lowering {
     return done_.at(root);
   }
 
-  std::vector<Key> needs_of(const Key& k) {
+  std::vector<Asked> needs_of(const Asked& k) {
     const LazyNode& n = *k.node;
     if (n.src.empty()) return {};
     if (is_movement(n.op)) return {{n.src[0].node(), moved(n, k.at, regrouping(n))}};
     if (is_reduce(n.op)) {
-      std::vector<Key> out;
+      std::vector<Asked> out;
       for (Body& body : bodies(k)) out.push_back(std::move(body.key));
       return out;
     }
-    std::vector<Key> out;
-    for (const LazyOp& s : n.src) out.push_back({s.node(), {k.at.idxs, k.at.valid, false}});
+    std::vector<Asked> out;
+    for (const LazyOp& s : n.src)
+      out.push_back({s.node(), {k.at.idxs, k.at.valid, false, k.at.around}});
     return out;
   }
 
-  UOp build(const Key& k, std::span<const UOp> values) {
+  UOp build(const Asked& k, std::span<const UOp> values) {
     const LazyNode& n = *k.node;
     if (is_movement(n.op)) return values[0];
     switch (n.op) {
@@ -385,31 +378,12 @@ class Lowering {
     return it != simple_.end() ? it->second : simple_.emplace(&n, st.simplify()).first->second;
   }
 
-  /// The c with e(lane + 1) == e(lane) + c, where e is a sum with it as a term; 0 where e does not depend on the lane.
-  static std::optional<std::int64_t> stride_along(const Expr& e, const Lanes& lanes) {
-    const auto depends = [&](const Expr& on) {
-      const std::vector<Variable> of = variables(on);
-      return std::any_of(of.begin(), of.end(),
-                         [&](const Variable& v) { return same(v, lanes.variable); });
-    };
-    if (!depends(e)) return 0;
-    if (same(e, lanes.variable)) return 1;
-    if (e.op() != Op::Sum) return std::nullopt;
-    std::optional<std::int64_t> stride;
-    for (const Term& t : e.node()->terms()) {
-      if (t.atom == lanes.variable.node())
-        stride = t.coefficient;
-      else if (depends(Expr::share(t.atom)))
-        return std::nullopt;
-    }
-    return stride;
-  }
-
-  UOp load(const Key& k) {
+  UOp load(const Asked& k) {
     const LazyNode& n = *k.node;
     const BufferArg& arg = std::get<BufferArg>(n.arg);
     const IndexExprs at = simplified(n, arg.st).expr_idxs(k.at.idxs);
-    const Expr valid = at.valid && k.at.valid;
+    Expr valid = at.valid && k.at.valid;
+    if (!arg.size.is_number()) valid = valid && nests_.have_turns(k.at.around, at.index);
     if (valid.constant() == 0) return out_.graph.constant(n.dtype, 0);
     const Expr index = valid.constant() ? at.index : simplify_under(at.index, valid);
     const bool pinned = !pin_loops_.empty() && !arg.size.is_number();
@@ -423,8 +397,13 @@ class Lowering {
   /// What is at an index that may depend on lanes: one vector where they are contiguous, else lane by lane.
   UOp get_all(UOp pointer, const IndexExprs& at, DType dtype, bool cachable = true) {
     const Lanes* lanes = nests_.lanes_of(at.index, at.valid);
-    if (lanes == nullptr || stride_along(at.index, *lanes) == 1)
-      return get(pointer, at, dtype, lanes, cachable);
+    const auto stride = lanes == nullptr ? 1 : stride_along(at.index, *lanes);
+    if (stride == 1) return get(pointer, at, dtype, lanes, cachable);
+    if (stride == -1) {
+      const Substitution mirror = {{lanes->variable, lanes->count - 1 - lanes->variable}};
+      const IndexExprs forth{substitute(at.index, mirror), substitute(at.valid, mirror)};
+      return reversed(widened(get(pointer, forth, dtype, lanes, cachable), lanes->count));
+    }
     std::vector<UOp> each;
     for (int j = 0; j < lanes->count; ++j) {
       const Substitution lane = {{lanes->variable, j}};
@@ -432,6 +411,11 @@ class Lowering {
       each.push_back(get(pointer, one, dtype, nullptr, cachable));
     }
     return out_.graph.add(UOps::VECTORIZE, dtype.vec(lanes->count), each);
+  }
+  UOp reversed(UOp vector) {
+    std::vector<UOp> lanes;
+    for (int k = vector.dtype().lanes(); k-- > 0;) lanes.push_back(out_.graph.lane(vector, k));
+    return out_.graph.add(UOps::VECTORIZE, vector.dtype(), lanes);
   }
   UOp get(UOp pointer, const IndexExprs& at, DType dtype, const Lanes* lanes, bool cachable) {
     if (at.valid.constant() == 0) return out_.graph.constant(dtype, 0);
@@ -459,7 +443,7 @@ class Lowering {
   // --- reductions ---
 
   /// The nests of a reduction, one a choice of segments, at an index.
-  std::vector<Nest> nests_of(const Key& k) {
+  std::vector<Nest> nests_of(const Asked& k) {
     std::vector<Expr> around = k.at.idxs;
     around.push_back(k.at.valid);
     return nests_.of_group(axes_.group_of(k.node), around);
@@ -473,10 +457,10 @@ class Lowering {
 
   /// What is added up in one turn, and where it counts.
   struct Body {
-    Key key;
+    Asked key;
     Expr guard;
   };
-  std::vector<Body> bodies(const Key& k) {
+  std::vector<Body> bodies(const Asked& k) {
     const LazyNode& n = *k.node;
     std::vector<Body> out;
     if (is_empty(n)) return out;
@@ -486,11 +470,12 @@ class Lowering {
     for (std::size_t j = 0; j < group.count; ++j) axes.push_back(group.first + j);
     for (const Nest& nest : nests_of(k)) {
       const std::vector<Expr> at = nest.coordinates();
+      const Expr around = k.at.around && nests_.ranges_of(at);
       for (const Substitution& copy : choices(nest.copies))
         for (const Substitution& turn : choices(nest.turns)) {
           const std::vector<Expr> chosen = substituted(substituted(at, copy), turn);
           const Expr guard = inside(axes, chosen);
-          Body body{{n.src[0].node(), {k.at.idxs, k.at.valid && guard, false}}, guard};
+          Body body{{n.src[0].node(), {k.at.idxs, k.at.valid && guard, false, around}}, guard};
           set_dims(body.key.at.idxs, {reduced.data(), reduced.size()}, axes, chosen, axes_);
           out.push_back(std::move(body));
         }
@@ -498,7 +483,7 @@ class Lowering {
     return out;
   }
   /// The values, with the identity in turns beyond the end.
-  std::vector<UOp> guarded(const Key& k, std::span<const UOp> values, UOp identity) {
+  std::vector<UOp> guarded(const Asked& k, std::span<const UOp> values, UOp identity) {
     std::vector<UOp> out(values.begin(), values.end());
     const ReduceGroup& group = axes_.group_of(k.node);
     bool padded = false;
@@ -515,7 +500,7 @@ class Lowering {
     return out;
   }
 
-  UOp reduction(const Key& k, std::span<const UOp> unguarded) {
+  UOp reduction(const Asked& k, std::span<const UOp> unguarded) {
     const LazyNode& n = *k.node;
     const Ops op = combining_op(n.op);
     const UOp identity = out_.graph.constant(identity_of(n.op, n.dtype));
@@ -584,8 +569,8 @@ class Lowering {
   std::vector<UOp> pin_loops_;  // see pin()
   std::vector<Expr> pin_at_;
   std::size_t store_ = 0;  // the store that is being lowered
-  std::unordered_map<Key, UOp, HashKey> done_;
-  std::unordered_map<Key, Staged, HashKey> tiles_;      // by load and base
+  std::unordered_map<Asked, UOp, HashAsked> done_;
+  std::unordered_map<Asked, Staged, HashAsked> tiles_;  // by load and base
   std::unordered_map<const LazyNode*, Staged> staged_;  // for the nest that is being stored
   std::unordered_map<const LazyNode*, ShapeTracker> simple_;
 };

@@ -25,6 +25,7 @@ struct Target {
   bool contract = true;        ///< a*b + c may be rounded once (MULACC)
   bool reassociate =
       true;  ///< float sums and products may be added up in another order: vectors and several accumulators
+  bool instances = false;  ///< turns of the parallel loop are instances of a launch: SPECIAL
   /// Nothing that changes a float's bits: what kernels give is what the interpreter gives, up to the errors of functions.
   Target deterministic() const {
     Target out = *this;

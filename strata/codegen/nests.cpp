@@ -67,6 +67,18 @@ Expr Nests::ranges_of(std::span<const Expr> expressions) const {
   return all_of(out);
 }
 
+Expr Nests::have_turns(const Expr& around, const Expr& index) const {
+  std::vector<Expr> out;
+  const std::vector<Variable> inside = variables(index);
+  for (const Variable& v : variables(around)) {
+    const auto it = ranges_.find(std::string(v.name()));
+    const bool depends =
+        std::any_of(inside.begin(), inside.end(), [&](const Variable& i) { return same(i, v); });
+    if (it != ranges_.end() && !depends) out.push_back(substitute(it->second, {{v, Expr(0)}}));
+  }
+  return all_of(out);
+}
+
 /// The loop called `path` (which says all that is around it), made where it is not there yet.
 Variable Nests::loop(const std::string& path, const Int& turns, int depth, bool is_parallel,
                      UOp around) {

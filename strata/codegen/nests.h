@@ -70,6 +70,9 @@ class Nests {
   /// What holds, beyond their bounds, for the loop variables that `expressions` are written with: in their loops, symbolic sizes
   /// are larger than the counters.
   Expr ranges_of(std::span<const Expr> expressions) const;
+  /// That the loops whose counters `around` is written with have turns; those of counters in `index` aside: what depends on a
+  /// counter is in its loop anyway, and other values may be moved in front of it.
+  Expr have_turns(const Expr& around, const Expr& index) const;
 
  private:
   struct LoopVariable {

@@ -61,7 +61,7 @@ class TileWalk {
       std::vector<std::size_t> of;
       std::vector<Expr> values;
       for (std::size_t j = 0; j < group.count; ++j) {
-        const Int& size = axes_.axes()[group.first + j].size;
+        const Int size = reach(axes_.axes()[group.first + j]);
         STRATA_CHECK(size.is_number(), domain, what_, "axis ", group.first + j,
                      " has the symbolic size ", size.render());
         of.push_back(group.first + j);
@@ -73,6 +73,13 @@ class TileWalk {
       set_dims(below.idxs, {reduced.data(), reduced.size()}, of, values, axes_);
     }
     for (const LazyOp& s : n.src) open_.push_back({s.node(), below});
+  }
+
+  /// The turns of an axis, those beyond its end that padding adds among them.
+  static Int reach(const LoopAxis& axis) {
+    if (!axis.padded) return axis.size;
+    const Segment& last = axis.segments.back();
+    return last.begin + last.size();
   }
 
   /// Whether the buffer is loaded below `n`.

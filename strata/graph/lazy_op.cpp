@@ -157,6 +157,16 @@ LazyOp LazyOp::make(Ops op, Sources src, LazyArg arg, DType dtype, Ints shape) {
   return LazyOp(Table::instance().intern(std::move(node)));
 }
 
+LazyOp LazyOp::with_sources(Sources sources) const {
+  STRATA_ASSERT(sources.size() == src().size(), "[", name_of(op()), "] ", sources.size(),
+                " sources in place of ", src().size());
+  if (std::equal(sources.begin(), sources.end(), src().begin())) return *this;
+  for (std::size_t k = 0; k < sources.size(); ++k)
+    STRATA_ASSERT(sources[k].shape() == src(k).shape() && sources[k].dtype() == src(k).dtype(), "[",
+                  name_of(op()), "] another shape or dtype in place of source ", k);
+  return make(op(), sources, arg(), dtype(), shape());
+}
+
 // --- leaves ---
 
 LazyOp LazyOp::load(int slot, DType dtype, ShapeTracker st) {

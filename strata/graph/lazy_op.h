@@ -88,6 +88,9 @@ class LazyOp {
     return sink(std::span<const LazyOp>(stores.begin(), stores.size()));
   }
 
+  /// The same op of other sources. @pre as many, of the same shapes and dtypes
+  LazyOp with_sources(std::span<const LazyOp> sources) const;
+
   Ops op() const;
   std::span<const LazyOp> src() const;
   const LazyOp& src(std::size_t k) const { return src()[k]; }

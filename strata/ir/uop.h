@@ -14,7 +14,8 @@
 // LOAD           pointer, index[, gate, other]  -               element at index; `other` where gate is false (memory is not
 //                                                               touched). A vector dtype: consecutive elements from index on
 //                                                               (index is a scalar), gate a scalar or of a lane each
-// STORE          pointer, index, value[, gate]  -               a vector as with LOAD
+// STORE          pointer, index, value[, gate]  - or int        a vector as with LOAD. The int, its bytes: it goes past the caches
+//                                                               where the pointer is a multiple of it; the index is one
 // ALU            operands                       Ops             result_dtype; vectors lane by lane, never mixed with scalars
 // CAST, BITCAST  value                          -               the dtype's scalar; lanes are kept
 // VECTORIZE      scalars of one dtype           -               a vector of them, the first in lane 0

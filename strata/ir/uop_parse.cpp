@@ -229,7 +229,9 @@ class ListParser {
 
   UOpArg parse_arg(UOps op, DType dtype) {
     switch (row(op).arg) {
-      case ArgKind::none: return parse_none();
+      case ArgKind::none:
+        if (op == UOps::STORE && in_.peek() != 'N') return in_.number<std::int64_t>("a size");
+        return parse_none();
       case ArgKind::number: return in_.number<std::int64_t>("a lane");
       case ArgKind::scalar: return parse_scalar(dtype);
       case ArgKind::op: return parse_alu();

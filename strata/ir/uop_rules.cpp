@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 #include <string>
 
@@ -174,7 +175,15 @@ void check_load(const Candidate& u) {
     u.require(u.of(3) == u.dtype, "gives ", u.dtype, ", and ", u.of(3), " where its gate is false");
 }
 
-void check_store(const Candidate& u) { check_access(u, u.of(2), 3); }
+void check_store(const Candidate& u) {
+  check_access(u, u.of(2), 3);
+  const auto* const bytes = std::get_if<std::int64_t>(&u.arg);
+  if (bytes == nullptr) return;
+  const auto stored = static_cast<std::int64_t>(u.of(2).scalar().itemsize()) * u.of(2).lanes();
+  u.require(*bytes == stored && stored >= 16 && std::has_single_bit(static_cast<std::uint64_t>(stored)),
+            "goes past the caches as ", *bytes, " bytes; ", u.of(2), " has ", stored);
+  u.require(u.src.size() == 3, "goes past the caches, and has a gate");
+}
 
 /// The dtypes of the sources, for result_dtype.
 std::vector<DType> source_dtypes(const Candidate& u) {
@@ -279,7 +288,8 @@ void check_uop(UOps op, DType dtype, std::span<const UOp> src, const UOpArg& arg
   const Candidate u{op, dtype, src, arg};
   u.require(src.size() >= r.least, "takes ", r.least, " sources or more, not ", src.size());
   u.require(src.size() <= r.most, "takes ", r.most, " sources or fewer, not ", src.size());
-  u.require(kind(arg) == r.arg, "takes ", kArgNames[static_cast<std::size_t>(r.arg)],
+  const bool is_streamed = op == UOps::STORE && kind(arg) == ArgKind::number;
+  u.require(kind(arg) == r.arg || is_streamed, "takes ", kArgNames[static_cast<std::size_t>(r.arg)],
             " as its argument, not ", kArgNames[arg.index()]);
   if (!r.has_value) u.require_dtype(dtypes::none);
   check_of(op)(u);

@@ -59,6 +59,28 @@ constexpr HelperText kHelpers[] = {
   if (y != x && x == x && !(v.u & 1u)) v.u += (y < 0 ? y > x : y < x) || y == 0 ? 1u : -1u;
   return v.f;
 })"},
+    // Stores past the caches: their processor's instruction, where the compiler may use it. Sanitizers do not see it: where they
+    // look on, STRATA_PLAIN_STORES is to be defined.
+    {"strata_stream16", R"(#if defined(__x86_64__) && !defined(STRATA_PLAIN_STORES)
+#define strata_stream16(to, v) __asm__("movntps %1, %0" : "=m"(*(to)) : "x"(v))
+#else
+#define strata_stream16(to, v) (*(to) = (v))
+#endif)"},
+    {"strata_stream32", R"(#if defined(__AVX__) && !defined(STRATA_PLAIN_STORES)
+#define strata_stream32(to, v) __asm__("vmovntps %1, %0" : "=m"(*(to)) : "x"(v))
+#else
+#define strata_stream32(to, v) (*(to) = (v))
+#endif)"},
+    {"strata_stream64", R"(#if defined(__AVX512F__) && !defined(STRATA_PLAIN_STORES)
+#define strata_stream64(to, v) __asm__("vmovntps %1, %0" : "=m"(*(to)) : "v"(v))
+#else
+#define strata_stream64(to, v) (*(to) = (v))
+#endif)"},
+    {"strata_fence", R"(#if defined(__x86_64__)
+#define strata_fence() __asm__ volatile("sfence" ::: "memory")
+#else
+#define strata_fence() ((void)0)
+#endif)"},
 };
 
 constexpr Language make() {

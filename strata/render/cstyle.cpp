@@ -23,6 +23,15 @@ bool is_name(std::string_view text) {
   });
 }
 
+/// `~(int)(x<y)`, which compilers take for a mistake, too where other casts are in between.
+bool is_inverted_bool(UOp u) {
+  if (u.op() != UOps::ALU || u.alu() != Ops::NOT) return false;
+  UOp s = u.src(0);
+  while (s.dtype().is_int() && (s.op() == UOps::CAST || (s.op() == UOps::ALU && s.alu() == Ops::NOOP)))
+    s = s.src(0);
+  return s.dtype().is_bool() && !u.dtype().is_bool();
+}
+
 /// Compilers reason about `(x&4) == 3`, and warn.
 bool is_masked(UOp u, std::size_t k) {
   const bool compares =
@@ -58,6 +67,7 @@ class Renderer {
     for (const UOp u : list_)
       if (w_.usage().live(u)) visit(u);
     for (int k = 0; k < open_; ++k) w_.close();
+    if (streams_) w_.line("strata_fence();");
     return assemble(options);
   }
 
@@ -94,7 +104,8 @@ class Renderer {
   Writer w_;
   GnuVectors vectors_;
   Signature signature_;
-  int open_ = 0;  // loops over instances
+  int open_ = 0;          // loops over instances
+  bool streams_ = false;  // stores past the caches
 };
 
 void Renderer::check_dtypes() const {
@@ -130,18 +141,23 @@ void Renderer::define_parameters() {
 }
 
 void Renderer::define_locals() {
+  const auto in_group = [](UOp u) {
+    const auto* special = std::get_if<Special>(&u.arg());
+    return u.op() == UOps::BARRIER || (special != nullptr && special->name.starts_with("l"));
+  };
+  signature_.in_groups = std::any_of(list_.begin(), list_.end(), in_group);
+  const bool outside = l_.local_outside && signature_.in_groups;
   for (const UOp u : list_) {
-    if (u.op() == UOps::BARRIER || u.op() == UOps::DEFINE_LOCAL) signature_.in_groups = true;
     if (u.op() != UOps::DEFINE_LOCAL || !w_.usage().live(u)) continue;
     const auto& local = std::get<Local>(u.arg());
     w_.name(u, w_.claim(local.name));
     const std::string name = w_.simple(u), size = std::to_string(local.size);
-    const std::string text = fill(l_.local, [&](char c) {
+    const std::string text = fill(signature_.in_groups ? l_.local : l_.own, [&](char c) {
       return c == 'T'   ? memory_type(l_, u.dtype().scalar())
              : c == 'n' ? std::string_view(name)
                         : std::string_view(size);
     });
-    if (l_.local_outside)
+    if (outside)
       signature_.locals.push_back(text);
     else
       w_.line(text);
@@ -156,9 +172,7 @@ void Renderer::define_specials() {
     if (u.op() != UOps::SPECIAL) continue;
     const auto& special = std::get<Special>(u.arg());
     signature_.has_special = true;
-    if (!is_local(special)) continue;
-    signature_.in_groups = true;
-    signature_.group[special.axis] = special.size;
+    if (is_local(special)) signature_.group[special.axis] = special.size;
   }
   const bool loops = l_.special.instance.empty();
   STRATA_CHECK(!(loops && signature_.has_special && barriers > 0), domain, "[render] ", l_.name,
@@ -230,7 +244,7 @@ void Renderer::expression(UOp u) {
   const auto lane = [&](int k) {
     if (u.op() == UOps::VECTORIZE) return w_.text(u.src(static_cast<std::size_t>(k)));
     return element(w_, u, [&](std::size_t n, bool repeated) {
-      const bool whole = !repeated && !dtype.is_vector() && !is_masked(u, n);
+      const bool whole = !repeated && !dtype.is_vector() && !is_masked(u, n) && !is_inverted_bool(u);
       return whole ? w_.text(u.src(n)) : w_.lane(u.src(n), k);
     });
   };
@@ -402,6 +416,11 @@ void Renderer::store(UOp u) {
 bool Renderer::store_whole(UOp u) {
   const bool gated = u.src().size() == 4;
   if (gated && u.src(3).dtype().is_vector()) return false;
+  if (const auto* const bytes = std::get_if<std::int64_t>(&u.arg())) {
+    streams_ = true;
+    w_.line(vectors_.stream(u.src(2), w_.simple(u.src(0)), w_.text(u.src(1)), *bytes));
+    return true;
+  }
   const std::string line = vectors_.store(u.src(2), w_.simple(u.src(0)), w_.text(u.src(1)));
   w_.line(gated ? message("if (", unwrapped(w_.text(u.src(3))), ") { ", line, " }") : line);
   return true;

@@ -24,6 +24,7 @@ using rendering::Language;
 const Language& CLanguage();  ///< GNU C 11: gcc and clang, alone and without warnings
 const Language& CUDALanguage();
 const Language& OpenCLLanguage();
+const Language& OpenCLLanguageWithoutHalf();  ///< for devices without cl_khr_fp16, too
 const Language& MetalLanguage();
 const Language& WGSLLanguage();
 

@@ -333,12 +333,18 @@ std::string GnuVectors::round_bfloat16(int lanes, const std::string& text) {
   return message("((", f, ")((~", nan, "&", to_even, ")|(", nan, "&2143289344u)))");
 }
 
+namespace {
+
+DType stored_as(DType dtype) {
+  if (is_bf16(dtype)) return dtypes::uint16;
+  return dtype.is_bool() ? dtypes::int8 : dtype.scalar();
+}
+
+}  // namespace
+
 std::string GnuVectors::load(DType dtype, const std::string& pointer, const std::string& index) {
   const int lanes = dtype.lanes();
-  const DType stored = is_bf16(dtype)    ? dtypes::uint16
-                       : dtype.is_bool() ? dtypes::int8
-                                         : dtype.scalar();
-  const std::string type = w_.vector_type(stored, lanes, true);
+  const std::string type = w_.vector_type(stored_as(dtype), lanes, true);
   std::string text = message("*(const ", type, "*)(", pointer, "+", index, ")");
   if (dtype.is_bool()) return message("-", text);
   if (is_f16(dtype)) return converted(text, w_.native_type(dtype));
@@ -347,21 +353,35 @@ std::string GnuVectors::load(DType dtype, const std::string& pointer, const std:
   return message("((", w_.native_type(dtype), ")(", wide, "<<16))");
 }
 
-std::string GnuVectors::store(UOp value, const std::string& pointer, const std::string& index) {
+/// The value as memory has it.
+std::string GnuVectors::in_memory(UOp value, DType stored) {
   const DType dtype = value.dtype();
   const int lanes = dtype.lanes();
-  const DType stored = is_bf16(dtype)    ? dtypes::uint16
-                       : dtype.is_bool() ? dtypes::int8
-                                         : dtype.scalar();
-  const std::string type = w_.vector_type(stored, lanes, true);
   std::string text = dtype.is_bool() ? message("-", mask(value, 8)) : w_.text(value);
-  if (is_f16(dtype)) text = converted(text, w_.vector_type(stored, lanes));
-  if (is_bf16(dtype)) {
-    const std::string bits =
-        message("(((", w_.vector_type(dtypes::uint32, lanes), ")", text, ")>>16)");
-    text = converted(bits, w_.vector_type(stored, lanes));
-  }
+  if (is_f16(dtype)) return converted(text, w_.vector_type(stored, lanes));
+  if (!is_bf16(dtype)) return text;
+  const std::string bits =
+      message("(((", w_.vector_type(dtypes::uint32, lanes), ")", text, ")>>16)");
+  return converted(bits, w_.vector_type(stored, lanes));
+}
+
+std::string GnuVectors::store(UOp value, const std::string& pointer, const std::string& index) {
+  const DType stored = stored_as(value.dtype());
+  const std::string type = w_.vector_type(stored, value.dtype().lanes(), true);
+  const std::string text = in_memory(value, stored);
   return message("*(", type, "*)(", pointer, "+", index, ") = ", text, ";");
+}
+
+std::string GnuVectors::stream(UOp value, const std::string& pointer, const std::string& index,
+                               std::int64_t bytes) {
+  const DType stored = stored_as(value.dtype());
+  const int lanes = value.dtype().lanes();
+  const std::string to =
+      message("(", w_.vector_type(stored, lanes, true), "*)(", pointer, "+", index, ")");
+  const std::string text = variable(w_.vector_type(stored, lanes), in_memory(value, stored));
+  const std::string size = std::to_string(bytes);
+  return message("if ((__UINTPTR_TYPE__)", pointer, "%", size, " == 0) strata_stream", size, "(",
+                 to, ", ", text, "); else *", to, " = ", text, ";");
 }
 
 }  // namespace strata::rendering

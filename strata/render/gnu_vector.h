@@ -21,6 +21,9 @@ class GnuVectors {
   std::string load(DType dtype, const std::string& pointer, const std::string& index);
   /// The statement.
   std::string store(UOp value, const std::string& pointer, const std::string& index);
+  /// The same past the caches, where the pointer is a multiple of `bytes`.
+  std::string stream(UOp value, const std::string& pointer, const std::string& index,
+                     std::int64_t bytes);
   /// A vector of bool as a mask of `bits`.
   std::string mask(UOp u, int bits);
 
@@ -36,6 +39,8 @@ class GnuVectors {
   void vectorize(UOp u);
   void by_lanes(UOp u);
   bool try_row(UOp u);
+
+  std::string in_memory(UOp value, DType stored);
 
   void from_bool(UOp u);
   void to_float16(UOp u);

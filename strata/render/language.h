@@ -75,7 +75,7 @@ struct Signature {
   std::vector<std::string> locals;    ///< where they stand outside of the function
   std::int64_t group[3] = {1, 1, 1};  ///< instances in a group
   bool has_special = false;
-  bool in_groups = false;  ///< a SPECIAL counts groups, not instances
+  bool in_groups = false;  ///< a SPECIAL counts groups, not instances, and these share scratch memory
 };
 
 /// Where SPECIAL comes from; $x is the axis as a letter, $i as a number. Empty: a loop over all instances.
@@ -97,7 +97,8 @@ struct Language {
   std::string_view variable = "$T $n = $v;";
   std::string_view array = "$T $n[$k] = {$v};";
   std::string_view loop = "for ($T $n = $a; $n < $b; $n++) {";
-  std::string_view local = "$T $n[$k];";
+  std::string_view local = "$T $n[$k];";  ///< scratch memory of a group
+  std::string_view own = "$T $n[$k];";    ///< scratch memory of an instance
   std::string_view barrier;
   std::string_view convert = "(($T)$a)";
   std::string_view bits;  ///< the same bits in another type

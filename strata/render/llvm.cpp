@@ -108,6 +108,9 @@ class LlvmKernel {
   std::string read(const std::string& name, DType dtype, const std::string& at);
   std::string masked_read(UOp u, const std::string& name);
   void write(const std::string& name, UOp value, const std::string& at);
+  void stream(const std::string& name, UOp value, const std::string& at, UOp pointer,
+              std::int64_t bytes);
+  const std::string& is_aligned(UOp pointer, std::int64_t bytes);
   std::string memory_value(const std::string& name, UOp value);
 
   const std::string& value(UOp u) const { return values_[u.num()]; }
@@ -126,6 +129,7 @@ class LlvmKernel {
   std::unordered_set<std::uint64_t> known_assigned_;
   std::size_t locals_ = 0;  // their place
   std::int64_t local_bytes_ = 0;
+  std::unordered_map<std::string, std::string> aligned_;  // "%data0.64": whether a pointer is a multiple, by both
   std::size_t loops_ = 0;
 };
 
@@ -138,7 +142,7 @@ std::string LlvmKernel::render() {
                       local_bytes_ > 0 ? " \"probe-stack\"=\"inline-asm\"" : "", " }\n");
   const std::string declarations = text_.declarations();
   return detail::message(body, "\n", entry(), "\n", declarations, declarations.empty() ? "" : "\n",
-                         attributes);
+                         attributes, aligned_.empty() ? "" : "\n!0 = !{ i32 1 }\n");
 }
 
 void LlvmKernel::find_arguments() {
@@ -208,7 +212,8 @@ std::string LlvmKernel::function() {
   locals_ = text_.reserve();
   for (const UOp u : list_)
     if (usage_.live(u) || u.op() == UOps::SPECIAL) visit(u);
-  while (!blocks_.empty()) end_loop(close());  // of SPECIALs
+  while (!blocks_.empty()) end_loop(close());          // of SPECIALs
+  if (!aligned_.empty()) text_.line("fence seq_cst");  // others see what went past the caches
   text_.line("ret void");
   return detail::message("define internal void @", name_, "(", parameters(), ") #0 {\n",
                          text_.text(), "}\n");
@@ -481,9 +486,38 @@ void LlvmKernel::write(const std::string& name, UOp v, const std::string& at) {
              v.dtype().scalar().itemsize());
 }
 
+/// Told once, where the function begins.
+const std::string& LlvmKernel::is_aligned(UOp pointer, std::int64_t bytes) {
+  const std::string name = detail::message(value(pointer), ".in", bytes);
+  const auto [it, is_new] = aligned_.try_emplace(name, name);
+  if (is_new) {
+    text_.fill(locals_, name, ".bits = ptrtoint ptr ", value(pointer), " to i64");
+    text_.fill(locals_, name, ".rest = and i64 ", name, ".bits, ", bytes - 1);
+    text_.fill(locals_, name, " = icmp eq i64 ", name, ".rest, 0");
+  }
+  return it->second;
+}
+
+/// Past the caches where the pointer allows it.
+void LlvmKernel::stream(const std::string& name, UOp v, const std::string& at, UOp pointer,
+                        std::int64_t bytes) {
+  const std::string held = memory_value(name, v), type = llvm_memory_type(v.dtype());
+  text_.line("br i1 ", is_aligned(pointer, bytes), ", label %", name, ".then, label %", name,
+             ".else");
+  text_.begin_block(name + ".then");
+  text_.line("store ", type, " ", held, ", ptr ", at, ", align ", bytes, ", !nontemporal !0");
+  text_.line("br label %", name, ".end");
+  text_.begin_block(name + ".else");
+  text_.line("store ", type, " ", held, ", ptr ", at, ", align ", v.dtype().scalar().itemsize());
+  text_.line("br label %", name, ".end");
+  text_.begin_block(name + ".end");
+}
+
 void LlvmKernel::store(UOp u) {
   const std::string name = name_of(u);
   const UOp stored = u.src(2);
+  if (const auto* const bytes = std::get_if<std::int64_t>(&u.arg()))
+    return stream(name, stored, address(u, name, true), u.src(0), *bytes);
   if (u.src().size() == 3) return write(name, stored, address(u, name, true));
   const UOp gate = u.src(3);
   if (gate.dtype().is_vector()) {

@@ -1,4 +1,7 @@
-// OpenCL C 1.2. Vectors are moved by vloadn and vstoren; arithmetic is on their lanes.
+// OpenCL C 1.2. Vectors are moved by vloadn and vstoren; arithmetic is on their lanes. Where a device lacks `half`, its bits are
+// taken apart as integers.
+#include <array>
+
 #include "strata/render/cstyle.h"
 
 namespace strata {
@@ -26,6 +29,13 @@ constexpr TypeText kTypes[] = {
 constexpr NarrowText kNarrow[] = {
     {dtypes::float16,  "((float)$a)", "convert_half_rte($a)", "((float)convert_half_rte($a))",
                        "((float)convert_half_rte($a))"},
+    {dtypes::bfloat16, "as_float((uint)$a<<16)", "((ushort)(as_uint($a)>>16))", "strata_bf16_round($a)",
+                       "strata_bf16_round(strata_round_odd($a))"},
+};
+
+constexpr NarrowText kNarrowByBits[] = {
+    {dtypes::float16,  "strata_f16_load($a)", "strata_f16_store($a)", "strata_f16_round($a)",
+                       "strata_f16_round(strata_round_odd($a))"},
     {dtypes::bfloat16, "as_float((uint)$a<<16)", "((ushort)(as_uint($a)>>16))", "strata_bf16_round($a)",
                        "strata_bf16_round(strata_round_odd($a))"},
 };
@@ -62,6 +72,27 @@ constexpr HelperText kHelpers[] = {
   uint u = as_uint(x);
   return as_float((x != x ? 2143289344u : u + 32767u + (u >> 16 & 1u)) & 4294901760u);
 })"},
+    // Subnormal numbers are multiples of 2^-24, the distance of two floats between 1/2 and 1. 947912704 is 2^-14.
+    {"strata_f16_load", R"(static inline float strata_f16_load(ushort h) {
+  uint e = h >> 10 & 31u, m = h & 1023u;
+  uint u = (e == 31u ? 2139095040u : (e + 112u) << 23) | m << 13;
+  if (e == 0u) u = as_uint((float)m * 5.9604644775390625e-8f);
+  return as_float(u | (h & 32768u) << 16);
+})"},
+    {"strata_f16_store", R"(static inline ushort strata_f16_store(float x) {
+  uint u = as_uint(x), a = u & 2147483647u, h = (a - 939524096u) >> 13;
+  if (a < 947912704u) h = (uint)(as_float(a) * 16777216.0f);
+  if (a >= 2139095040u) h = a == 2139095040u ? 31744u : 32256u;
+  return (ushort)((u >> 16 & 32768u) | h);
+})"},
+    {"strata_f16_round", R"(static inline float strata_f16_round(float x) {
+  uint u = as_uint(x), a = u & 2147483647u;
+  uint r = (a + 4095u + (a >> 13 & 1u)) & 4294959104u;
+  if (r >= 1199570944u) r = 2139095040u;
+  if (a < 947912704u) r = as_uint((as_float(a) + 0.5f) - 0.5f);
+  if (a > 2139095040u) r = 2143289344u;
+  return as_float(r | (u & 2147483648u));
+})"},
     {"strata_round_odd", R"(static inline float strata_round_odd(double x) {
   double y = (float)x;
   uint u = as_uint((float)x);
@@ -72,11 +103,19 @@ constexpr HelperText kHelpers[] = {
 
 constexpr int kLaneCounts[] = {2, 3, 4, 8, 16};
 
-constexpr Language make() {
+constexpr auto types_by_bits() {
+  auto out = std::to_array(kTypes);
+  for (TypeText& t : out)
+    if (t.dtype == dtypes::float16) t.memory = "ushort";
+  return out;
+}
+constexpr auto kTypesByBits = types_by_bits();
+
+constexpr Language make(std::span<const TypeText> types, std::span<const NarrowText> narrow) {
   Language out;
   out.name = "OpenCL";
-  out.types = kTypes;
-  out.narrow = kNarrow;
+  out.types = types;
+  out.narrow = narrow;
   out.ops = kOps;
   out.helpers = kHelpers;
   out.special = {"get_global_id($i)", "get_group_id($i)", "get_local_id($i)"};
@@ -98,10 +137,12 @@ constexpr Language make() {
   return out;
 }
 
-constexpr Language kLanguage = make();
+constexpr Language kLanguage = make(kTypes, kNarrow);
+constexpr Language kLanguageByBits = make(kTypesByBits, kNarrowByBits);
 
 }  // namespace
 
 const Language& OpenCLLanguage() { return kLanguage; }
+const Language& OpenCLLanguageWithoutHalf() { return kLanguageByBits; }
 
 }  // namespace strata

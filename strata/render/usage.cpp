@@ -64,6 +64,9 @@ Scalar end_of(UOp u) {
 
 bool is_acc(UOp u) { return u.op() == UOps::DEFINE_ACC || u.op() == UOps::PHI; }
 
+/// Of use where something is loaded from there.
+bool fills_scratch(UOp u) { return u.op() == UOps::STORE && u.src(0).op() == UOps::DEFINE_LOCAL; }
+
 bool is_expression(UOp u) {
   switch (u.op()) {
     case UOps::ALU:
@@ -107,16 +110,18 @@ void Usage::find_live(const UOpGraph& list) {
       assigned[u.src(0).num()].push_back(u);
       ++facts_[u.src(0).num()].assignments;
     }
+    if (fills_scratch(u)) assigned[u.src(0).num()].push_back(u);
   }
   for (const UOp u : list) {
-    const bool acts = u.op() == UOps::STORE || u.op() == UOps::LOOP || u.op() == UOps::ENDLOOP ||
+    const bool stores = u.op() == UOps::STORE && !fills_scratch(u);
+    const bool acts = stores || u.op() == UOps::LOOP || u.op() == UOps::ENDLOOP ||
                       u.op() == UOps::IF || u.op() == UOps::ENDIF || u.op() == UOps::BARRIER;
     if (acts) mark(u);
   }
   while (!work.empty()) {
     const UOp u = work.back();
     work.pop_back();
-    for (const UOp phi : assigned[u.num()]) mark(phi);
+    for (const UOp assignment : assigned[u.num()]) mark(assignment);
     if (folded(u)) continue;
     for (const UOp s : u.src()) {
       mark(s);

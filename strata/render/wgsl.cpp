@@ -119,6 +119,7 @@ constexpr Language make() {
   out.array = "var $n = array<$T, $k>($v);";
   out.loop = "for (var $n: $T = $a; $n < $b; $n++) {";
   out.local = "var<workgroup> $n: array<$T, $k>;";
+  out.own = "var $n: array<$T, $k>;";
   out.barrier = "workgroupBarrier();";
   out.convert = "$T($a)";
   out.bits = "bitcast<$T>($a)";

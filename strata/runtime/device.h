@@ -5,7 +5,8 @@
 //   add.run({output, a, b}, {{"n", 100}});                // and the kernel's variables
 //
 // INTERP computes a kernel element by element (graph/interpret.h): the oracle. CLANG is C through the host's compiler. LLVM is
-// LLVM in the process. NULL compiles and runs nothing. Everything here may be used from any thread.
+// LLVM in the process. OPENCL is OpenCL C through the system's drivers. NULL compiles and runs nothing. Everything here may be used
+// from any thread.
 #pragma once
 
 #include <initializer_list>
@@ -59,7 +60,11 @@ class Device {
 /// A kernel with the program that a device made of it.
 class CompiledKernel {
  public:
-  CompiledKernel(Kernel kernel, std::shared_ptr<Program> program);
+  /// `before`: those of kernel->before, in order.
+  CompiledKernel(std::shared_ptr<const Kernel> kernel, std::shared_ptr<Program> program,
+                 std::vector<CompiledKernel> before = {});
+  CompiledKernel(Kernel kernel, std::shared_ptr<Program> program)
+      : CompiledKernel(std::make_shared<const Kernel>(std::move(kernel)), std::move(program)) {}
 
   const Kernel& kernel() const { return *kernel_; }
   Program& program() const { return *program_; }
@@ -73,14 +78,22 @@ class CompiledKernel {
     run(std::span<const Buffer>(buffers.begin(), buffers.size()),
         NamedValues(values.begin(), values.size()));
   }
-  /// The same without checks, for replays. `values` are those of kernel().variables, in order; begin0 and end0 are set here.
+  /// The same without checks, for replays. `buffers` are those of all slots, kernel().temporaries among them; `values` are those
+  /// of kernel().variables, in order; begin0 and end0 are set here.
   /// @pre what run() checks
   void replay(std::span<void* const> buffers, std::span<std::int64_t> values,
               Executor* executor = nullptr) const;
 
  private:
+  void check(std::span<const Buffer> buffers, NamedValues values) const;
+  std::int64_t value_of(const Variable& v, NamedValues values) const;
+  std::int64_t number(const Int& size, NamedValues values) const;
+  std::int64_t turns(std::span<const std::int64_t> values) const;
+
   std::shared_ptr<const Kernel> kernel_;
   std::shared_ptr<Program> program_;
+  std::vector<CompiledKernel> first_;  // what runs before it
+  std::vector<std::vector<int>> places_;  // for each of their variables, the place among those of this one; -1: begin0, end0
   int begin_ = -1, end_ = -1;          // places of begin0 and end0 among the variables
   std::optional<std::int64_t> turns_;  // of the parallel loop, where it is a number
 };

@@ -7,6 +7,7 @@ namespace strata {
 
 const Device& llvm_device();    // llvm_device.cpp
 const Device& clang_device();   // clang_device.cpp
+const Device& opencl_device();  // opencl_device.cpp
 const Device& interp_device();  // interp_device.cpp
 const Device& null_device();    // interp_device.cpp
 

@@ -28,6 +28,9 @@ class LlvmProgram final : public Program {
   Entry entry_;
 };
 
+constexpr double kTiny =
+    1 << 12;  // operations or bytes that take less time than it takes to optimise them
+
 class LlvmDevice final : public Device {
  public:
   std::string_view name() const override { return "LLVM"; }
@@ -45,13 +48,15 @@ class LlvmDevice final : public Device {
     return uops_to_llvm(kernel.name, kernel.uops, text_options());
   }
   std::string assembly(const Kernel& kernel) const override {
-    return library().assembly(source(kernel), options());
+    return library().assembly(source(kernel), options(kernel));
   }
   // NOTE: cached under the content: the function is always called the same, so that names are in no key.
   std::shared_ptr<Program> compile(const Kernel& kernel) const override {
     const LlvmLibrary& llvm = library();
     return std::make_shared<LlvmProgram>(
-        llvm.load(object(llvm, uops_to_llvm(kContentName, kernel.uops, text_options()))), kernel.name);
+        llvm.load(
+            object(llvm, uops_to_llvm(kContentName, kernel.uops, text_options()), options(kernel))),
+        kernel.name);
   }
 
  private:
@@ -65,19 +70,23 @@ class LlvmDevice final : public Device {
     out.contract = target_.contract;
     return out;
   }
-  LlvmCompileOptions options() const {
+  LlvmCompileOptions options(const Kernel& kernel) const {
     LlvmCompileOptions out;
     out.deterministic = !target_.contract;
+    const KernelCost cost = cost_of(kernel.ast);
+    if (cost.operations <= kTiny && cost.bytes <= kTiny) out.level = 0;
     return out;
   }
-  std::string object(const LlvmLibrary& llvm, const std::string& ir) const {
+  std::string object(const LlvmLibrary& llvm, const std::string& ir,
+                     const LlvmCompileOptions& options) const {
     const std::shared_ptr<DiskCache> cache = DiskCache::shared();
-    if (!cache) return llvm.compile(ir, options());
+    if (!cache) return llvm.compile(ir, options);
     const Hash128 key =
-        cache_key({"llvm", llvm.version(), llvm.host(), target_.contract ? "contract" : "", ir});
+        cache_key({"llvm", llvm.version(), llvm.host(), target_.contract ? "contract" : "",
+                   options.level == 0 ? "tiny" : "", ir});
     if (const auto known = cache->find(key))
       return {reinterpret_cast<const char*>(known->data()), known->size()};
-    std::string made = llvm.compile(ir, options());
+    std::string made = llvm.compile(ir, options);
     cache->put(key, std::as_bytes(std::span(made.data(), made.size())));
     return made;
   }

@@ -92,6 +92,13 @@ std::shared_ptr<const SharedObject> SharedObject::load(std::span<const std::byte
   return std::shared_ptr<const SharedObject>(new SharedObject(handle));
 }
 
+std::shared_ptr<const SharedObject> SharedObject::open(const std::string& name) {
+  std::string why;
+  void* const handle = open_library(name, why);
+  STRATA_CHECK(handle != nullptr, undefined, "[load] ", why);
+  return std::shared_ptr<const SharedObject>(new SharedObject(handle));
+}
+
 SharedObject::~SharedObject() { dlclose(handle_); }
 
 void* SharedObject::find(const std::string& symbol) const { return dlsym(handle_, symbol.c_str()); }

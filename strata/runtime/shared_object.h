@@ -1,4 +1,4 @@
-// A shared object in memory, loaded into the process until its last handle goes.
+// A shared object, from memory or the system, loaded into the process until its last handle goes.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,10 @@ class SharedObject {
   /// @throws Error (undefined) with the loader's words where it cannot be loaded,
   ///         Error (budget) where the system has no room for it.
   static std::shared_ptr<const SharedObject> load(std::span<const std::byte> object);
+
+  /// Opens the shared object that the system's loader finds under `name` ("libOpenCL.so.1"), on the same terms.
+  /// @throws Error (undefined) with the loader's words
+  static std::shared_ptr<const SharedObject> open(const std::string& name);
 
   /// Whether `object` begins as a shared object does and is not cut off.
   static bool is_whole(std::span<const std::byte> object);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -37,6 +38,10 @@ class GuardedMemory {
   DType dtype() const { return dtype_; }
   std::int64_t size() const { return size_; }
   void* data() { return bytes_.data() + kGuard; }
+  /// Its elements' bytes.
+  std::span<unsigned char> bytes() {
+    return std::span(bytes_).subspan(kGuard, bytes_.size() - 2 * kGuard);
+  }
   Scalar operator[](std::int64_t k) const {
     return load_scalar(dtype_,
                        bytes_.data() + kGuard + static_cast<std::size_t>(k) * dtype_.itemsize());

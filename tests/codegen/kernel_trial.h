@@ -14,6 +14,7 @@
 #include "strata/codegen/kernel.h"
 #include "strata/render/cstyle.h"
 #include "strata/render/llvm.h"
+#include "strata/runtime/device.h"
 #include "strata/runtime/host_compiler.h"
 #include "strata/runtime/llvm_library.h"
 #include "strata/runtime/shared_object.h"
@@ -95,10 +96,29 @@ class Trial {
       text.contract = !is_deterministic_;
       LlvmCompileOptions options;
       options.deterministic = is_deterministic_;
+      if (plan_seed_ % 3 == 0) options.level = 0;  // as tiny kernels are compiled
       const auto library = LlvmLibrary::open();
       const LlvmModule module =
           library->load(library->compile(uops_to_llvm("k", list_->uops, text), options));
       return ran("LLVM", module.function<void (*)(void* const*, const long long*)>("k_entry"));
+    });
+  }
+  /// The list of instances, interpreted.
+  Verdict instances() {
+    return guarded("instances", [&]() -> Verdict {
+      return interpreted("instances", compiled(target_of(true)), allowed_);
+    });
+  }
+  /// What a device makes of the list.
+  Verdict device(const std::string& name) {
+    return guarded(name, [&]() -> Verdict {
+      const Device& on = Device::get(name);
+      const Kernel kernel = compiled(target_of(on.target().instances));
+      const std::shared_ptr<Program> program = on.compile(kernel);
+      return ran_in_parts(name, kernel, [&](void* const* buffers, const long long* values) {
+        program->run({buffers, kernel.buffers.size()},
+                     {reinterpret_cast<const std::int64_t*>(values), kernel.variables.size()});
+      });
     });
   }
   /// C of the list under a name; empty where there is no list.
@@ -115,19 +135,17 @@ class Trial {
   }
   bool is_deterministic() const { return is_deterministic_; }
   Verdict ran(const std::string& stage, const Entry& entry) {
-    return guarded(stage, [&]() -> Verdict {
-      Buffers after = before_;
-      std::vector<void*> pointers;
-      for (GuardedMemory& b : after) pointers.push_back(b.data());
-      for (const auto& [begin, end] : parts(*list_)) {
-        std::vector<long long> values;
-        for (const auto& [name, value] : values_of(*list_, begin, end)) values.push_back(value);
-        entry(pointers.data(), values.data());
-      }
-      return compared(stage, after, allowed_);
-    });
+    return guarded(stage, [&]() -> Verdict { return ran_in_parts(stage, *list_, entry); });
   }
-  const Comparison& counts() const { return counts_; }
+  /// What a program that does not share our memory needs: the buffers, the values of each call of the entry.
+  /// @pre source() has given one
+  const Buffers& before() const { return before_; }
+  std::vector<std::vector<long long>> calls() const { return calls_of(*list_); }
+  Verdict left(const std::string& stage, const Buffers& after) {
+    return compared(stage, after, allowed_);
+  }
+  /// What was compared since the last time.
+  Comparison take_counts() { return std::exchange(counts_, {}); }
 
  private:
   void choose(const std::vector<std::uint32_t>& recorded) {
@@ -148,12 +166,14 @@ class Trial {
     return Scalar::of(dtype, static_cast<std::int64_t>(bits % 41) - (dtype.is_unsigned() ? 0 : 20));
   }
 
-  void make_list() {
+  Target target_of(bool has_instances) const {
     Target target;
     if (is_deterministic_) target = target.deterministic();
     target.vector_bytes = vector_bytes_;
-    list_ = compiled(target);
+    target.instances = has_instances;
+    return target;
   }
+  void make_list() { list_ = compiled(target_of(false)); }
   /// With the opts; where a sum has to keep its order, with those of the outputs alone.
   Kernel compiled(const Target& target) {
     if (!opts_ || target.reassociate) return compile_kernel(kernel_.sink, target, opts_);
@@ -175,7 +195,10 @@ class Trial {
 
   /// [begin, end) of each run: a partition of the parallel range, with an empty part that is not at its end.
   std::vector<std::pair<std::int64_t, std::int64_t>> parts(const Kernel& k) const {
-    if (!k.parallel) return {{0, 0}};
+    const bool is_cut = std::any_of(k.variables.begin(), k.variables.end(), [](const Variable& v) {
+      return v.name() == "begin0" || v.name() == "end0";
+    });
+    if (!k.parallel || !is_cut) return {{0, 0}};
     const std::int64_t turns = number_of(*k.parallel, kernel_.values);
     if (turns <= 1) return {{0, turns}};
     std::mt19937_64 random(plan_seed_);
@@ -198,6 +221,21 @@ class Trial {
       out.emplace_back(v.name(), value);
     }
     return out;
+  }
+  std::vector<std::vector<long long>> calls_of(const Kernel& k) const {
+    std::vector<std::vector<long long>> out;
+    for (const auto& [begin, end] : parts(k)) {
+      out.emplace_back();
+      for (const auto& [name, value] : values_of(k, begin, end)) out.back().push_back(value);
+    }
+    return out;
+  }
+  Verdict ran_in_parts(const std::string& stage, const Kernel& k, const Entry& entry) {
+    Buffers after = before_;
+    std::vector<void*> pointers;
+    for (GuardedMemory& b : after) pointers.push_back(b.data());
+    for (const std::vector<long long>& values : calls_of(k)) entry(pointers.data(), values.data());
+    return compared(stage, after, allowed_);
   }
   Verdict interpreted(const std::string& stage, const Kernel& k, const KernelRanges::Stored& allowed) {
     Buffers after = before_;

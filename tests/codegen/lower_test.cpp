@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "strata/codegen/bounds.h"
 #include "strata/codegen/kernel.h"
 #include "tests/codegen/kernels.h"
 
@@ -50,6 +51,33 @@ TEST(Lower, UnrolledCopiesShareLoads) {
   EXPECT_EQ(loads("LANES 2 4"), 2U);
 }
 
+// Vectors that begin at a multiple of their size go past the caches, others do not.
+TEST(Lower, StreamIsOfWholeVectors) {
+  const auto streamed = [](const LazyOp& k, std::string_view opts) {
+    int out = 0;
+    for (const PlacedStore& s : lowered(k, opts).stores)
+      out += std::holds_alternative<std::int64_t>(s.store.arg()) ? 1 : 0;
+    return out;
+  };
+  EXPECT_EQ(streamed(added({64}), "LANES 0 8, UPCAST 0 2, STREAM 0"), 2);
+  EXPECT_EQ(streamed(added({64}), "LANES 0 8"), 0);
+  EXPECT_EQ(streamed(added({64}), "STREAM 0"), 0);
+  EXPECT_EQ(streamed(added({3, 12}), "LANES 1 8, STREAM 0"), 0);  // the second row begins at 12
+  EXPECT_EQ(streamed(added({3, 16}), "LANES 1 8, STREAM 0"), 1);
+  EXPECT_EQ(streamed(added({60}), "PADTO 0 8, LANES 0 8, STREAM 0"), 0);  // gated
+  EXPECT_NE(refusal(added({64}), "STREAM 1").find("does not store to buffer 1"), std::string::npos);
+  EXPECT_NE(refusal(added({64}), "STREAM 0, STREAM 0").find("streamed already"), std::string::npos);
+  const LazyOp in_place = LazyOp::sink({output(input(0, {64}) + input(1, {64}))});
+  EXPECT_NE(refusal(in_place, "STREAM 0").find("buffer 0 is read"), std::string::npos);
+}
+
+// One vector from memory, turned round.
+TEST(Lower, VectorsAreReadBackwards) {
+  const Lowered out = lowered(kernel(input(1, {64}).flip({0})), "LANES 0 8");
+  EXPECT_EQ(count(out.graph, UOps::LOAD), 1U);
+  EXPECT_EQ(count(out.graph, UOps::VECTORIZE), 1U);
+}
+
 TEST(Lower, TheSameTensorTwiceIsOneUOp) {
   const LazyOp x = input(1, {4, 9});
   const LazyOp twice = LazyOp::alu(Ops::SQRT, {x}) + LazyOp::alu(Ops::SQRT, {x});
@@ -69,7 +97,39 @@ TEST(Lower, VectorsAreOneLoadWhereMemoryIsContiguous) {
   EXPECT_EQ(widest(lowered(added({4, 8}), "LANES 0 4")), 1);  // strided: each lane by itself
   EXPECT_EQ(widest(lowered(added({4, 6}), "LANES 1 3")), 3);
   const LazyOp flipped = kernel(input(1, {8}).flip({0}));
-  EXPECT_EQ(widest(lowered(flipped, "LANES 0 4")), 1);
+  EXPECT_EQ(widest(lowered(flipped, "LANES 0 4")), 4);
+}
+
+// A tile that is the same in every turn is filled anew where the loops are others: what is left over is in none of the first's.
+TEST(Lower, TilesOfOtherLoopsAreOtherTiles) {
+  const LazyOp row = LazyOp::load(3, dtypes::float32, ShapeTracker({View::create({3}, Ints{0})}));
+  const LazyOp x = input(2, {3});
+  const LazyOp sum = LazyOp::reduce(Ops::SUM, x, {0}).expand({3});
+  const LazyOp k = LazyOp::sink({output(x + sum), output(row, 1)});
+  const Target target;
+  const Kernel made =
+      compile_kernel(k, target, parse_opts("PARALLEL 0, SPLIT 1 2, SPLIT 0 2, STAGE 0 3"));
+  EXPECT_EQ(count(made.uops, UOps::DEFINE_LOCAL), 2U);
+}
+
+// What a reduction loads at one index whatever its counter may be moved in front of the loop, where there may be no element.
+TEST(Lower, LoadsOfLoopsWithoutATurnAreGated) {
+  const Variable n("n", 0, 9), m("m", 1, 9);
+  const auto gated = [](const LazyOp& k) {
+    prove_bounds(lowered(k));
+    std::size_t out = 0;
+    for (const UOp u : lowered(k).graph)
+      if (u.op() == UOps::LOAD && u.src().size() == 4) ++out;
+    return out;
+  };
+  const auto sum_of_row = [](const Variable& size) {
+    const ShapeTracker same_row({View::create({size, 2}, Ints{0, 1})});
+    return kernel(LazyOp::reduce(
+        Ops::SUM, LazyOp::load(1, dtypes::float32, same_row, Int(size) * Int(2)), {0}));
+  };
+  EXPECT_EQ(gated(sum_of_row(n)), 1U);
+  EXPECT_EQ(gated(sum_of_row(m)), 0U);                                            // has a turn
+  EXPECT_EQ(gated(kernel(LazyOp::reduce(Ops::SUM, input(1, {n, 2}), {0}))), 0U);  // stays in its loop
 }
 
 TEST(Lower, PaddingIsAGateOnTheLoad) {

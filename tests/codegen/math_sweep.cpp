@@ -47,11 +47,10 @@ T from_bits(std::uint64_t bits) {
   return out;
 }
 
-/// true_value of each: a loop a function, for compilers that have vectors of them.
+/// true_value of each: a loop a function.
 template <class W, class T>
 void true_values(Ops op, const T* x, const T* y, W* want) {
   const auto all = [&](auto f) {
-#pragma omp simd
     for (std::size_t k = 0; k < Block::kSize; ++k) want[k] = f(W(x[k]));
   };
   switch (op) {

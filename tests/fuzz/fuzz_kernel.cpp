@@ -1,10 +1,13 @@
 // The differential fuzzer of the kernel compiler: random kernels under random Opts on all that can run them.
 //
-//   fuzz_kernel --count N --seed S [--devices list,ir,LLVM,CLANG] [--only CASE_SEED] [--failures F] [--batch B]
+//   fuzz_kernel --count N --seed S [--devices list,ir,LLVM,CLANG,instances,OPENCL,CHECKED] [--compilers gcc,clang-19]
+//               [--only CASE_SEED] [--failures F] [--batch B]
 //
 // The oracle is graph/interpret.h. `list` is the list with every op native, interpreted: equal to the bit. `ir` is the list that
-// devices get, interpreted, LLVM and CLANG its code; they may differ from the oracle by what value_range.h says, no more.
-// Many kernels share one C source. On a failure the kernel is made smaller and printed with its seed; the exit status is 1
+// devices get, interpreted, LLVM and CLANG its code; `instances` is the list of instances, OPENCL its code. They may differ from
+// the oracle by what value_range.h says, no more.
+// Many kernels share one C source. CHECKED is that C, too, in programs of its own (program_stage.h), under the sanitizers of
+// addresses and undefined behaviour. On a failure the kernel is made smaller and printed with its seed; the exit status is 1
 // after `F` of them, or at the end.
 #include <unistd.h>
 
@@ -17,6 +20,7 @@
 #include <set>
 
 #include "tests/codegen/kernel_trial.h"
+#include "tests/fuzz/program_stage.h"
 
 namespace strata::oracle {
 namespace {
@@ -27,6 +31,7 @@ struct Config {
   std::uint64_t count = 200, seed = 1, failures = 1, batch = 24;
   std::optional<std::uint64_t> only;
   std::set<std::string> devices = {"list", "ir", "LLVM", "CLANG"};
+  std::vector<std::string> compilers = {"gcc", "clang-19"};  // of programs
 };
 
 char crash_note[96];  // what a signal handler may write
@@ -63,7 +68,7 @@ Entry entry_of(const SharedObject& object, const std::string& name) {
 }
 
 /// The trial on one device alone, for making a failure smaller.
-Verdict examined(const Case& c, const std::string& stage) {
+Verdict examined(const Case& c, const std::string& stage, const ProgramStages& programs) {
   try {
     Trial trial(c);
     Verdict v = trial.oracle();
@@ -71,8 +76,13 @@ Verdict examined(const Case& c, const std::string& stage) {
     if (stage == "list") return trial.exact_list();
     if (stage == "ir") return trial.list();
     if (stage == "LLVM") return trial.llvm();
+    if (stage == "instances") return trial.instances();
+    if (stage == "OPENCL") return trial.device(stage);
     const std::string source = trial.source("k", v);
     if (v.fails() || source.empty()) return v;
+    const auto program = programs.find(stage);
+    if (program != programs.end())
+      return program->second.verdicts({&trial}, program->second.build_of(c.data, trial)).front();
     const auto object = object_of(source, trial.is_deterministic());
     return trial.ran("CLANG", entry_of(*object, "k"));
   } catch (const std::exception& error) {
@@ -82,7 +92,8 @@ Verdict examined(const Case& c, const std::string& stage) {
 
 class Shrinking {
  public:
-  Shrinking(Case c, Verdict failure) : best_(std::move(c)), failure_(std::move(failure)) {}
+  Shrinking(Case c, Verdict failure, const ProgramStages& programs)
+      : best_(std::move(c)), failure_(std::move(failure)), programs_(programs) {}
 
   std::pair<Case, Verdict> operator()() {
     const Clock::time_point end = Clock::now() + std::chrono::seconds(40);
@@ -125,7 +136,7 @@ class Shrinking {
     return false;
   }
   bool accept(const Case& next) {
-    const Verdict v = examined(next, failure_.stage);
+    const Verdict v = examined(next, failure_.stage, programs_);
     // Another error is another failure.
     const bool was_error = failure_.text.starts_with("throws"),
                is_error = v.text.starts_with("throws");
@@ -138,11 +149,15 @@ class Shrinking {
 
   Case best_;
   Verdict failure_;
+  const ProgramStages& programs_;
 };
 
 class Fuzzing {
  public:
-  explicit Fuzzing(Config config) : config_(std::move(config)) {}
+  explicit Fuzzing(Config config) : config_(std::move(config)) {
+    if (config_.devices.contains("CHECKED"))
+      programs_.emplace("CHECKED", ProgramStage("CHECKED", config_.compilers));
+  }
 
   int run() {
     std::mt19937_64 random(config_.seed);
@@ -152,6 +167,7 @@ class Fuzzing {
       if (batch_.size() >= config_.batch) finish_batch();
     }
     if (failures_ < config_.failures) finish_batch();
+    while (failures_ < config_.failures && !waiting_.empty()) finish_program(waiting_.begin());
     print_counts();
     return failures_ == 0 ? 0 : 1;
   }
@@ -160,9 +176,10 @@ class Fuzzing {
   struct Item {
     std::uint64_t seed;
     Case c;
-    std::unique_ptr<Trial> trial;
+    std::shared_ptr<Trial> trial;
     std::string name, source;
   };
+  using Waiting = std::map<std::pair<std::string, ProgramBuild>, std::vector<Item>>;
 
   void one(std::uint64_t seed) {
     Item item{seed, {}, nullptr, detail::message("random_", batch_.size()), {}};
@@ -170,7 +187,7 @@ class Fuzzing {
     const Clock::time_point start = Clock::now();
     try {
       item.c = drawn(seed);
-      item.trial = std::make_unique<Trial>(item.c);
+      item.trial = std::make_shared<Trial>(item.c);
     } catch (const std::exception& error) {
       ++failures_;
       std::printf("FAILED make, --only %llu: %s\n", static_cast<unsigned long long>(seed),
@@ -181,14 +198,23 @@ class Fuzzing {
     const bool goes_on = stage(item, "oracle", [&](Trial& t) { return t.oracle(); }) &&
                          stage(item, "list", [&](Trial& t) { return t.exact_list(); }) &&
                          stage(item, "ir", [&](Trial& t) { return t.list(); }) &&
-                         stage(item, "LLVM", [&](Trial& t) { return t.llvm(); });
+                         stage(item, "LLVM", [&](Trial& t) { return t.llvm(); }) &&
+                         stage(item, "instances", [&](Trial& t) { return t.instances(); }) &&
+                         stage(item, "OPENCL", [&](Trial& t) { return t.device("OPENCL"); });
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     if (seconds > slowest_) slowest_ = seconds, slowest_seed_ = seed;
-    if (!goes_on || !config_.devices.contains("CLANG")) return count(*item.trial);
+    count(*item.trial);
+    if (!goes_on || (!config_.devices.contains("CLANG") && programs_.empty())) return;
     Verdict v;
     item.source = item.trial->source(item.name, v);
     if (v.fails()) return report(item, v);
-    if (!item.source.empty()) batch_.push_back(std::move(item));
+    if (item.source.empty()) return;
+    for (const auto& [name, program] : programs_) {
+      const auto at = waiting_.try_emplace({name, program.build_of(seed, *item.trial)}).first;
+      at->second.push_back(item);
+      if (at->second.size() >= config_.batch) finish_program(at);
+    }
+    if (config_.devices.contains("CLANG")) batch_.push_back(std::move(item));
   }
   template <class F>
   bool stage(Item& item, const char* name, const F& run) {
@@ -224,10 +250,26 @@ class Fuzzing {
   void run_compiled(Item& item, const SharedObject* object) {
     note(item.seed, "CLANG");
     const Verdict v = object != nullptr ? item.trial->ran("CLANG", entry_of(*object, item.name))
-                                        : examined(item.c, "CLANG");
+                                        : examined(item.c, "CLANG", programs_);
     if (v.fails()) return report(item, v);
     ++runs_["CLANG"];
     count(*item.trial);
+  }
+
+  /// Runs the program of all that wait for it.
+  void finish_program(Waiting::iterator at) {
+    const auto [stage, build] = at->first;
+    const std::vector<Item> items = std::move(at->second);
+    waiting_.erase(at);
+    std::vector<Trial*> trials;
+    for (const Item& item : items) trials.push_back(item.trial.get());
+    const std::vector<Verdict> verdicts = programs_.at(stage).verdicts(trials, build);
+    for (std::size_t k = 0; k < items.size(); ++k) {
+      if (verdicts[k].fails() && failures_ < config_.failures) report(items[k], verdicts[k]);
+      if (verdicts[k].fails()) continue;
+      ++runs_[detail::message(stage, " (", build.words(), ")")];
+      count(*items[k].trial);
+    }
   }
 
   void report(const Item& item, const Verdict& failure) {
@@ -237,17 +279,19 @@ class Fuzzing {
                 failure.text.c_str(), item.trial->text().c_str());
     std::fflush(stdout);
     if (failures_ > config_.failures) return;
-    const auto [c, v] = Shrinking(item.c, failure)();
+    const auto [c, v] = Shrinking(item.c, failure, programs_)();
     Trial trial(c);
     trial.oracle();
     if (v.stage != "list" && v.stage != "oracle") trial.list();
     std::printf("made smaller: %s\n%s\n\n", v.text.c_str(), trial.text().c_str());
     std::fflush(stdout);
   }
-  void count(const Trial& trial) {
-    counts_.exact += trial.counts().exact;
-    counts_.ranges += trial.counts().ranges;
-    counts_.open += trial.counts().open;
+  /// Adds what a trial has counted since the last time.
+  void count(Trial& trial) {
+    const Comparison c = trial.take_counts();
+    counts_.exact += c.exact;
+    counts_.ranges += c.ranges;
+    counts_.open += c.open;
   }
   void print_counts() const {
     std::printf("%zu kernels, %llu failures; runs:", kernels_,
@@ -262,7 +306,9 @@ class Fuzzing {
   }
 
   Config config_;
+  ProgramStages programs_;
   std::vector<Item> batch_;
+  Waiting waiting_;
   std::size_t kernels_ = 0;
   std::uint64_t failures_ = 0, slowest_seed_ = 0;
   double slowest_ = 0;
@@ -271,11 +317,11 @@ class Fuzzing {
   Comparison counts_;
 };
 
-std::set<std::string> words(std::string_view text) {
-  std::set<std::string> out;
+std::vector<std::string> words(std::string_view text) {
+  std::vector<std::string> out;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(','), text.size());
-    out.emplace(text.substr(0, end));
+    out.emplace_back(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return out;
@@ -297,7 +343,10 @@ int main_of(int argc, char** argv) {
     } else if (flag == "--only") {
       config.only = number;
     } else if (flag == "--devices") {
-      config.devices = words(argv[k + 1]);
+      const std::vector<std::string> names = words(argv[k + 1]);
+      config.devices = {names.begin(), names.end()};
+    } else if (flag == "--compilers") {
+      config.compilers = words(argv[k + 1]);
     } else {
       std::fprintf(stderr, "unknown flag %s\n", argv[k]);
       return 2;

@@ -290,6 +290,15 @@ TEST(UOpChecks, Elements) {
   REFUSES("[GEP] of f32, which is not a vector", UOps::GEP, float32, {x.f}, std::int64_t{0});
 }
 
+// The number of a STORE: its bytes, all of a vector's, where it goes past the caches.
+TEST(UOpChecks, StoresPastTheCaches) {
+  ACCEPTS(UOps::STORE, none, {x.data, x.i, x.f4}, std::int64_t{16});
+  REFUSES("[STORE] goes past the caches as 32 bytes; f32x4 has 16", UOps::STORE, none,
+          {x.data, x.i, x.f4}, std::int64_t{32});
+  REFUSES("[STORE] goes past the caches as 4 bytes; f32 has 4", UOps::STORE, none,
+          {x.data, x.i, x.f}, std::int64_t{4});
+}
+
 TEST(UOpChecks, Accumulators) {
   ACCEPTS(UOps::DEFINE_ACC, float32.vec(4), {x.f4});
   REFUSES("[DEFINE_ACC] has dtype i32, which is not f32", UOps::DEFINE_ACC, int32, {x.f});

@@ -64,6 +64,17 @@ TEST(UOpText, CompactFormOfTheSpecification) {
   EXPECT_EQ(g.text(), kSum);
 }
 
+TEST(UOpText, StoresPastTheCachesSayTheirBytes) {
+  const std::string text =
+      "0 UOps.DEFINE_GLOBAL : ptr.dtypes.float [] ('data0', dtypes.float)\n"
+      "1 UOps.CONST : dtypes.float.vec(4) [] 2.0\n"
+      "2 UOps.CONST : dtypes.int [] 0\n"
+      "3 UOps.STORE : [0, 2, 1] 16";
+  const UOpGraph g = parse_uops(text);
+  EXPECT_EQ(std::get<std::int64_t>(g[3].arg()), 16);
+  EXPECT_EQ(parse_uops(g.text()).text(), g.text());
+}
+
 TEST(UOpText, BlanksDoNotMatter) {
   const UOpGraph g = parse_uops(
       "\n\t0 UOps.CONST:dtypes.int[]0\r\n\n  \n"

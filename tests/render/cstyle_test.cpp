@@ -134,6 +134,35 @@ TEST(CStyle, WhatNobodyNeedsIsLeftOut) {
             "  (void)data1;\n  data0[0] = (2.0f+3.0f);\n}\n");
 }
 
+TEST(CStyle, ScratchMemoryThatNobodyLoads) {
+  UOpGraph g;
+  const UOp out = global(g, 0, dtypes::float32), in = global(g, 1, dtypes::float32);
+  const UOp scratch = g.add(UOps::DEFINE_LOCAL, dtypes::float32.pointer(), {}, Local{"temp0", 4});
+  const UOp zero = g.constant(dtypes::int32, 0);
+  const UOp x = g.add(UOps::LOAD, dtypes::float32, {in, zero});
+  g.add(UOps::STORE, dtypes::none, {scratch, zero, x});
+  g.add(UOps::STORE, dtypes::none, {out, zero, g.constant(Scalar(2.0F))});
+  EXPECT_EQ(uops_to_cstyle(CLanguage(), "k", g),
+            "void k(float* restrict data0, const float* restrict data1) {\n  (void)data1;\n"
+            "  data0[0] = 2.0f;\n}\n");
+}
+
+// Compilers take `~(int)(x<y)` for a mistake.
+TEST(CStyle, ComparisonsAreNotInvertedAsNumbers) {
+  UOpGraph g;
+  const UOp out = global(g, 0, dtypes::int32), in = global(g, 1, dtypes::int32);
+  const UOp zero = g.constant(dtypes::int32, 0);
+  const UOp x = g.add(UOps::LOAD, dtypes::int32, {in, zero});
+  const UOp less = g.alu(Ops::CMPLT, {x, g.constant(dtypes::int32, 3)});
+  const UOp wide = g.add(UOps::CAST, dtypes::int32, {g.add(UOps::CAST, dtypes::uint8, {less})});
+  g.add(UOps::STORE, dtypes::none, {out, zero, g.alu(Ops::NOT, {wide})});
+  EXPECT_EQ(uops_to_cstyle(CLanguage(), "k", g),
+            "void k(int* restrict data0, const int* restrict data1) {\n"
+            "  int val0 = data1[0];\n"
+            "  int alu0 = ((int)((unsigned char)(val0<3)));\n"
+            "  data0[0] = ((int)~alu0);\n}\n");
+}
+
 TEST(CStyle, Entry) {
   UOpGraph g = two_plus_three();
   g.add(UOps::DEFINE_VAR, dtypes::int64, {}, Variable("begin0", 0, 10));

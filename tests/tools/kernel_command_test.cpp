@@ -120,7 +120,7 @@ TEST(CliKernel, Json) {
 TEST(CliKernel, Errors) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> usage = {
       {{"kernel"}, "'kernel' needs TEXT"},
-      {{"kernel", kAdd, "--device", "GPU"}, "not one of LLVM|CLANG|INTERP|NULL"},
+      {{"kernel", kAdd, "--device", "GPU"}, "not one of LLVM|CLANG|OPENCL|INTERP|NULL"},
       {{"kernel", kAdd, "--show", "axes,foo"}, "--show foo: there are"},
       {{"kernel", kAdd, "--repeat", "2"}, "go with --run"},
       {{"kernel", kAdd, "--run", "--repeat", "0"}, "at least 1"},

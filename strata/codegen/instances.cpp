@@ -1,0 +1,131 @@
+// begin0 is gidx0; the loop becomes its body, under a condition where the number of turns is not known.
+//
+// end0 is gidx0 + 1, which is `turns` in the last instance alone. Of 0 turns the first instance is the last one, as
+// [0, 0) is: there end0 is gidx0.
+
+#include "strata/codegen/instances.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "strata/codegen/index_uops.h"
+
+namespace strata {
+
+namespace {
+
+class Instances {
+ public:
+  Instances(const UOpGraph& list, const Int& turns) : list_(list), turns_(turns) {}
+
+  UOpGraph run() {
+    for (const UOp u : list_)
+      if (u.op() == UOps::DEFINE_VAR) variables_.emplace(name_of(u), u);
+    define();
+    for (const UOp u : list_) place(u);
+    return std::move(out_);
+  }
+
+ private:
+  static std::string name_of(UOp variable) {
+    return std::string(std::get<Variable>(variable.arg()).name());
+  }
+  bool is_known() const { return turns_.is_number() && turns_.value() > 0; }
+
+  /// The instance's index, 32 bits of it where that is enough, and `turns` where it is not a number.
+  void define() {
+    const std::int64_t most = std::max<std::int64_t>(turns_.vmax(), 1);
+    const bool is_narrow = most <= std::numeric_limits<std::int32_t>::max();
+    index_ = out_.add(UOps::SPECIAL, is_narrow ? dtypes::int32 : dtypes::int64, {},
+                      Special{free_name(), 0, most});
+    if (std::any_of(list_.begin(), list_.end(), [this](UOp u) { return asks_wide(u); }) || !is_known())
+      wide_ = out_.cast(index_, dtypes::int64);
+    if (is_known()) return;
+    IndexUOps of_variables(out_, {[this](const Variable& v) { return parameter(v); },
+                                  [](const Variable&) { return 0; }});
+    total_ = of_variables.integer(turns_.expr(), dtypes::int64);
+  }
+  std::string free_name() const {
+    std::vector<Variable> of_turns;
+    if (!turns_.is_number()) of_turns = variables(turns_.expr());
+    std::string name = "gidx0";
+    while (variables_.contains(name) ||
+           std::any_of(of_turns.begin(), of_turns.end(),
+                       [&](const Variable& v) { return v.name() == name; }))
+      name += 'x';
+    return name;
+  }
+  /// Whether `u` is the counter in 32 bits, as indices are.
+  bool is_narrowed(UOp u) const {
+    return u.op() == UOps::CAST && is_parallel(u.src(0)) && u.dtype() == dtypes::int32 &&
+           index_.dtype() == dtypes::int32;
+  }
+  /// Whether `u` needs the counter, or end0, in 64 bits.
+  bool asks_wide(UOp u) const {
+    if (u.op() == UOps::ENDLOOP || is_narrowed(u)) return false;
+    return asks_end(u) || std::any_of(u.src().begin(), u.src().end(), is_parallel);
+  }
+  static bool asks_end(UOp u) {
+    return !is_parallel(u) && std::any_of(u.src().begin(), u.src().end(), [](UOp s) {
+      return s.op() == UOps::DEFINE_VAR && name_of(s) == "end0";
+    });
+  }
+  UOp parameter(const Variable& v) {
+    const auto listed = variables_.find(std::string(v.name()));
+    const DType dtype = listed != variables_.end() ? listed->second.dtype() : dtypes::int64;
+    const UOp made = out_.add(UOps::DEFINE_VAR, dtype, {}, v);
+    if (listed != variables_.end()) made_[listed->second] = made;
+    return made;
+  }
+
+  void place(UOp u) {
+    if (made_.contains(u)) return;
+    if (u.op() == UOps::DEFINE_VAR && name_of(u) == "begin0") {
+      made_[u] = wide_;
+    } else if (is_narrowed(u)) {
+      made_[u] = index_;
+    } else if (u.op() == UOps::DEFINE_VAR && name_of(u) == "end0") {
+      made_[u] = end();
+    } else if (is_parallel(u)) {
+      if (!is_known()) block_ = out_.add(UOps::IF, dtypes::none, {has_turn()}, {}, false);
+      made_[u] = wide_;
+    } else if (u.op() == UOps::ENDLOOP && is_parallel(u.src(0))) {
+      if (block_) out_.add(UOps::ENDIF, dtypes::none, {block_}, {}, false);
+    } else {
+      SmallVec<UOp, 4> src;
+      for (const UOp s : u.src()) src.push_back(made_.at(s));
+      made_[u] = out_.add(u.op(), u.dtype(), {src.data(), src.size()}, u.arg(), false);
+    }
+  }
+  static bool is_parallel(UOp u) {
+    return u.op() == UOps::LOOP && u.src(0).op() == UOps::DEFINE_VAR &&
+           name_of(u.src(0)) == "begin0";
+  }
+
+  UOp has_turn() { return out_.alu(Ops::CMPLT, {wide_, total_}); }
+  /// Nothing where only the loop asks for it.
+  UOp end() {
+    if (std::none_of(list_.begin(), list_.end(), asks_end)) return {};
+    if (is_known()) return out_.alu(Ops::ADD, {wide_, out_.constant(dtypes::int64, 1)});
+    const UOp some = out_.alu(Ops::CMPLT, {out_.constant(dtypes::int64, 0), total_});
+    return out_.alu(Ops::ADD, {wide_, out_.cast(some, dtypes::int64)});
+  }
+
+  const UOpGraph& list_;
+  Int turns_;
+  UOpGraph out_;
+  UOp index_, wide_, total_, block_;
+  std::unordered_map<UOp, UOp> made_;
+  std::unordered_map<std::string, UOp> variables_;  // of the list, by name
+};
+
+}  // namespace
+
+UOpGraph to_instances(const UOpGraph& list, const Int& turns) {
+  return Instances(list, turns).run();
+}
+
+}  // namespace strata

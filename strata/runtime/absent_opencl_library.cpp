@@ -1,0 +1,18 @@
+// In place of opencl_library.cpp where OpenCL's headers are not to be had.
+#include "strata/base/check.h"
+#include "strata/runtime/opencl_library.h"
+
+namespace strata {
+
+std::unique_ptr<const OpenClLibrary> OpenClLibrary::open(const char*) {
+  throw Error(ErrorKind::undefined,
+              "[opencl] Strata was built without OpenCL: build with its headers (Debian: "
+              "ocl-icd-opencl-dev)");
+}
+
+const OpenClLibrary& OpenClLibrary::shared() {
+  open();
+  throw InternalError("[opencl] there is no library");
+}
+
+}  // namespace strata

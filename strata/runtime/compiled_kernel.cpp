@@ -1,0 +1,146 @@
+// Running what devices make: checks, temporaries, the parts of the parallel loop.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "strata/base/flags.h"
+#include "strata/expr/evaluate.h"
+#include "strata/runtime/device.h"
+
+namespace strata {
+
+namespace {
+
+/// Says how long a run took when it ends.
+class RunReport {
+ public:
+  explicit RunReport(const Kernel& kernel) : kernel_(flags::DEBUG.get() >= 2 ? &kernel : nullptr) {}
+  RunReport(const RunReport&) = delete;
+  RunReport& operator=(const RunReport&) = delete;
+  ~RunReport() {
+    if (kernel_ == nullptr) return;
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    const KernelCost cost = cost_of(kernel_->ast);
+    std::fprintf(stderr, "%-24s %10.2f us %9.2f GFLOP/s %9.2f GB/s\n", kernel_->name.c_str(),
+                 seconds * 1e6, cost.operations / seconds * 1e-9, cost.bytes / seconds * 1e-9);
+  }
+
+ private:
+  const Kernel* kernel_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+bool is_range(const Variable& v) { return v.name() == "begin0" || v.name() == "end0"; }
+
+}  // namespace
+
+CompiledKernel::CompiledKernel(std::shared_ptr<const Kernel> kernel,
+                               std::shared_ptr<Program> program, std::vector<CompiledKernel> before)
+    : kernel_(std::move(kernel)), program_(std::move(program)) {
+  const std::vector<Variable>& mine = kernel_->variables;
+  for (std::size_t k = 0; k < mine.size(); ++k) {
+    if (mine[k].name() == "begin0") begin_ = static_cast<int>(k);
+    if (mine[k].name() == "end0") end_ = static_cast<int>(k);
+  }
+  if (kernel_->parallel && kernel_->parallel->is_number()) turns_ = kernel_->parallel->value();
+  for (const CompiledKernel& first : before) {
+    std::vector<int>& places = places_.emplace_back();
+    for (const Variable& v : first.kernel().variables) {
+      const auto at =
+          std::find_if(mine.begin(), mine.end(), [&](const Variable& m) { return same(m, v); });
+      places.push_back(is_range(v) ? -1 : static_cast<int>(at - mine.begin()));
+    }
+  }
+  first_ = std::move(before);
+}
+
+std::int64_t CompiledKernel::value_of(const Variable& v, NamedValues values) const {
+  if (v.bound_value()) return *v.bound_value();
+  const auto it = std::find_if(values.begin(), values.end(),
+                               [&](const auto& known) { return known.first == v.name(); });
+  STRATA_CHECK(it != values.end(), domain, "[run] the variable ", v.name(), " of ", kernel_->name,
+               " has no value");
+  STRATA_CHECK(v.min() <= it->second && it->second <= v.max(), domain, "[run] ", v.name(), " = ",
+               it->second, " is outside of its bounds [", v.min(), ", ", v.max(), "]");
+  return it->second;
+}
+
+std::int64_t CompiledKernel::number(const Int& size, NamedValues values) const {
+  if (size.is_number()) return size.value();
+  Values known;
+  for (const Variable& v : variables(size.expr()))
+    if (!v.bound_value()) known.emplace_back(v, value_of(v, values));
+  return evaluate(size.expr(), known);
+}
+
+/// That the buffers which are given are those that the kernel takes.
+void CompiledKernel::check(std::span<const Buffer> buffers, NamedValues values) const {
+  const Kernel& k = *kernel_;
+  for (std::size_t slot = 0; slot < std::min(buffers.size(), k.buffers.size()); ++slot) {
+    const BufferUse& use = k.buffers[slot];
+    if (use.dtype.is_none()) continue;
+    STRATA_CHECK(buffers[slot].dtype() == use.dtype, shape, "[run] buffer ", slot, " of ", k.name,
+                 " is of ", use.dtype.name(), ", not of ", buffers[slot].dtype().name());
+    const std::int64_t size = number(use.size, values);
+    STRATA_CHECK(buffers[slot].size() >= size, shape, "[run] buffer ", slot, " of ", k.name,
+                 " has ", buffers[slot].size(), " elements, fewer than ", size);
+  }
+}
+
+void CompiledKernel::run(std::span<const Buffer> buffers, NamedValues values, Executor* executor) const {
+  const Kernel& k = *kernel_;
+  const std::size_t given = k.buffers.size() - k.temporaries.size();
+  STRATA_CHECK(buffers.size() >= given, shape, "[run] ", k.name, " takes ", given, " buffers, not ",
+               buffers.size());
+  check(buffers.first(given), values);
+  SmallVec<void*, 8> memory;
+  for (const Buffer& b : buffers.first(given)) memory.push_back(b.data());
+  std::vector<Buffer> temporaries;
+  for (const int slot : k.temporaries) {
+    const BufferUse& use = k.buffers[static_cast<std::size_t>(slot)];
+    temporaries.push_back(Buffer::allocate(number(use.size, values), use.dtype));
+    memory.push_back(temporaries.back().data());
+  }
+  SmallVec<std::int64_t, 8> arguments;
+  for (const Variable& v : k.variables) arguments.push_back(is_range(v) ? 0 : value_of(v, values));
+  const RunReport report(k);
+  replay({memory.data(), memory.size()}, {arguments.data(), arguments.size()}, executor);
+}
+
+std::int64_t CompiledKernel::turns(std::span<const std::int64_t> values) const {
+  if (turns_) return *turns_;
+  Values known;
+  for (std::size_t k = 0; k < kernel_->variables.size(); ++k)
+    if (const Variable& v = kernel_->variables[k]; !is_range(v) && !v.bound_value())
+      known.emplace_back(v, values[k]);
+  return evaluate(kernel_->parallel->expr(), known);
+}
+
+void CompiledKernel::replay(std::span<void* const> buffers, std::span<std::int64_t> values,
+                            Executor* executor) const {
+  for (std::size_t k = 0; k < first_.size(); ++k) {
+    SmallVec<std::int64_t, 8> theirs;
+    for (const int place : places_[k])
+      theirs.push_back(place < 0 ? 0 : values[static_cast<std::size_t>(place)]);
+    first_[k].replay(buffers.first(first_[k].kernel().buffers.size()),
+                     {theirs.data(), theirs.size()}, executor);
+  }
+  const bool is_cut = begin_ >= 0 || end_ >= 0;  // else the program launches the turns itself
+  if (!kernel_->parallel || !is_cut) return program_->run(buffers, values);
+  const auto part = [&](std::int64_t begin, std::int64_t end) {
+    SmallVec<std::int64_t, 8> mine;
+    for (const std::int64_t v : values) mine.push_back(v);
+    if (begin_ >= 0) mine[static_cast<std::size_t>(begin_)] = begin;
+    if (end_ >= 0) mine[static_cast<std::size_t>(end_)] = end;
+    program_->run(buffers, {mine.data(), mine.size()});
+  };
+  const std::int64_t count = turns(values);
+  if (count <= 1) return part(0, count);
+  Executor& on = executor != nullptr ? *executor : default_executor();
+  const std::int64_t chunks = on.concurrency() == 1 ? 1 : 4 * std::int64_t{on.concurrency()};
+  on.parallel_for(0, count, std::max<std::int64_t>((count + chunks - 1) / chunks, 1), part);
+}
+
+}  // namespace strata

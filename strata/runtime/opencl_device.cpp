@@ -1,0 +1,130 @@
+// OPENCL: OpenCL C through the system's loader; turns of the parallel loop are instances.
+
+#include "strata/base/int_math.h"
+#include "strata/render/cstyle.h"
+#include "strata/runtime/devices.h"
+#include "strata/runtime/opencl_library.h"
+
+namespace strata {
+
+namespace {
+
+/// What an instance's scratch memory may take: drivers for processors have it on the stacks of their threads.
+constexpr std::int64_t kMostScratchBytes = std::int64_t{1} << 20;
+
+class OpenClDeviceProgram final : public Program {
+ public:
+  OpenClDeviceProgram(const Kernel& kernel, std::unique_ptr<OpenClProgram> program)
+      : name_(kernel.name),
+        buffers_(kernel.buffers),
+        variables_(kernel.variables),
+        instances_(kernel.parallel.value_or(1)),
+        program_(std::move(program)) {
+    std::vector<bool> is_parameter(buffers_.size());
+    for (const UOp u : kernel.uops) {
+      if (u.op() == UOps::DEFINE_GLOBAL)
+        is_parameter[static_cast<std::size_t>(std::get<Global>(u.arg()).slot)] = true;
+      if (u.op() == UOps::DEFINE_VAR) is_wide_.push_back(u.dtype() == dtypes::int64);
+    }
+    for (std::size_t slot = 0; slot < buffers_.size(); ++slot)
+      if (is_parameter[slot]) slots_.push_back(slot);
+  }
+
+  const std::string& name() const override { return name_; }
+  void run(std::span<void* const> buffers, std::span<const std::int64_t> values) override {
+    STRATA_CHECK(buffers.size() >= buffers_.size() && values.size() == variables_.size(), shape,
+                 "[run] ", name_, " takes ", buffers_.size(), " buffers and ", variables_.size(),
+                 " values, not ", buffers.size(), " and ", values.size());
+    SmallVec<OpenClMemory, 8> memory;
+    for (const std::size_t slot : slots_)
+      memory.push_back({buffers[slot], bytes(slot, values), buffers_[slot].written});
+    SmallVec<OpenClInteger, 8> integers;
+    for (std::size_t k = 0; k < is_wide_.size(); ++k)
+      integers.push_back({values[k], is_wide_[k]});  // the list's variables come first
+    const std::int64_t instances = std::max<std::int64_t>(number(instances_, values), 1);
+    program_->run({memory.data(), memory.size()}, {integers.data(), integers.size()}, instances);
+  }
+
+ private:
+  std::int64_t number(const Int& size, std::span<const std::int64_t> values) const {
+    if (size.is_number()) return size.value();
+    Values known;
+    for (std::size_t k = 0; k < variables_.size(); ++k)
+      if (!variables_[k].bound_value()) known.emplace_back(variables_[k], values[k]);
+    return evaluate(size.expr(), known);
+  }
+  std::size_t bytes(std::size_t slot, std::span<const std::int64_t> values) const {
+    const BufferUse& use = buffers_[slot];
+    const std::int64_t size = number(use.size, values);
+    std::int64_t out = 0;
+    STRATA_CHECK(try_mul(size, static_cast<std::int64_t>(use.dtype.itemsize()), out), overflow,
+                 "[run] buffer ", slot, " of ", name_, ", of ", size, " elements");
+    return static_cast<std::size_t>(out);
+  }
+
+  std::string name_;
+  std::vector<BufferUse> buffers_;
+  std::vector<Variable> variables_;
+  Int instances_;
+  std::unique_ptr<OpenClProgram> program_;
+  std::vector<std::size_t> slots_;  // of the kernel's parameters
+  std::vector<bool> is_wide_;       // of the list's variables
+};
+
+class OpenClDevice final : public Device {
+ public:
+  OpenClDevice() {
+    target_.vector_bytes = 16;
+    target_.instances = true;
+  }
+
+  std::string_view name() const override { return "OPENCL"; }
+  std::string_view text() const override {
+    return "OpenCL C, for the first GPU or other device of the system's loader";
+  }
+  std::string missing() const override {
+    try {
+      OpenClLibrary::shared();
+      return {};
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+  const Target& target() const override { return target_; }
+  std::string source(const Kernel& kernel) const override { return text_of(kernel, kernel.name); }
+  std::shared_ptr<Program> compile(const Kernel& kernel) const override {
+    const OpenClLibrary& library = OpenClLibrary::shared();
+    check(kernel, library);
+    return std::make_shared<OpenClDeviceProgram>(
+        kernel, library.build(text_of(kernel, kContentName), kContentName));
+  }
+
+ private:
+  // MULACC is fma; nothing else is contracted.
+  static std::string text_of(const Kernel& kernel, std::string_view name) {
+    return detail::message("#pragma OPENCL FP_CONTRACT OFF\n",
+                           uops_to_cstyle(OpenCLLanguageWithoutHalf(), name, kernel.uops));
+  }
+  static void check(const Kernel& kernel, const OpenClLibrary& library) {
+    std::int64_t scratch = 0;
+    for (const UOp u : kernel.uops) {
+      STRATA_CHECK(u.dtype().scalar() != dtypes::float64 || library.has_double(), undefined,
+                   "[opencl] ", library.device_name(), " has no f64, which ", kernel.name, " needs");
+      if (const auto* local = std::get_if<Local>(&u.arg()))
+        scratch += local->size * static_cast<std::int64_t>(u.dtype().pointee().itemsize());
+    }
+    STRATA_CHECK(scratch <= kMostScratchBytes, budget, "[opencl] ", kernel.name, " has ", scratch,
+                 " bytes of scratch memory an instance, more than ", kMostScratchBytes);
+  }
+
+  Target target_;
+};
+
+}  // namespace
+
+const Device& opencl_device() {
+  static const OpenClDevice device;
+  return device;
+}
+
+}  // namespace strata

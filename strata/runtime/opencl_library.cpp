@@ -1,0 +1,353 @@
+#include "strata/runtime/opencl_library.h"
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <iterator>
+#include <limits>
+#include <mutex>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "strata/base/check.h"
+#include "strata/runtime/shared_object.h"
+
+namespace strata {
+
+namespace {
+
+// clang-format off
+/// What is called; the loader has them all.
+#define STRATA_OPENCL_CALLS(CALL)                                                                          \
+  CALL(clGetPlatformIDs)   CALL(clGetDeviceIDs)            CALL(clGetDeviceInfo)     CALL(clCreateContext) \
+  CALL(clReleaseContext)   CALL(clCreateCommandQueue)      CALL(clReleaseCommandQueue)                     \
+  CALL(clBuildProgram)     CALL(clCreateProgramWithSource) CALL(clGetProgramBuildInfo)                     \
+  CALL(clReleaseProgram)   CALL(clCreateKernel)            CALL(clReleaseKernel)     CALL(clSetKernelArg)  \
+  CALL(clCreateBuffer)     CALL(clReleaseMemObject)        CALL(clEnqueueNDRangeKernel)                    \
+  CALL(clEnqueueMapBuffer) CALL(clEnqueueUnmapMemObject)   CALL(clWaitForEvents)     CALL(clReleaseEvent)  \
+  CALL(clFinish)           CALL(clGetKernelWorkGroupInfo)  CALL(clEnqueueReadBuffer) CALL(clEnqueueWriteBuffer)
+
+#define STRATA_OPENCL_ERRORS(ERROR)                                                                              \
+  ERROR(CL_DEVICE_NOT_FOUND)             ERROR(CL_DEVICE_NOT_AVAILABLE)      ERROR(CL_COMPILER_NOT_AVAILABLE)    \
+  ERROR(CL_MEM_OBJECT_ALLOCATION_FAILURE) ERROR(CL_OUT_OF_RESOURCES)         ERROR(CL_OUT_OF_HOST_MEMORY)        \
+  ERROR(CL_BUILD_PROGRAM_FAILURE)        ERROR(CL_MAP_FAILURE)               ERROR(CL_MISALIGNED_SUB_BUFFER_OFFSET) \
+  ERROR(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)                        ERROR(CL_COMPILE_PROGRAM_FAILURE)   \
+  ERROR(CL_LINKER_NOT_AVAILABLE)         ERROR(CL_LINK_PROGRAM_FAILURE)      ERROR(CL_INVALID_VALUE)             \
+  ERROR(CL_INVALID_PLATFORM)             ERROR(CL_INVALID_DEVICE)            ERROR(CL_INVALID_CONTEXT)           \
+  ERROR(CL_INVALID_COMMAND_QUEUE)        ERROR(CL_INVALID_HOST_PTR)          ERROR(CL_INVALID_MEM_OBJECT)        \
+  ERROR(CL_INVALID_BINARY)               ERROR(CL_INVALID_BUILD_OPTIONS)     ERROR(CL_INVALID_PROGRAM)           \
+  ERROR(CL_INVALID_PROGRAM_EXECUTABLE)   ERROR(CL_INVALID_KERNEL_NAME)       ERROR(CL_INVALID_KERNEL_DEFINITION) \
+  ERROR(CL_INVALID_KERNEL)               ERROR(CL_INVALID_ARG_INDEX)         ERROR(CL_INVALID_ARG_VALUE)         \
+  ERROR(CL_INVALID_ARG_SIZE)             ERROR(CL_INVALID_KERNEL_ARGS)       ERROR(CL_INVALID_WORK_DIMENSION)    \
+  ERROR(CL_INVALID_WORK_GROUP_SIZE)      ERROR(CL_INVALID_WORK_ITEM_SIZE)    ERROR(CL_INVALID_GLOBAL_OFFSET)     \
+  ERROR(CL_INVALID_EVENT_WAIT_LIST)      ERROR(CL_INVALID_EVENT)             ERROR(CL_INVALID_OPERATION)         \
+  ERROR(CL_INVALID_BUFFER_SIZE)          ERROR(CL_INVALID_GLOBAL_WORK_SIZE)  ERROR(CL_INVALID_COMPILER_OPTIONS)
+// clang-format on
+
+std::string error_name(cl_int code) {
+  struct Row {
+    cl_int code;
+    std::string_view name;
+  };
+#define STRATA_ROW(name) {name, #name},
+  static constexpr Row kRows[] = {STRATA_OPENCL_ERRORS(STRATA_ROW)};
+#undef STRATA_ROW
+  constexpr cl_int no_platform = -1001;  // the loader's own
+  if (code == no_platform) return "CL_PLATFORM_NOT_FOUND_KHR";
+  const auto* const row =
+      std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.code == code; });
+  return row != std::end(kRows) ? std::string(row->name) : detail::message("error ", code);
+}
+
+/// @throws Error naming the call and the code, unless that is CL_SUCCESS
+void check(cl_int code, std::string_view call) {
+  const bool is_full = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
+                       code == CL_OUT_OF_HOST_MEMORY;
+  STRATA_CHECK(!is_full, budget, "[opencl] ", call, ": ", error_name(code));
+  STRATA_CHECK(code == CL_SUCCESS, undefined, "[opencl] ", call, ": ", error_name(code));
+}
+
+struct Calls {
+#define STRATA_MEMBER(name) decltype(&::name) name = nullptr;
+  STRATA_OPENCL_CALLS(STRATA_MEMBER)
+#undef STRATA_MEMBER
+
+  explicit Calls(const SharedObject& loader) {
+#define STRATA_FIND(name) name = loader.function<decltype(&::name)>(#name);
+    STRATA_OPENCL_CALLS(STRATA_FIND)
+#undef STRATA_FIND
+  }
+};
+
+/// What a call says in words: asked for the size first, with the 0 at the end.
+template <class Ask>
+std::string text_of(const Ask& ask) {
+  std::size_t size = 0;
+  ask(0, nullptr, &size);
+  std::string out(size, '\0');
+  if (size > 0) ask(size, out.data(), nullptr);
+  out.resize(std::min(out.find('\0'), out.size()));
+  return out;
+}
+
+/// A cl_mem or the like, released in the end.
+template <class T>
+using Handle = std::unique_ptr<std::remove_pointer_t<T>, cl_int (*)(T)>;
+
+/// One device, and what is open on it.
+struct Session {
+  std::shared_ptr<const SharedObject> loader;
+  Calls cl;
+  cl_device_id device;
+  Handle<cl_context> context;
+  Handle<cl_command_queue> queue;  // in order, and for all threads
+  bool is_gpu = false;
+  bool shares_memory = false;  // with the host
+  std::size_t units = 1;
+
+  template <class T>
+  T info(cl_device_info what) const {
+    T out{};
+    check(cl.clGetDeviceInfo(device, what, sizeof(T), &out, nullptr), "clGetDeviceInfo");
+    return out;
+  }
+};
+
+class Built final : public OpenClProgram {
+ public:
+  Built(std::shared_ptr<const Session> session, Handle<cl_program> program, Handle<cl_kernel> kernel)
+      : session_(std::move(session)),
+        cl_(session_->cl),
+        program_(std::move(program)),
+        kernel_(std::move(kernel)) {
+    check(cl_.clGetKernelWorkGroupInfo(kernel_.get(), session_->device, CL_KERNEL_WORK_GROUP_SIZE,
+                                       sizeof(most_in_group_), &most_in_group_, nullptr),
+          "clGetKernelWorkGroupInfo");
+    most_in_group_ = std::max<std::size_t>(most_in_group_, 1);
+  }
+
+  void run(std::span<const OpenClMemory> memory, std::span<const OpenClInteger> integers,
+           std::int64_t instances) override {
+    std::vector<Handle<cl_mem>> buffers;
+    for (const OpenClMemory& m : memory) buffers.push_back(buffer(m));
+    // Whatever fails, nothing goes on with the caller's memory.
+    struct AtEnd {
+      const Built& program;
+      bool is_done = false;
+      ~AtEnd() {
+        if (!is_done) program.cl_.clFinish(program.queue());
+      }
+    } end{*this};
+    wait(launched(buffers, integers, static_cast<std::size_t>(instances)));
+    for (std::size_t k = 0; k < memory.size(); ++k)
+      if (buffers[k] && memory[k].is_written) read_back(buffers[k].get(), memory[k]);
+    end.is_done = true;
+  }
+
+ private:
+  cl_command_queue queue() const { return session_->queue.get(); }
+
+  /// The host's memory itself where the device shares it, else a copy.
+  Handle<cl_mem> buffer(const OpenClMemory& m) const {
+    if (m.bytes == 0) return {nullptr, cl_.clReleaseMemObject};
+    const cl_mem_flags access = m.is_written ? CL_MEM_READ_WRITE : CL_MEM_READ_ONLY;
+    const bool shares = session_->shares_memory;
+    cl_int code = CL_SUCCESS;
+    Handle<cl_mem> out(
+        cl_.clCreateBuffer(session_->context.get(), access | (shares ? CL_MEM_USE_HOST_PTR : 0),
+                           m.bytes, shares ? m.data : nullptr, &code),
+        cl_.clReleaseMemObject);
+    check(code, "clCreateBuffer");
+    if (!shares)
+      check(cl_.clEnqueueWriteBuffer(queue(), out.get(), CL_TRUE, 0, m.bytes, m.data, 0, nullptr,
+                                     nullptr),
+            "clEnqueueWriteBuffer");
+    return out;
+  }
+
+  Handle<cl_event> launched(std::span<const Handle<cl_mem>> buffers,
+                            std::span<const OpenClInteger> integers, std::size_t instances) {
+    const std::lock_guard lock(mutex_);  // a kernel keeps its arguments, up to the launch
+    cl_uint place = 0;
+    for (const Handle<cl_mem>& b : buffers) {
+      cl_mem memory = b.get();
+      set_argument(place++, sizeof(memory), &memory);
+    }
+    for (const OpenClInteger& i : integers) {
+      const cl_long wide = i.value;
+      const auto narrow = static_cast<cl_int>(i.value);
+      if (i.is_wide)
+        set_argument(place++, sizeof(wide), &wide);
+      else
+        set_argument(place++, sizeof(narrow), &narrow);
+    }
+    const std::size_t group = group_for(instances);
+    const std::size_t whole = (instances + group - 1) / group * group;
+    cl_event event = nullptr;
+    check(cl_.clEnqueueNDRangeKernel(queue(), kernel_.get(), 1, nullptr, &whole, &group, 0, nullptr,
+                                     &event),
+          "clEnqueueNDRangeKernel");
+    return {event, cl_.clReleaseEvent};
+  }
+  /// Powers of two, as processors' drivers compile a kernel for each size of groups; few enough for all units to have
+  /// some.
+  std::size_t group_for(std::size_t instances) const {
+    constexpr std::size_t most = 64, beyond = std::numeric_limits<cl_int>::max() - most;
+    if (instances > beyond) return 1;  // rounded up, the index may not fit
+    const std::size_t wanted = session_->is_gpu ? instances : instances / (4 * session_->units);
+    const std::size_t limit = std::min({wanted, most, most_in_group_});
+    std::size_t group = 1;
+    while (group * 2 <= limit) group *= 2;
+    return group;
+  }
+  void set_argument(cl_uint place, std::size_t size, const void* value) const {
+    check(cl_.clSetKernelArg(kernel_.get(), place, size, value), "clSetKernelArg");
+  }
+
+  void wait(const Handle<cl_event>& event) const {
+    cl_event one = event.get();
+    check(cl_.clWaitForEvents(1, &one), "clWaitForEvents");
+  }
+  void read_back(cl_mem memory, const OpenClMemory& to) const {
+    if (!session_->shares_memory)
+      return check(cl_.clEnqueueReadBuffer(queue(), memory, CL_TRUE, 0, to.bytes, to.data, 0,
+                                           nullptr, nullptr),
+                   "clEnqueueReadBuffer");
+    // Mapping says from when on the host sees what is there.
+    cl_int code = CL_SUCCESS;
+    void* const mapped = cl_.clEnqueueMapBuffer(queue(), memory, CL_TRUE, CL_MAP_READ, 0, to.bytes,
+                                                0, nullptr, nullptr, &code);
+    check(code, "clEnqueueMapBuffer");
+    cl_event event = nullptr;
+    check(cl_.clEnqueueUnmapMemObject(queue(), memory, mapped, 0, nullptr, &event),
+          "clEnqueueUnmapMemObject");
+    wait({event, cl_.clReleaseEvent});
+  }
+
+  std::shared_ptr<const Session> session_;
+  const Calls& cl_;
+  Handle<cl_program> program_;
+  Handle<cl_kernel> kernel_;
+  std::size_t most_in_group_ = 1;
+  std::mutex mutex_;
+};
+
+class Library final : public OpenClLibrary {
+ public:
+  explicit Library(std::shared_ptr<const Session> session) : session_(std::move(session)) {}
+
+  std::string device_name() const override {
+    return text_of([this](std::size_t room, char* to, std::size_t* size) {
+      check(session_->cl.clGetDeviceInfo(session_->device, CL_DEVICE_NAME, room, to, size),
+            "clGetDeviceInfo");
+    });
+  }
+  bool has_double() const override {
+    return session_->info<cl_device_fp_config>(CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
+  }
+
+  std::unique_ptr<OpenClProgram> build(const std::string& source,
+                                       const std::string& name) const override {
+    const Calls& cl = session_->cl;
+    const char* text = source.c_str();
+    cl_int code = CL_SUCCESS;
+    Handle<cl_program> program(
+        cl.clCreateProgramWithSource(session_->context.get(), 1, &text, nullptr, &code),
+        cl.clReleaseProgram);
+    check(code, "clCreateProgramWithSource");
+    code = cl.clBuildProgram(program.get(), 1, &session_->device, options().c_str(), nullptr, nullptr);
+    STRATA_CHECK(code == CL_SUCCESS, undefined, "[opencl] clBuildProgram: ", error_name(code), "\n",
+                 log_of(program.get()));
+    Handle<cl_kernel> kernel(cl.clCreateKernel(program.get(), name.c_str(), &code), cl.clReleaseKernel);
+    check(code, "clCreateKernel");
+    return std::make_unique<Built>(session_, std::move(program), std::move(kernel));
+  }
+
+ private:
+  std::string options() const {
+    const auto config = session_->info<cl_device_fp_config>(CL_DEVICE_SINGLE_FP_CONFIG);
+    const bool rounds = (config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+    return detail::message("-cl-std=CL1.2", rounds ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+  }
+  std::string log_of(cl_program program) const {
+    return text_of([&](std::size_t room, char* to, std::size_t* size) {
+      check(session_->cl.clGetProgramBuildInfo(program, session_->device, CL_PROGRAM_BUILD_LOG,
+                                               room, to, size),
+            "clGetProgramBuildInfo");
+    });
+  }
+
+  std::shared_ptr<const Session> session_;
+};
+
+/// The first GPU, else the first device.
+cl_device_id chosen_device(const Calls& cl) {
+  cl_uint count = 0;
+  check(cl.clGetPlatformIDs(0, nullptr, &count), "clGetPlatformIDs");
+  std::vector<cl_platform_id> platforms(count);
+  check(cl.clGetPlatformIDs(count, platforms.data(), nullptr), "clGetPlatformIDs");
+  for (const cl_device_type type :
+       std::initializer_list<cl_device_type>{CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ALL})
+    for (cl_platform_id platform : platforms) {
+      cl_device_id device = nullptr;
+      if (cl.clGetDeviceIDs(platform, type, 1, &device, nullptr) == CL_SUCCESS) return device;
+    }
+  check(CL_DEVICE_NOT_FOUND, "clGetDeviceIDs");
+  return nullptr;
+}
+
+std::shared_ptr<const Session> opened_session(const char* file) {
+  std::shared_ptr<const SharedObject> loader = SharedObject::open(file);
+  const Calls cl(*loader);
+  cl_device_id device = chosen_device(cl);
+  cl_int code = CL_SUCCESS;
+  Handle<cl_context> context(cl.clCreateContext(nullptr, 1, &device, nullptr, nullptr, &code),
+                             cl.clReleaseContext);
+  check(code, "clCreateContext");
+  Handle<cl_command_queue> queue(cl.clCreateCommandQueue(context.get(), device, 0, &code),
+                                 cl.clReleaseCommandQueue);
+  check(code, "clCreateCommandQueue");
+  Session out{std::move(loader), cl, device, std::move(context), std::move(queue)};
+  out.is_gpu = (out.info<cl_device_type>(CL_DEVICE_TYPE) & CL_DEVICE_TYPE_GPU) != 0;
+  out.shares_memory = out.info<cl_bool>(CL_DEVICE_HOST_UNIFIED_MEMORY) != CL_FALSE;
+  out.units = std::max<std::size_t>(out.info<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS), 1);
+  return std::make_shared<const Session>(std::move(out));
+}
+
+}  // namespace
+
+std::unique_ptr<const OpenClLibrary> OpenClLibrary::open(const char* file) {
+  try {
+    return std::make_unique<Library>(opened_session(file));
+  } catch (const Error& error) {
+    throw Error(
+        ErrorKind::undefined,
+        detail::message(error.what(),
+                        ": install a driver and its loader (Debian: ocl-icd-libopencl1 and, "
+                        "for processors, pocl-opencl-icd)"));
+  }
+}
+
+const OpenClLibrary& OpenClLibrary::shared() {
+  struct Opened {
+    std::unique_ptr<const OpenClLibrary> library;
+    std::string why;
+    Opened() {
+      try {
+        library = open();
+      } catch (const Error& error) {
+        why = error.what();
+      }
+    }
+  };
+  // NOTE: never destroyed: what drivers do at the end of the process may need it.
+  static const Opened& opened = *new Opened;
+  STRATA_CHECK(opened.library != nullptr, undefined, opened.why);
+  return *opened.library;
+}
+
+}  // namespace strata

@@ -1,0 +1,144 @@
+// Devices by name, and compiled kernels: what run() checks, threads, reductions in parts, stores past the caches.
+#include "strata/runtime/device.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "strata/graph/kernel_text.h"
+#include "strata/runtime/tbb_executor.h"
+#include "tests/codegen/kernels.h"
+
+namespace strata {
+namespace {
+
+using kernels::complaint;
+
+/// The devices that run code, of those that this build and machine have.
+std::vector<const Device*> running_devices() {
+  std::vector<const Device*> out;
+  for (const char* name : {"INTERP", "LLVM", "CLANG"})
+    if (Device::get(name).missing().empty()) out.push_back(&Device::get(name));
+  return out;
+}
+
+CompiledKernel compiled(std::string_view text, const Device& device, std::string_view opts) {
+  return compile(parse_kernel(text).kernel, device, parse_opts(opts));
+}
+
+Buffer counted(std::int64_t size, DType dtype = dtypes::int32) {
+  Buffer out = Buffer::allocate(size, dtype);
+  auto* at = static_cast<std::byte*>(out.data());
+  for (std::int64_t k = 0; k < size; ++k, at += dtype.itemsize())
+    store_scalar(Scalar::of(dtype, k % 1013), at);
+  return out;
+}
+
+TEST(Devices, AreFoundByName) {
+  for (const Device* d : Device::all()) EXPECT_EQ(&Device::get(d->name()), d);
+  EXPECT_NE(complaint([] { Device::get("llvm"); }).find("there is no device \"llvm\""),
+            std::string::npos);
+  EXPECT_TRUE(Device::default_device().missing().empty());
+#if STRATA_HAS_LLVM
+  EXPECT_EQ(Device::get("LLVM").missing(), "");
+#endif
+}
+
+TEST(CompiledKernels, CheckWhatTheyAreGiven) {
+  const std::string text = "n: 1..8; a: f32[n]; y = a + 1.0";
+  for (const Device* device : running_devices()) {
+    const CompiledKernel k = compile(parse_kernel(text).kernel, *device);
+    const Buffer out = Buffer::allocate(8, dtypes::float32), in = counted(4, dtypes::float32);
+    const auto why = [&](std::vector<Buffer> buffers, NamedValues values) {
+      return complaint([&] { k.run(buffers, values); });
+    };
+    const std::pair<std::string, std::int64_t> four[] = {{"n", 4}}, nine[] = {{"n", 9}},
+                                               five[] = {{"n", 5}};
+    EXPECT_NE(why({out}, four).find("takes 2 buffers, not 1"), std::string::npos);
+    EXPECT_EQ(why({out, counted(4)}, four), "[run] buffer 1 of E_n is of f32, not of i32");
+    EXPECT_NE(why({out, in}, five).find("buffer 1 of E_n has 4 elements, fewer than 5"),
+              std::string::npos);
+    EXPECT_NE(why({out, in}, nine).find("n = 9 is outside of its bounds [1, 8]"), std::string::npos);
+    EXPECT_NE(why({out, in}, {}).find("the variable n of E_n has no value"), std::string::npos);
+    k.run(std::vector{out, in}, four);
+    EXPECT_EQ(out[3].as_double(), 4.0) << device->name();
+  }
+}
+
+// The parallel loop, cut for threads; what is left over is done once.
+TEST(CompiledKernels, ThreadsShareTheParallelLoop) {
+  const std::unique_ptr<Executor> four = make_executor(4);
+  for (const Device* device : running_devices()) {
+    const CompiledKernel k = compiled("a: i32[1003]; y = a * 2", *device, "UPCAST 0 4, PARALLEL 0");
+    const Buffer out = Buffer::allocate(1003, dtypes::int32), in = counted(1003);
+    k.run(std::vector{out, in}, {}, four.get());
+    for (std::int64_t j = 0; j < 1003; ++j)
+      ASSERT_EQ(out[j].as_int(), 2 * in[j].as_int()) << device->name() << " " << j;
+  }
+}
+
+TEST(CompiledKernels, ThreadsShareReductionsInParts) {
+  const std::unique_ptr<Executor> four = make_executor(4);
+  for (const Device* device : running_devices()) {
+    const CompiledKernel k =
+        compiled("a: i32[3,10007]; y = a.sum(1); z = a.max(1) + 1", *device, "SPLITREDUCE 2 8");
+    ASSERT_EQ(k.kernel().before.size(), 1U);
+    const Buffer sum = Buffer::allocate(3, dtypes::int32), max = Buffer::allocate(3, dtypes::int32);
+    const Buffer in = counted(3 * 10007);
+    k.run(std::vector{sum, max, in}, {}, four.get());
+    for (std::int64_t row = 0; row < 3; ++row) {
+      std::int64_t total = 0, largest = 0;
+      for (std::int64_t j = 0; j < 10007; ++j) {
+        total += in[row * 10007 + j].as_int();
+        largest = std::max(largest, in[row * 10007 + j].as_int());
+      }
+      EXPECT_EQ(sum[row].as_int(), total) << device->name();
+      EXPECT_EQ(max[row].as_int(), largest + 1) << device->name();
+    }
+    EXPECT_NE(complaint([&] { k.run(std::vector{sum, max}); }).find("takes 3 buffers, not 2"),
+              std::string::npos);
+  }
+}
+
+// Whether a buffer begins where a vector may go past the caches or not, the elements are the same, and none beyond them.
+TEST(CompiledKernels, StreamAtAnyAddress) {
+  constexpr std::size_t kSize = 131;
+  for (const Device* device : running_devices()) {
+    for (const char* opts :
+         {"LANES 0 4, STREAM 0", "LANES 0 8, UPCAST 0 2, STREAM 0", "LANES 0 16, STREAM 0"}) {
+      const CompiledKernel k = compiled("a: f32[131]; y = a * 2.0", *device, opts);
+      std::vector<float> in(kSize);
+      std::iota(in.begin(), in.end(), 0.0F);
+      for (const std::size_t shift : {0U, 1U, 4U, 8U}) {
+        const Buffer memory = Buffer::allocate(kSize + 32, dtypes::float32);
+        std::memset(memory.data(), 0, (kSize + 32) * sizeof(float));
+        auto* const out = static_cast<float*>(memory.data()) + shift;
+        void* const buffers[] = {out, in.data()};
+        k.program().run(buffers, {});
+        for (std::size_t j = 0; j < kSize; ++j)
+          ASSERT_EQ(out[j], 2 * in[j]) << device->name() << " " << opts;
+        for (std::size_t j = kSize; j < kSize + 16; ++j) ASSERT_EQ(out[j], 0.0F);
+      }
+    }
+  }
+}
+
+TEST(CompiledKernels, VectorsAreReadBackwards) {
+  for (const Device* device : running_devices()) {
+    const CompiledKernel k =
+        compiled("a: i32[3,37]; y = a.flip(1).pad(0:0,3:2)", *device, "LANES 1 8, UPCAST 1 2");
+    const Buffer out = Buffer::allocate(3 * 42, dtypes::int32), in = counted(3 * 37);
+    k.run(std::vector{out, in});
+    for (std::int64_t row = 0; row < 3; ++row)
+      for (std::int64_t j = 0; j < 42; ++j) {
+        const bool inside = j >= 3 && j < 40;
+        ASSERT_EQ(out[row * 42 + j].as_int(), inside ? in[row * 37 + 39 - j].as_int() : 0)
+            << device->name() << " " << row << " " << j;
+      }
+  }
+}
+
+}  // namespace
+}  // namespace strata
