@@ -11,14 +11,14 @@ namespace strata {
 
 namespace {
 
-constexpr std::string_view kOptNames[] = {"SPLIT",    "UPCAST",  "UNROLL",      "LANES",
-                                          "PARALLEL", "REORDER", "CUT",         "STAGE",
-                                          "PADTO",    "MERGE",   "SPLITREDUCE", "STREAM"};
+constexpr std::string_view kOptNames[] = {"SPLIT",       "UPCAST", "UNROLL", "LANES", "PARALLEL",
+                                          "REORDER",     "CUT",    "STAGE",  "PADTO", "MERGE",
+                                          "SPLITREDUCE", "STREAM", "GUARD"};
 
 constexpr std::int64_t kMostAmount = std::int64_t{1} << 30;
 constexpr std::int64_t kMostCopies = 1024;  // of the body of a loop, in registers
 
-bool has_axis(Opt::Kind kind) { return kind != Opt::Kind::STREAM; }
+bool has_axis(Opt::Kind kind) { return kind != Opt::Kind::STREAM && kind != Opt::Kind::GUARD; }
 bool has_amount(Opt::Kind kind) { return kind != Opt::Kind::PARALLEL && kind != Opt::Kind::MERGE; }
 
 bool is_one(const Int& v) { return v == Int(1); }
@@ -180,6 +180,7 @@ void KernelAxes::apply(const Opt& opt) {
           ErrorKind::domain,
           detail::message("[", opt.text(), "] makes two kernels of one, before any other Opt"));
     case Opt::Kind::STREAM: return stream(opt);
+    case Opt::Kind::GUARD: return guard(opt);
   }
 }
 
@@ -329,6 +330,16 @@ void KernelAxes::stream(const Opt& opt) {
   STRATA_CHECK(!streams(static_cast<int>(opt.amount)), domain, "[", opt.text(), "] buffer ",
                opt.amount, " is streamed already");
   streamed_.push_back(static_cast<int>(opt.amount));
+}
+
+void KernelAxes::guard(const Opt& opt) {
+  const std::vector<BufferUse> buffers = buffers_of(kernel_);
+  const bool is_there = opt.amount >= 0 && opt.amount < static_cast<std::int64_t>(buffers.size()) &&
+                        !buffers[static_cast<std::size_t>(opt.amount)].dtype.is_none();
+  STRATA_CHECK(is_there, domain, "[", opt.text(), "] the kernel has no buffer ", opt.amount);
+  STRATA_CHECK(!guards(static_cast<int>(opt.amount)), domain, "[", opt.text(), "] buffer ",
+               opt.amount, " is guarded already");
+  guarded_.push_back(static_cast<int>(opt.amount));
 }
 
 void KernelAxes::merge(const Opt& opt) {

@@ -79,6 +79,7 @@ struct Opt {
     MERGE,  ///< axis: it and the next one become one axis over both; later axes count one less
     SPLITREDUCE,  ///< axis, n: a reduce axis in n parts, each of which a thread can do (split_reduce.h); the first Opt of a list
     STREAM,       ///< buffer: its vectors are stored past the caches, which keep what is read
+    GUARD,  ///< buffer: accesses that cannot be shown to stay inside are made where they do alone; loads give 0 elsewhere
   };
   Kind kind = Kind::SPLIT;
   std::size_t axis = 0;
@@ -115,9 +116,8 @@ class KernelAxes {
   /// Output axes, outermost loops first.
   const std::vector<std::size_t>& order() const { return order_; }
   const std::vector<Stage>& stages() const { return stages_; }
-  bool streams(int slot) const {
-    return std::find(streamed_.begin(), streamed_.end(), slot) != streamed_.end();
-  }
+  bool streams(int slot) const { return holds(streamed_, slot); }
+  bool guards(int slot) const { return holds(guarded_, slot); }
   /// The axis with a parallel part, or -1.
   int parallel_axis() const;
   /// A line an axis: `0 output 4096: loop 1024, upcast 4 | loop 3`.
@@ -133,6 +133,10 @@ class KernelAxes {
   void pad_to(const Opt& opt);
   void stage(const Opt& opt);
   void stream(const Opt& opt);
+  void guard(const Opt& opt);
+  static bool holds(const std::vector<int>& slots, int slot) {
+    return std::find(slots.begin(), slots.end(), slot) != slots.end();
+  }
   void remove_axis(std::size_t gone);
   void check_lanes(const Opt& opt) const;
   void check_copies(const Opt& opt) const;
@@ -143,7 +147,7 @@ class KernelAxes {
   std::vector<std::size_t> order_;
   std::vector<ReduceGroup> groups_;
   std::vector<Stage> stages_;
-  std::vector<int> streamed_;
+  std::vector<int> streamed_, guarded_;  // slots
   std::unordered_map<const LazyNode*, std::size_t> group_of_;
 };
 

@@ -145,10 +145,19 @@ class Lowering {
     around.push_back(valid);
     out_.accesses.push_back({slot, is_store, index, valid, size, nests_.ranges_of(around), store_});
   }
+  /// GUARD: what keeps an access inside of its buffer, where that cannot be shown.
+  Expr kept_inside(const BufferArg& arg, const IndexExprs& at, std::vector<Expr> around) const {
+    if (!axes_.guards(arg.slot)) return 1;
+    around.push_back(at.index);
+    around.push_back(at.valid);
+    const Expr inside = at.index >= 0 && at.index < arg.size.expr();
+    return prove(inside, at.valid && nests_.ranges_of(around)).answer == Answer::yes ? 1 : inside;
+  }
   void store_at(const LazyNode& n, const std::vector<Expr>& idxs, const Expr& guard, const Nest& place) {
     const BufferArg& arg = std::get<BufferArg>(n.arg);
     IndexExprs at = simplified(n, arg.st).expr_idxs(idxs);
-    at.valid = at.valid && guard;
+    at.valid =
+        at.valid && guard && kept_inside(arg, {at.index, at.valid && guard}, place.coordinates());
     if (at.valid.constant() == 0) return;
     UOp value = lower({n.src[0].node(), {idxs, at.valid, false}});
     note_access(arg.slot, true, at.index, at.valid, arg.size, place.coordinates());
@@ -384,6 +393,7 @@ class Lowering {
     const IndexExprs at = simplified(n, arg.st).expr_idxs(k.at.idxs);
     Expr valid = at.valid && k.at.valid;
     if (!arg.size.is_number()) valid = valid && nests_.have_turns(k.at.around, at.index);
+    valid = valid && kept_inside(arg, {at.index, valid}, pin_at_);
     if (valid.constant() == 0) return out_.graph.constant(n.dtype, 0);
     const Expr index = valid.constant() ? at.index : simplify_under(at.index, valid);
     const bool pinned = !pin_loops_.empty() && !arg.size.is_number();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "strata/codegen/kernel.h"
 #include "tests/codegen/kernels.h"
 
 namespace strata {
@@ -63,6 +64,25 @@ TEST(Bounds, MasksCount) {
   // The same addresses without a mask.
   const ShapeTracker bare({View::create({9}, Ints{1}, -2)});
   EXPECT_NE(refusal(kernel(LazyOp::load(1, dtypes::float32, bare, 5))), "");
+}
+
+// GUARD: what would go outside is not made, and what stays inside is left as it is.
+TEST(Bounds, GuardsAreAskedFor) {
+  const LazyOp x = LazyOp::load(1, dtypes::float32, plain({4, 3}), 11);
+  const auto gated = [](const LazyOp& k, std::string_view opts) {
+    std::size_t out = 0;
+    for (const UOp u : compile_kernel(k, {}, parse_opts(opts)).uops)
+      if (u.op() == UOps::LOAD || u.op() == UOps::STORE) out += u.src().size() == 4 ? 1 : 0;
+    return out;
+  };
+  EXPECT_EQ(gated(kernel(x), "GUARD 1"), 1U);
+  EXPECT_EQ(gated(kernel(x), "GUARD 1, LANES 1 3"), 1U);
+  EXPECT_EQ(gated(kernel(input(1, {4, 3})), "GUARD 0, GUARD 1"), 0U);
+  EXPECT_NE(refusal(kernel(x), "GUARD 0"), "");
+  const LazyOp store = LazyOp::store(0, plain({5}), input(1, {5}), 4);
+  EXPECT_EQ(gated(LazyOp::sink({store}), "GUARD 0"), 1U + 1U);  // the load is of no use elsewhere
+  EXPECT_TRUE(says(refusal(kernel(x), "GUARD 2"), "the kernel has no buffer 2"));
+  EXPECT_TRUE(says(refusal(kernel(x), "GUARD 1, GUARD 1"), "guarded already"));
 }
 
 TEST(Bounds, StacksAreProven) {

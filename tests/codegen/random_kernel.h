@@ -466,7 +466,7 @@ inline RandomKernel random_kernel(Choices& choices) { return KernelMaker(choices
 
 inline Opt random_opt(Choices& c, const KernelAxes& axes) {
   Opt opt;
-  opt.kind = static_cast<Opt::Kind>(c.weighted({15, 18, 8, 18, 12, 8, 10, 5, 5, 5, 1, 6}));
+  opt.kind = static_cast<Opt::Kind>(c.weighted({15, 18, 8, 18, 12, 8, 10, 5, 5, 5, 1, 6, 3}));
   opt.axis = c.below(static_cast<std::uint32_t>(std::max<std::size_t>(axes.axes().size(), 1)));
   if (opt.kind == Opt::Kind::PARALLEL && !axes.order().empty()) opt.axis = axes.order()[0];
   if (opt.axis < axes.axes().size())
@@ -478,8 +478,8 @@ inline Opt random_opt(Choices& c, const KernelAxes& axes) {
   } else if (opt.kind == Opt::Kind::STAGE) {
     opt.segment = 0;
     opt.amount = c.below(6);
-  } else if (opt.kind == Opt::Kind::STREAM) {
-    opt = {Opt::Kind::STREAM, 0, c.below(4), 0, {}};
+  } else if (opt.kind == Opt::Kind::STREAM || opt.kind == Opt::Kind::GUARD) {
+    opt = {opt.kind, 0, c.below(4), 0, {}};
   } else if (opt.kind == Opt::Kind::MERGE) {
     opt.segment = 0;
   } else if (opt.kind != Opt::Kind::PARALLEL) {
