@@ -89,7 +89,7 @@ constexpr Language make() {
   out.ops = kOps;
   out.helpers = kHelpers;
   out.special = {"(long long)blockIdx.$x*blockDim.$x+threadIdx.$x", "blockIdx.$x", "threadIdx.$x"};
-  out.bits = "strata_bits<$T>($a)";
+  out.bits = "strata_bits<$T>(($S)$a)";
   out.kernel = "extern \"C\" __global__ void";
   out.restricted = " __restrict__";
   out.local = "__shared__ $T $n[$k];";

@@ -81,7 +81,7 @@ constexpr Language make() {
   out.helpers = kHelpers;
   out.prelude = "#include <metal_stdlib>\nusing namespace metal;\n";
   out.special = {"gid.$x", "gid.$x", "lid.$x"};
-  out.bits = "as_type<$T>($a)";
+  out.bits = "as_type<$T>(($S)$a)";
   out.kernel = "kernel void";
   out.space = "device ";
   out.local = "threadgroup $T $n[$k];";

@@ -119,7 +119,7 @@ constexpr Language make(std::span<const TypeText> types, std::span<const NarrowT
   out.ops = kOps;
   out.helpers = kHelpers;
   out.special = {"get_global_id($i)", "get_group_id($i)", "get_local_id($i)"};
-  out.bits = "as_$T($a)";
+  out.bits = "as_$T(($S)$a)";
   out.kernel = "__kernel void";
   out.space = "__global ";
   out.restricted = " restrict";
