@@ -69,7 +69,7 @@ class Splitting {
     out_.temporaries.push_back(slot);
     add_store(LazyOp::store(slot, ShapeTracker::from_shape(parts.shape()), parts));
     const LazyOp loaded = LazyOp::load(slot, n.dtype, ShapeTracker::from_shape(parts.shape()));
-    const LazyOp all = LazyOp::reduce(n.op, loaded, {static_cast<std::int64_t>(d)});
+    LazyOp all = LazyOp::reduce(n.op, loaded, {static_cast<std::int64_t>(d)});
     if (end == size) return all;
     const LazyOp left = LazyOp::reduce(n.op, between(x, d, end, size), axes);
     return LazyOp::alu(combining_op(n.op), {all, left});

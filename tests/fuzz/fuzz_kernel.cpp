@@ -240,7 +240,8 @@ class Fuzzing {
       std::shared_ptr<const SharedObject> object;
       try {
         object = object_of(source, is_deterministic);
-      } catch (const Error&) {  // found out one by one below
+      } catch (const Error& error) {
+        std::printf("a file of kernels does not compile; one by one: %.300s\n", error.what());
       }
       for (Item& item : batch_)
         if (item.trial->is_deterministic() == is_deterministic) run_compiled(item, object.get());
