@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace strata::bench {
@@ -15,12 +16,18 @@ namespace strata::bench {
 /// Makes the compiler believe that `value` is read, and that any memory may have changed.
 template <class T>
 void keep(const T& value) {
-  asm volatile("" : : "r,m"(value) : "memory");
+  if constexpr (std::is_scalar_v<T>)
+    asm volatile("" : : "r,m"(value) : "memory");
+  else
+    asm volatile("" : : "m"(value) : "memory");
 }
 /// Makes the compiler believe that `value` may have changed.
 template <class T>
 void perturb(T& value) {
-  asm volatile("" : "+r,m"(value) : : "memory");
+  if constexpr (std::is_scalar_v<T>)
+    asm volatile("" : "+r,m"(value) : : "memory");
+  else
+    asm volatile("" : "+m"(value) : : "memory");
 }
 
 struct Row {

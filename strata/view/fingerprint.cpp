@@ -8,7 +8,7 @@
 namespace strata {
 namespace {
 
-constexpr std::uint64_t kFingerprintBudget = std::uint64_t{1} << 23;  // in the unit of Pieces
+constexpr std::uint64_t kFingerprintBudget = std::uint64_t{1} << 22;  // in the unit of Pieces
 constexpr std::uint64_t kAxisCost = 32;  // of the sum over a piece, in that unit, an axis
 
 // --- numbers modulo the prime 2^61 - 1 ---
