@@ -11,7 +11,6 @@
 namespace strata {
 namespace {
 
-using dtypes::float32;
 using dtypes::int32;
 using dtypes::none;
 
