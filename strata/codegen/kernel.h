@@ -31,7 +31,8 @@ struct Kernel {
   std::vector<std::pair<std::string, double>> times;  ///< passes, in seconds
 };
 
-/// Runs the passes: split (where SPLITREDUCE is the first Opt), opts (given, or the heuristic's), lower, bounds, linearize, instances (where the target has them), verify.
+/// Runs the passes: opts (given, or the heuristic's), split (where SPLITREDUCE is the first Opt), lower, bounds, linearize,
+/// instances (where the target has them), verify.
 /// @throws what they throw
 Kernel compile_kernel(const LazyOp& ast, const Target& target,
                       std::optional<std::vector<Opt>> opts = std::nullopt);
