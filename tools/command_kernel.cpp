@@ -259,6 +259,14 @@ std::string to_json(const Told& told) {
   write_buffers(json, told);
   json.key("opts").begin_array();
   for (const Opt& opt : k.opts) json.value(opt.text());
+  json.end_array().key("first").begin_array();  // SPLITREDUCE: what runs before it
+  for (const auto& first : k.before) {
+    json.begin_object().member("name", first->name).member("opts", opts_text(*first));
+    json.member("axes", first->axes).member("uops", first->uops.text());
+    json.member("source", told.device.source(*first));
+    write_proof(json, first->proof);
+    json.end_object();
+  }
   json.end_array().member("ast", k.ast.text()).member("axes", k.axes).member("uops", k.uops.text());
   json.member("source", told.device.source(k));
   const auto [assembly, there] = assembly_of(told);

@@ -99,6 +99,19 @@ TEST(CliKernel, FindsWrongResults) {
   }
 }
 
+// A reduction in parts is two kernels, and both are told.
+TEST(CliKernel, ToldInParts) {
+  const std::string sum = "a: i32[100]; b = a.sum()";
+  const Output text =
+      run({"kernel", sum, "--device", "NULL", "--opts", "SPLITREDUCE 1 4", "--show", "axes"});
+  EXPECT_EQ(text.status, 0) << text.err;
+  EXPECT_TRUE(has(text.out, "(temporary): i32[4]")) << text.out;
+  EXPECT_TRUE(has(text.out, "first r_4_25:") && has(text.out, "then:")) << text.out;
+  const Output json =
+      run({"kernel", sum, "--device", "NULL", "--opts", "SPLITREDUCE 1 4", "--json"});
+  EXPECT_TRUE(has(json.out, R"("first":[{"name":"r_4_25")")) << json.out;
+}
+
 TEST(CliKernel, Json) {
   const Output r = run({"kernel", "n: 1..99; a: f32[n]; b = a*2", "--device", "NULL", "--json"});
   EXPECT_EQ(r.status, 0) << r.err;
@@ -107,7 +120,7 @@ TEST(CliKernel, Json) {
   std::string keys;
   for (const auto& member : document.root().as_object("kernel"))
     keys += std::string(member.key) + " ";
-  EXPECT_EQ(keys, "name device buffers opts ast axes uops source asm proof passes ");
+  EXPECT_EQ(keys, "name device buffers opts first ast axes uops source asm proof passes ");
   EXPECT_TRUE(has(r.out, R"("buffers":[{"name":"b","dtype":"f32","size":"n","read":false,"written":true})"))
       << r.out;
   EXPECT_TRUE(has(r.out, R"("asm":null)")) << r.out;
