@@ -176,6 +176,11 @@ std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& 
   for (const Nest::Place& p : place.places) out.push_back({p.begin, 1, false});
   std::vector<std::vector<bool>> is_outside;
   for (const Nest::Place& p : place.places) is_outside.emplace_back(p.parts.size(), false);
+  // A loop that belongs to no part, as that of what the parallel loop leaves over, is around all others.
+  for (const UOp loop : place.loops)
+    if (std::none_of(place.order.begin(), place.order.end(),
+                     [&](const Nest::LoopPart& l) { return l.loop == loop; }))
+      around.push_back(loop);
   std::size_t last = 0;
   for (std::size_t k = 0; k < place.order.size(); ++k)
     if (of[place.order[k].place] == stage.axis && place.order[k].part == 0) last = k + 1;

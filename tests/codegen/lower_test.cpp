@@ -112,6 +112,16 @@ TEST(Lower, TilesOfOtherLoopsAreOtherTiles) {
   EXPECT_EQ(count(made.uops, UOps::DEFINE_LOCAL), 2U);
 }
 
+// A tile of what the parallel loop leaves over is filled in the last call, even where padding leaves no store in it.
+TEST(Lower, TilesOfWhatIsLeftOverAreInTheLastCall) {
+  const Kernel padded = compile_kernel(kernel(input(1, {6})), Target{},
+                                       parse_opts("PADTO 0 4, PARALLEL 0, SPLIT 0 3, STAGE 0 1"));
+  EXPECT_GE(count(padded.uops, UOps::DEFINE_LOCAL), 1U);
+  const Kernel ragged = compile_kernel(kernel(input(1, {13, 2})), Target{},
+                                       parse_opts("PARALLEL 0, STAGE 1 1, SPLIT 0 2"));
+  EXPECT_EQ(count(ragged.uops, UOps::DEFINE_LOCAL), 2U);
+}
+
 // What a reduction loads at one index whatever its counter may be moved in front of the loop, where there may be no element.
 TEST(Lower, LoadsOfLoopsWithoutATurnAreGated) {
   const Variable n("n", 0, 9), m("m", 1, 9);
