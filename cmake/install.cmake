@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/strata)
 
 install(TARGETS strata_base strata_dtype strata_expr strata_view strata_ir strata_graph strata_codegen strata_render
-        strata_runtime strata_all EXPORT strata-targets
+        strata_runtime strata_schedule strata_engine strata_tensor strata_nn strata_all EXPORT strata-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET strata_llvm)
   # Beside the program, which looks for it there; libraries that users link look beside themselves, or in STRATA_PLUGIN_DIR.
@@ -20,6 +20,12 @@ set(strata_libs_tbb "")
 if(TARGET TBB::tbb)
   set(strata_find_tbb "find_dependency(TBB)")
   set(strata_libs_tbb " -ltbb")
+endif()
+set(strata_find_zlib "")
+set(strata_libs_zlib "")
+if(TARGET ZLIB::ZLIB)
+  set(strata_find_zlib "find_dependency(ZLIB)")
+  set(strata_libs_zlib " -lz")
 endif()
 
 install(EXPORT strata-targets NAMESPACE strata:: DESTINATION ${package_dir})

@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "strata/base/int_math.h"
+#include "strata/base/quotes.h"
 #include "strata/expr/parse.h"
-#include "strata/expr/quotes.h"
 
 namespace strata::tools {
 namespace {

@@ -1,8 +1,8 @@
 // The `affine` question, answered by the affine primitives.
 #include <map>
 
+#include "strata/base/quotes.h"
 #include "strata/expr/affine.h"
-#include "strata/expr/quotes.h"
 #include "tools/ask.h"
 
 namespace strata::tools {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 #include "strata/expr/render.h"
 #include "strata/view/equal.h"
 #include "strata/view/merge.h"

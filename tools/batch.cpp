@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <new>
 
+#include "strata/base/quotes.h"
 #include "strata/expr/exact.h"
-#include "strata/expr/quotes.h"
 #include "strata/expr/render.h"
 #include "tools/batch_rows.h"
 

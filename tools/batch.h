@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "strata/base/json.h"
 #include "tools/ask.h"
-#include "tools/json.h"
 
 namespace strata::tools {
 

@@ -1,7 +1,7 @@
 // The request `layout`.
 #include <algorithm>
 
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 #include "tools/ask_layout.h"
 #include "tools/batch_rows.h"
 

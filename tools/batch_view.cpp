@@ -1,7 +1,7 @@
 // The requests `view` and `equal_view`.
 #include <array>
 
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 #include "tools/batch_rows.h"
 
 namespace strata::tools {

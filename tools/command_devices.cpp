@@ -1,10 +1,10 @@
 // `strata devices`: what kernels can run on here.
 #include <ostream>
 
+#include "strata/base/json.h"
 #include "strata/runtime/device.h"
 #include "tools/command_parts.h"
 #include "tools/commands.h"
-#include "tools/json.h"
 
 namespace strata::tools {
 namespace {

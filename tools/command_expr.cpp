@@ -4,7 +4,7 @@
 
 #include "strata/base/check.h"
 #include "strata/base/int_math.h"
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 #include "strata/expr/render.h"
 #include "tools/batch.h"
 #include "tools/command_parts.h"

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <ostream>
 
+#include "strata/base/json.h"
 #include "strata/expr/parse.h"
 #include "strata/graph/kernel_text.h"
 #include "tools/command_parts.h"
 #include "tools/commands.h"
-#include "tools/json.h"
 #include "tools/kernel_run.h"
 
 namespace strata::tools {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 #include "strata/view/layout_algebra.h"
 #include "tools/batch_rows.h"
 #include "tools/command_parts.h"

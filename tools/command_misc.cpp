@@ -3,8 +3,8 @@
 #include <ostream>
 
 #include "strata/base/flags.h"
+#include "strata/base/json.h"
 #include "tools/commands.h"
-#include "tools/json.h"
 
 namespace strata::tools {
 namespace {

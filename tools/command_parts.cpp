@@ -5,9 +5,9 @@
 #include <charconv>
 #include <ostream>
 
+#include "strata/base/quotes.h"
 #include "strata/expr/grammar.h"
 #include "strata/expr/parse.h"
-#include "strata/expr/quotes.h"
 
 namespace strata::tools {
 namespace {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <ostream>
 
+#include "strata/base/json.h"
 #include "strata/expr/rules.h"
 #include "tools/commands.h"
-#include "tools/json.h"
 
 namespace strata::tools {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include "strata/base/quotes.h"
 #include "strata/expr/parse.h"
-#include "strata/expr/quotes.h"
 #include "tools/batch_rows.h"
 #include "tools/command_parts.h"
 #include "tools/commands.h"

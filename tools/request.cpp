@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 
 namespace strata::tools {
 

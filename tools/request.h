@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "strata/base/json.h"
 #include "tools/ask.h"
-#include "tools/json.h"
 
 namespace strata::tools {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "strata/base/quotes.h"
 #include "strata/expr/parse.h"
-#include "strata/expr/quotes.h"
 
 namespace strata::tools {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "strata/base/check.h"
 #include "strata/expr/affine_program.h"
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 
 namespace strata {
 

@@ -5,7 +5,7 @@
 
 #include "strata/expr/build.h"
 #include "strata/expr/grammar.h"
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 
 namespace strata {
 

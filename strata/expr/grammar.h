@@ -28,7 +28,7 @@
 #include <string_view>
 #include <vector>
 
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 
 namespace strata {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 #include "strata/expr/source_text.h"
 
 namespace strata::detail {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 
 namespace strata {
 

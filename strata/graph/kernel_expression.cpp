@@ -7,7 +7,7 @@
 #include <string>
 
 #include "strata/expr/grammar.h"
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 #include "strata/graph/kernel_sizes.h"
 
 namespace strata::kernel_words {

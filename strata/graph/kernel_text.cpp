@@ -9,7 +9,7 @@
 #include <unordered_set>
 
 #include "strata/expr/grammar.h"
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 #include "strata/graph/kernel_expression.h"
 #include "strata/graph/kernel_sizes.h"
 

@@ -9,7 +9,7 @@
 
 #include "strata/base/check.h"
 #include "strata/expr/grammar.h"
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 
 namespace strata::kernel_words {
 

@@ -50,6 +50,7 @@ struct HashArg {
     for (const auto& [before, after] : padding) h = mix(mix(h, hash_of(before)), hash_of(after));
     return h;
   }
+  std::uint64_t operator()(const IdentityArg& a) const { return a.id; }
   std::uint64_t operator()(const Mask& mask) const {
     std::uint64_t h = mask.size();
     for (const Extent& e : mask) h = mix(mix(h, hash_of(e.begin)), hash_of(e.end));
@@ -154,10 +155,15 @@ LazyOp LazyOp::make(Ops op, Sources src, LazyArg arg, DType dtype, Ints shape) {
   node->src.assign(src.begin(), src.end());
   node->arg = std::move(arg);
   node->hash = h;
+  node->is_tracked = op == Ops::NOOP ? std::holds_alternative<IdentityArg>(node->arg)
+                                     : std::any_of(src.begin(), src.end(),
+                                                   [](const LazyOp& s) { return s.is_tracked(); });
+  node->origin = Origin::current();
   return LazyOp(Table::instance().intern(std::move(node)));
 }
 
 LazyOp LazyOp::with_sources(Sources sources) const {
+  if (op() == Ops::NOOP) return alu(Ops::NOOP, sources.first(1));
   STRATA_ASSERT(sources.size() == src().size(), "[", name_of(op()), "] ", sources.size(),
                 " sources in place of ", src().size());
   if (std::equal(sources.begin(), sources.end(), src().begin())) return *this;
@@ -422,6 +428,7 @@ struct TextOfArg {
           detail::message(out.empty() ? "" : ", ", "(", before.render(), ", ", after.render(), ")");
     return detail::message("(", out, ")");
   }
+  std::string operator()(const IdentityArg& a) const { return detail::message("#", a.id); }
   std::string operator()(const Mask& mask) const {
     std::string out;
     for (const Extent& e : mask)

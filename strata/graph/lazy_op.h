@@ -9,6 +9,7 @@
 // functions may be called from any thread; handles are values as those of Expr are.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -18,6 +19,8 @@
 #include <vector>
 
 #include "strata/dtype/scalar.h"
+#include "strata/graph/origin.h"
+#include "strata/graph/storage.h"
 #include "strata/ir/ops.h"
 #include "strata/view/shape_tracker.h"
 
@@ -36,11 +39,32 @@ struct ConstArg {
   ShapeTracker st;
   bool operator==(const ConstArg&) const = default;
 };
+class GradientFunction;
+/// What makes a node another than each other one: memory (EMPTY), or a value that gradients are taken by (NOOP). `owner` is
+/// who wants to be told of the gradient, `backward` what the gradient is where the user says it.
+struct IdentityArg {
+  std::uint64_t id = 0;
+  std::weak_ptr<void> owner;
+  std::shared_ptr<const GradientFunction> backward;
+  bool operator==(const IdentityArg& o) const { return id == o.id; }
+};
 /// RESHAPE and EXPAND: a shape; PERMUTE and reductions: axes; STRIDE: steps.
 using LazyArg =
-    std::variant<std::monostate, BufferArg, ConstArg, ShapeTracker, DType, Ints, Axes, Padding, Mask>;
+    std::variant<std::monostate, BufferArg, ConstArg, ShapeTracker, DType, Ints, Axes, Padding, Mask, IdentityArg>;
 
 struct LazyNode;
+class LazyOp;
+
+/// The gradient of a function that the user wrote.
+class GradientFunction {
+ public:
+  GradientFunction() = default;
+  GradientFunction(const GradientFunction&) = delete;
+  GradientFunction& operator=(const GradientFunction&) = delete;
+  virtual ~GradientFunction() = default;
+  /// The gradients by the inputs, in order, of something whose gradient by the result is `dy`. @post of the inputs' shapes
+  virtual std::vector<LazyOp> gradients(const LazyOp& dy) const = 0;
+};
 
 class LazyOp {
  public:
@@ -54,6 +78,9 @@ class LazyOp {
   static LazyOp constant(const Scalar& value, ShapeTracker st);
   /// The address of each index, in `dtype`: what a load of 0, 1, 2, ... gives.
   static LazyOp iota(DType dtype, ShapeTracker st);
+
+  /// Memory, row-major: each call gives another node. What it holds is set by realize_as. A node of graphs, not of kernels.
+  static LazyOp empty(DType dtype, const Ints& shape);
 
   // --- elements ---
   /// @throws Error (shape) where shapes differ, (domain) as result_dtype
@@ -77,6 +104,30 @@ class LazyOp {
   LazyOp stride(const Ints& steps) const;
   LazyOp flip(const Axes& axes) const;
 
+  // --- graphs ---
+  /// The same values, in memory of their own in row-major order.
+  LazyOp contiguous() const;
+  /// The same values on another device: whoever realizes it knows from which and to which.
+  LazyOp copied() const;
+  /// The same values as a node of its own, by which gradients are taken; `owner` is told of them.
+  LazyOp tracked(std::weak_ptr<void> owner) const;
+  /// The same values, which no gradient passes.
+  LazyOp detached() const;
+  /// The same values, whose gradients by `inputs` are what `backward` says. Computing it computes no input.
+  LazyOp with_gradient(std::span<const LazyOp> inputs,
+                       std::shared_ptr<const GradientFunction> backward) const;
+  /// All `parts`, one after another, in row-major order as one dimension, in memory of their own: each is computed into its place.
+  /// @throws Error (shape) where there is none, (domain) where dtypes differ
+  static LazyOp concatenated(std::span<const LazyOp> parts);
+  /// True iff a gradient can be taken by something below: a tracked() that no detached() hides.
+  bool is_tracked() const;
+  /// Where the user wrote it first.
+  const Origin& origin() const;
+  /// What the node is in memory, null where it is not. It may be set once by any thread: what comes later is dropped, and what
+  /// there is then is given. It is no part of the node's identity.
+  std::shared_ptr<Storage> realized() const;
+  std::shared_ptr<Storage> realize_as(std::shared_ptr<Storage> storage) const;
+
   // --- kernels ---
   /// Puts `value` into a buffer, at the addresses of `st`. @throws Error (shape) unless the shapes are equal, (domain) for
   /// another dtype than the value's
@@ -88,7 +139,7 @@ class LazyOp {
     return sink(std::span<const LazyOp>(stores.begin(), stores.size()));
   }
 
-  /// The same op of other sources. @pre as many, of the same shapes and dtypes
+  /// The same op of other sources. @pre as many, of the same shapes and dtypes (of a NOOP the first will do)
   LazyOp with_sources(std::span<const LazyOp> sources) const;
 
   Ops op() const;
@@ -122,6 +173,10 @@ struct LazyNode {
   std::vector<LazyOp> src;
   LazyArg arg;
   std::uint64_t hash;
+  bool is_tracked = false;
+  Origin origin;                                    ///< no part of what the node is
+  mutable std::atomic<Storage*> realized{nullptr};  ///< as a quick answer; see LazyOp::realized
+  mutable std::shared_ptr<Storage> storage;
 
   LazyNode() = default;
   LazyNode(const LazyNode&) = delete;
@@ -134,12 +189,26 @@ inline std::span<const LazyOp> LazyOp::src() const { return node_->src; }
 inline const LazyArg& LazyOp::arg() const { return node_->arg; }
 inline DType LazyOp::dtype() const { return node_->dtype; }
 inline const Ints& LazyOp::shape() const { return node_->shape; }
+inline bool LazyOp::is_tracked() const { return node_->is_tracked; }
+inline const Origin& LazyOp::origin() const { return node_->origin; }
 inline std::uint64_t LazyOp::hash() const { return node_->hash; }
 
 inline LazyOp operator+(const LazyOp& a, const LazyOp& b) { return LazyOp::alu(Ops::ADD, {a, b}); }
 inline LazyOp operator-(const LazyOp& a, const LazyOp& b) { return LazyOp::alu(Ops::SUB, {a, b}); }
 inline LazyOp operator*(const LazyOp& a, const LazyOp& b) { return LazyOp::alu(Ops::MUL, {a, b}); }
 inline LazyOp operator/(const LazyOp& a, const LazyOp& b) { return LazyOp::alu(Ops::DIV, {a, b}); }
+
+/// The sources that computing `n` needs: of a NOOP the first, as the others are there for its gradient.
+inline std::span<const LazyOp> needed(const LazyNode& n) {
+  return {n.src.data(), n.op == Ops::NOOP ? 1 : n.src.size()};
+}
+inline bool is_realized(const LazyNode& n) {
+  return n.realized.load(std::memory_order_acquire) != nullptr;
+}
+
+/// `root` with bound variables replaced by plain ones everywhere; the values that were bound are added to `values`.
+/// @throws Error (domain) where one variable is bound to two values
+LazyOp unbind(const LazyOp& root, Values& values);
 
 /// The nodes below `roots`, roots included, sources before users, each once. No recursion.
 std::vector<const LazyNode*> postorder(std::span<const LazyOp> roots);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "strata/base/check.h"
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 #include "strata/ir/uop.h"
 #include "strata/ir/uop_rules.h"
 

@@ -9,7 +9,7 @@
 
 #include "strata/base/check.h"
 #include "strata/base/int_math.h"
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 
 namespace strata {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "strata/base/check.h"
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 #include "strata/ir/uop.h"
 
 namespace strata {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "strata/base/check.h"
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 #include "strata/render/element.h"
 #include "strata/render/gnu_vector.h"
 #include "strata/render/writer.h"

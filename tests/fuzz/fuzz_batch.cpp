@@ -9,7 +9,7 @@
 #include "strata/base/check.h"
 #include "tools/batch.h"
 
-using strata::tools::JsonDocument;
+using strata::JsonDocument;
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "strata/base/json.h"
 #include "strata/expr/rules.h"
-#include "tools/json.h"
 
 namespace strata::tools {
 namespace {

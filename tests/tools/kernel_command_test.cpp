@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "strata/base/json.h"
 #include "strata/graph/kernel_text.h"
 #include "strata/runtime/device.h"
 #include "tools/cli.h"
-#include "tools/json.h"
 #include "tools/kernel_run.h"
 
 namespace strata::tools {

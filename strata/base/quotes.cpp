@@ -1,5 +1,5 @@
 // Texts in quotes.
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 
 namespace strata {
 

@@ -1,9 +1,9 @@
 // JSON values: what a document that was read says.
-#include "tools/json.h"
+#include "strata/base/json.h"
 
 #include "strata/base/check.h"
 
-namespace strata::tools {
+namespace strata {
 
 std::optional<std::string> JsonDocument::salvage(std::string_view key) const {
   if (nodes_.empty() || nodes_[0].kind != JsonKind::object) return std::nullopt;
@@ -84,4 +84,4 @@ std::vector<JsonValue::Member> JsonValue::as_object(std::string_view what) const
   return out;
 }
 
-}  // namespace strata::tools
+}  // namespace strata

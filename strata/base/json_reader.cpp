@@ -1,14 +1,14 @@
 // Reading JSON: one loop over the text with an explicit stack of open brackets.
-#include "tools/json.h"
+#include "strata/base/json.h"
 
 #include <algorithm>
 #include <charconv>
 #include <limits>
 
 #include "strata/base/check.h"
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 
-namespace strata::tools {
+namespace strata {
 namespace {
 
 [[noreturn]] void fail(std::size_t column, const std::string& message) {
@@ -294,4 +294,4 @@ void JsonDocument::read(std::string_view text) {
   JsonReader(*this).run();
 }
 
-}  // namespace strata::tools
+}  // namespace strata

@@ -1,5 +1,5 @@
 // Users' texts in messages: what is shown as it is, what by its bytes, where it is cut.
-#include "strata/expr/quotes.h"
+#include "strata/base/quotes.h"
 
 #include <gtest/gtest.h>
 

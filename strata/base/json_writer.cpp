@@ -1,8 +1,8 @@
 // Writing JSON.
-#include "strata/expr/quotes.h"
-#include "tools/json.h"
+#include "strata/base/json.h"
+#include "strata/base/quotes.h"
 
-namespace strata::tools {
+namespace strata {
 
 void JsonWriter::separate() {
   if (comma_) out_ += ',';
@@ -65,4 +65,4 @@ JsonWriter& JsonWriter::value(std::string_view text) {
   return *this;
 }
 
-}  // namespace strata::tools
+}  // namespace strata

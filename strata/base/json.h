@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace strata::tools {
+namespace strata {
 
 inline constexpr std::size_t max_json_depth = 1000;
 inline constexpr std::size_t max_json_values = std::size_t{1} << 22;
@@ -128,4 +128,4 @@ class JsonWriter {
   bool comma_ = false;  // the next item needs one before it
 };
 
-}  // namespace strata::tools
+}  // namespace strata

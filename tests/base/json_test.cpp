@@ -1,5 +1,5 @@
 // The JSON reader and writer: the grammar, its limits, exact integers, columns of errors.
-#include "tools/json.h"
+#include "strata/base/json.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "strata/base/check.h"
 
-namespace strata::tools {
+namespace strata {
 namespace {
 
 struct Failure {
@@ -238,4 +238,4 @@ TEST(Json, ErrorsShowTheCharacter) {
 }
 
 }  // namespace
-}  // namespace strata::tools
+}  // namespace strata

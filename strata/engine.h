@@ -1,0 +1,6 @@
+// Running graphs.
+#pragma once
+
+#include "strata/engine/kernel_cache.h"
+#include "strata/engine/realize.h"
+#include "strata/engine/storage.h"

@@ -1,0 +1,57 @@
+#include "strata/engine/kernel_cache.h"
+
+#include <algorithm>
+
+#include "strata/base/flags.h"
+
+namespace strata {
+
+KernelCache& KernelCache::instance() {
+  static KernelCache& cache = *new KernelCache;  // never destroyed: threads may outlive every static
+  return cache;
+}
+
+std::shared_ptr<const CompiledKernel> KernelCache::find(const Key& key) {
+  const std::lock_guard lock(mutex_);
+  const auto it = at_.find(key);
+  if (it == at_.end()) {
+    ++statistics_.misses;
+    return nullptr;
+  }
+  ++statistics_.hits;
+  entries_.splice(entries_.begin(), entries_, it->second);
+  return it->second->kernel;
+}
+
+std::shared_ptr<const CompiledKernel> KernelCache::get(const LazyOp& ast, const Device& device) {
+  const Key key{ast, &device};
+  if (auto known = find(key)) return known;
+  auto made = std::make_shared<const CompiledKernel>(compile(ast, device));
+  std::list<Entry> dropped;  // they end after the lock
+  const std::lock_guard lock(mutex_);
+  if (const auto it = at_.find(key); it != at_.end()) return it->second->kernel;
+  entries_.push_front({key, made});
+  at_.emplace(key, entries_.begin());
+  const auto most = static_cast<std::size_t>(std::max<std::int64_t>(flags::KERNEL_CACHE.get(), 1));
+  while (entries_.size() > most) {
+    at_.erase(entries_.back().key);
+    dropped.splice(dropped.begin(), entries_, std::prev(entries_.end()));
+  }
+  return made;
+}
+
+KernelCache::Statistics KernelCache::statistics() const {
+  const std::lock_guard lock(mutex_);
+  Statistics out = statistics_;
+  out.size = entries_.size();
+  return out;
+}
+
+void KernelCache::clear() {
+  std::list<Entry> dropped;
+  const std::lock_guard lock(mutex_);
+  at_.clear();
+  dropped.swap(entries_);
+}
+
+}  // namespace strata

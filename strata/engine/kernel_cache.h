@@ -1,0 +1,56 @@
+// Compiled kernels of this process, by what they compute and for which device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "strata/runtime/device.h"
+
+namespace strata {
+
+class KernelCache {
+ public:
+  struct Statistics {
+    std::uint64_t hits = 0, misses = 0;
+    std::size_t size = 0;  ///< kernels that are kept
+  };
+
+  /// That of the process, which keeps as many kernels as the flag KERNEL_CACHE says: those used last.
+  static KernelCache& instance();
+
+  /// The kernel of `ast` (a SINK) on `device`, compiled if it is not there. Two threads that ask for one at once may both compile it.
+  /// @throws what compile() throws
+  std::shared_ptr<const CompiledKernel> get(const LazyOp& ast, const Device& device);
+
+  Statistics statistics() const;
+  void clear();
+
+ private:
+  struct Key {
+    LazyOp ast;
+    const Device* device;
+    bool operator==(const Key&) const = default;
+  };
+  struct HashKey {
+    std::size_t operator()(const Key& k) const {
+      return std::hash<const void*>()(k.ast.node()) * 31 + std::hash<const void*>()(k.device);
+    }
+  };
+  struct Entry {
+    Key key;
+    std::shared_ptr<const CompiledKernel> kernel;
+  };
+  std::shared_ptr<const CompiledKernel> find(const Key& key);
+
+  mutable std::mutex mutex_;
+  // All guarded by mutex_.
+  std::list<Entry> entries_;  // used last ones first
+  std::unordered_map<Key, std::list<Entry>::iterator, HashKey> at_;
+  Statistics statistics_;
+};
+
+}  // namespace strata

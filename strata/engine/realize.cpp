@@ -1,0 +1,157 @@
+#include "strata/engine/realize.h"
+
+#include <chrono>
+#include <cmath>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "strata/base/flags.h"
+#include "strata/engine/kernel_cache.h"
+#include "strata/engine/storage.h"
+#include "strata/schedule/memory_plan.h"
+
+namespace strata {
+
+namespace {
+
+thread_local RunListener* listener = nullptr;
+
+FusionOptions fusion_options() {
+  FusionOptions out;
+  out.fuse = !flags::NOFUSE.get() && !flags::NAN_CHECK.get();
+  return out;
+}
+
+/// Elements, symbolic sizes at the upper ends of their bounds.
+std::int64_t size_of(const LazyOp& n) { return product(n.shape()).vmax(); }
+
+class Realizing {
+ public:
+  Realizing(std::span<const LazyOp> roots, const Device& device) : device_(device) {
+    for (const LazyOp& r : roots) asked_.insert(r.node());
+    items_ = schedule(roots, fusion_options());
+    plan_ = plan_memory(items_, [&](const LazyOp& n) { return is_kept(n); });
+    for (const std::int64_t bytes : plan_.blocks)
+      blocks_.push_back(Buffer::allocate(bytes, dtypes::uint8));
+    for (const LazyOp& r : roots)
+      if (r.op() == Ops::EMPTY) memory_of(r);
+  }
+
+  void run() {
+    for (std::size_t k = 0; k < items_.size(); ++k) {
+      const ScheduleItem& item = items_[k];
+      try {
+        item.is_kernel() ? run_kernel(item) : share(item);
+      } catch (const Error& e) {
+        const std::string origin = item.outputs[0].origin().text();
+        if (origin.empty()) throw;
+        throw Error(e.kind(), detail::message(e.what(), " (", origin, ")"), e.column());
+      }
+      for (const LazyOp& output : item.outputs)
+        if (is_kept(output) && is_last(output, k))
+          output.realize_as(std::make_shared<BufferStorage>(memory_of(output)));
+    }
+  }
+
+ private:
+  bool is_kept(const LazyOp& n) const { return asked_.contains(n.node()) || n.is_tracked(); }
+
+  /// Whether no item after `k` makes a part of it.
+  bool is_last(const LazyOp& output, std::size_t k) const {
+    if (output.op() != Ops::CONCAT) return true;
+    for (std::size_t j = k + 1; j < items_.size(); ++j)
+      for (const LazyOp& o : items_[j].outputs)
+        if (o == output) return false;
+    return true;
+  }
+
+  /// The memory of a node: what it is realized as, its place in the plan, or memory of its own.
+  Buffer memory_of(const LazyOp& n) {
+    if (const auto it = memory_.find(n.node()); it != memory_.end()) return it->second;
+    const auto made = [&]() -> Buffer {
+      if (is_realized(*n.node())) return buffer_of(n);
+      if (n.op() == Ops::EMPTY) {
+        n.realize_as(std::make_shared<BufferStorage>(Buffer::allocate(size_of(n), n.dtype())));
+        return buffer_of(n);
+      }
+      if (const auto it = plan_.at.find(n.node()); it != plan_.at.end()) {
+        const Buffer& block = blocks_[it->second];
+        return Buffer::from_pointer(block.data(), size_of(n), n.dtype(), [block](void*) {});
+      }
+      return Buffer::allocate(size_of(n), n.dtype());
+    }();
+    return memory_.emplace(n.node(), made).first->second;
+  }
+
+  /// A copy, which devices that see the same memory need not make, or memory under another name.
+  void share(const ScheduleItem& item) {
+    memory_.insert_or_assign(item.outputs[0].node(), memory_of(item.inputs[0]));
+  }
+
+  void run_kernel(const ScheduleItem& item) {
+    RanKernel ran;
+    for (const LazyOp& n : item.outputs) ran.buffers.push_back(memory_of(n));
+    for (const LazyOp& n : item.inputs) ran.buffers.push_back(memory_of(n));
+    for (const auto& [variable, value] : item.values)
+      ran.values.emplace_back(variable.name(), value);
+    bool is_empty = true;
+    for (const LazyOp& store : item.ast.src())
+      is_empty = is_empty && product(store.shape()) == Int(0);
+    if (is_empty) return;
+    ran.kernel = KernelCache::instance().get(item.ast, device_);
+    const auto begin = std::chrono::steady_clock::now();
+    ran.kernel->run(ran.buffers, ran.values);
+    ran.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (flags::NAN_CHECK.get()) check_numbers(item, ran.buffers);
+    if (listener != nullptr) listener->ran(std::move(ran));
+  }
+
+  static void check_numbers(const ScheduleItem& item, std::span<const Buffer> buffers) {
+    for (std::size_t k = 0; k < item.outputs.size(); ++k) {
+      if (!item.outputs[k].dtype().is_float()) continue;
+      for (std::int64_t i = 0; i < buffers[k].size(); ++i)
+        STRATA_CHECK(!buffers[k][i].is_nan(), domain, "[NAN_CHECK] ", spec_name(item.outputs[k].op()),
+                     " of shape ", render(item.outputs[k].shape()), " made a NaN at element ", i);
+    }
+  }
+
+  const Device& device_;
+  std::unordered_set<const LazyNode*> asked_;
+  std::vector<ScheduleItem> items_;
+  MemoryPlan plan_;
+  std::vector<Buffer> blocks_;
+  std::unordered_map<const LazyNode*, Buffer> memory_;
+};
+
+}  // namespace
+
+RunListener::RunListener() : outer_(listener) { listener = this; }
+RunListener::~RunListener() { listener = outer_; }
+RunListener* RunListener::current() { return listener; }
+
+Buffer buffer_of(const LazyOp& n) {
+  const auto storage = std::dynamic_pointer_cast<BufferStorage>(n.realized());
+  STRATA_CHECK(storage != nullptr, undefined, "[buffer_of] ", spec_name(n.op()), " of shape ",
+               render(n.shape()), " is not realized");
+  return storage->buffer();
+}
+
+LazyOp leaf_of(const Buffer& buffer, const Ints& shape) {
+  const LazyOp leaf = LazyOp::empty(buffer.dtype(), shape);
+  STRATA_CHECK(buffer.size() >= size_of(leaf), shape, "[leaf_of] a buffer of ", buffer.size(),
+               " elements does not hold shape ", render(shape));
+  leaf.realize_as(std::make_shared<BufferStorage>(buffer));
+  return leaf;
+}
+
+void realize(std::span<const LazyOp> roots, const Device& device) {
+  Realizing(roots, device).run();
+}
+
+std::string explain(std::span<const LazyOp> roots) {
+  std::string out;
+  for (const ScheduleItem& item : schedule(roots, fusion_options())) out += item.text() + "\n";
+  return out;
+}
+
+}  // namespace strata

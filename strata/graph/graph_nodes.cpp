@@ -1,0 +1,85 @@
+// Nodes that kernels do not have: memory, copies, values that gradients are taken by.
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "strata/graph/lazy_op.h"
+
+namespace strata {
+
+namespace {
+
+IdentityArg new_identity() {
+  static std::atomic<std::uint64_t> next{0};
+  return {next.fetch_add(1, std::memory_order_relaxed), {}, {}};
+}
+
+std::mutex& storage_mutex() {
+  static std::mutex& mutex = *new std::mutex;  // never destroyed: handles may outlive every static
+  return mutex;
+}
+
+}  // namespace
+
+LazyOp LazyOp::empty(DType dtype, const Ints& shape) {
+  STRATA_CHECK(!dtype.is_none() && dtype == dtype.scalar(), domain, "[empty] ", dtype.name(),
+               " is not the dtype of an element");
+  const ShapeTracker st = ShapeTracker::from_shape(shape);  // for its checks
+  return make(Ops::EMPTY, {}, new_identity(), dtype, st.shape());
+}
+
+LazyOp LazyOp::contiguous() const {
+  const bool is_there =
+      op() == Ops::CONTIGUOUS || op() == Ops::EMPTY || op() == Ops::FROM || op() == Ops::CONCAT;
+  return is_there ? *this : make(Ops::CONTIGUOUS, {this, 1}, {}, dtype(), shape());
+}
+
+LazyOp LazyOp::copied() const { return make(Ops::FROM, {this, 1}, {}, dtype(), shape()); }
+
+LazyOp LazyOp::tracked(std::weak_ptr<void> owner) const {
+  IdentityArg identity = new_identity();
+  identity.owner = std::move(owner);
+  return make(Ops::NOOP, {this, 1}, std::move(identity), dtype(), shape());
+}
+
+LazyOp LazyOp::detached() const {
+  return is_tracked() ? make(Ops::NOOP, {this, 1}, {}, dtype(), shape()) : *this;
+}
+
+LazyOp LazyOp::with_gradient(Sources inputs, std::shared_ptr<const GradientFunction> backward) const {
+  if (std::none_of(inputs.begin(), inputs.end(), [](const LazyOp& x) { return x.is_tracked(); }))
+    return detached();
+  std::vector<LazyOp> sources = {detached()};
+  sources.insert(sources.end(), inputs.begin(), inputs.end());
+  IdentityArg identity = new_identity();
+  identity.backward = std::move(backward);
+  return make(Ops::NOOP, sources, std::move(identity), dtype(), shape());
+}
+
+LazyOp LazyOp::concatenated(Sources parts) {
+  STRATA_CHECK(!parts.empty(), shape, "[concatenated] there is no part");
+  Int size = 0;
+  for (const LazyOp& part : parts) {
+    STRATA_CHECK(part.dtype() == parts[0].dtype(), domain, "[concatenated] parts are of ",
+                 parts[0].dtype().name(), " and of ", part.dtype().name());
+    size += product(part.shape());
+  }
+  return make(Ops::CONCAT, parts, {}, parts[0].dtype(), {size});
+}
+
+std::shared_ptr<Storage> LazyOp::realized() const {
+  if (!is_realized(*node_)) return nullptr;
+  const std::lock_guard lock(storage_mutex());
+  return node_->storage;
+}
+std::shared_ptr<Storage> LazyOp::realize_as(std::shared_ptr<Storage> storage) const {
+  const std::lock_guard lock(storage_mutex());
+  if (node_->storage == nullptr) {
+    node_->storage = std::move(storage);
+    node_->realized.store(node_->storage.get(), std::memory_order_release);
+  }
+  return node_->storage;
+}
+
+}  // namespace strata

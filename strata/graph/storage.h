@@ -1,0 +1,14 @@
+// What a node of the graph is realized as: memory of a device. Which, the engine knows; the graph keeps it.
+#pragma once
+
+namespace strata {
+
+class Storage {
+ public:
+  Storage() = default;
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+  virtual ~Storage() = default;
+};
+
+}  // namespace strata

@@ -1,0 +1,135 @@
+// Bound variables of a kernel as plain ones: one kernel for all their values.
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "strata/graph/lazy_op.h"
+
+namespace strata {
+
+namespace {
+
+class Unbinding {
+ public:
+  explicit Unbinding(Values& values) : values_(values) {}
+
+  LazyOp run(const LazyOp& root) {
+    std::vector<std::pair<LazyOp, std::size_t>> open;
+    open.emplace_back(root, 0);
+    while (!open.empty()) {
+      auto& [n, next] = open.back();
+      if (made_.contains(n.node())) {
+        open.pop_back();
+      } else if (next < n.src().size()) {
+        const LazyOp s = n.src(next++);
+        open.emplace_back(s, 0);
+      } else {
+        const LazyOp node = n;
+        open.pop_back();
+        made_.emplace(node.node(), made(node));
+      }
+    }
+    return made_.at(root.node());
+  }
+
+ private:
+  void note(const Values& values) {
+    for (const auto& [variable, value] : values) {
+      const auto known = std::find_if(values_.begin(), values_.end(),
+                                      [&](const auto& k) { return same(k.first, variable); });
+      if (known == values_.end()) {
+        values_.emplace_back(variable, value);
+        continue;
+      }
+      STRATA_CHECK(known->second == value, domain, "[unbind] ", variable.name(), " is bound to ",
+                   known->second, " and to ", value);
+    }
+  }
+  Int plain(const Int& size) {
+    if (size.is_number()) return size;
+    const auto [e, values] = unbind(size.expr());
+    note(values);
+    return e;
+  }
+  Ints plain(const Ints& sizes) {
+    Ints out;
+    for (const Int& size : sizes) out.push_back(plain(size));
+    return out;
+  }
+  ShapeTracker plain(const ShapeTracker& st) {
+    auto [out, values] = st.unbind();
+    note(values);
+    return std::move(out);
+  }
+
+  LazyOp made(const LazyOp& n) {
+    std::vector<LazyOp> sources;
+    for (const LazyOp& s : n.src()) sources.push_back(made_.at(s.node()));
+    switch (n.op()) {
+      case Ops::LOAD: {
+        const auto& arg = std::get<BufferArg>(n.arg());
+        return LazyOp::load(arg.slot, n.dtype(), plain(arg.st), plain(arg.size));
+      }
+      case Ops::CONST: {
+        const auto& arg = std::get<ConstArg>(n.arg());
+        return LazyOp::constant(arg.value, plain(arg.st));
+      }
+      case Ops::IOTA: return LazyOp::iota(n.dtype(), plain(std::get<ShapeTracker>(n.arg())));
+      case Ops::STORE: {
+        const auto& arg = std::get<BufferArg>(n.arg());
+        return LazyOp::store(arg.slot, plain(arg.st), sources[0], plain(arg.size));
+      }
+      case Ops::SINK: return LazyOp::sink(sources);
+      case Ops::CAST: return sources[0].cast(n.dtype());
+      case Ops::BITCAST: return sources[0].bitcast(n.dtype());
+      case Ops::RESHAPE: return sources[0].reshape(plain(n.shape()));
+      case Ops::PERMUTE: return sources[0].permute(std::get<Axes>(n.arg()));
+      case Ops::EXPAND: return sources[0].expand(plain(n.shape()));
+      case Ops::STRIDE: return sources[0].stride(plain(std::get<Ints>(n.arg())));
+      case Ops::PAD: {
+        Padding out;
+        for (const auto& [before, after] : std::get<Padding>(n.arg()))
+          out.push_back({plain(before), plain(after)});
+        return sources[0].pad(out);
+      }
+      case Ops::SHRINK: {
+        Mask out;
+        for (const Extent& e : std::get<Mask>(n.arg()))
+          out.push_back({plain(e.begin), plain(e.end)});
+        return sources[0].shrink(out);
+      }
+      default: break;
+    }
+    if (is_reduce(n.op())) return LazyOp::reduce(n.op(), sources[0], std::get<Axes>(n.arg()));
+    return LazyOp::alu(n.op(), sources);
+  }
+
+  Values& values_;
+  std::unordered_map<const LazyNode*, LazyOp> made_;
+};
+
+bool has_bound(const LazyOp& root) {
+  const auto is_number = [](const Ints& sizes) {
+    return std::all_of(sizes.begin(), sizes.end(), [](const Int& s) { return s.is_number(); });
+  };
+  for (const LazyNode* n : postorder(root)) {
+    if (!is_number(n->shape)) return true;
+    const BufferArg* buffer = std::get_if<BufferArg>(&n->arg);
+    if (buffer != nullptr && (!buffer->size.is_number() || !buffer->st.vars().empty())) return true;
+    if (is_movement(n->op) && !movement_of(*n).vars().empty()) return true;
+    if (const auto* constant = std::get_if<ConstArg>(&n->arg);
+        constant != nullptr && !constant->st.vars().empty())
+      return true;
+    if (const auto* st = std::get_if<ShapeTracker>(&n->arg); st != nullptr && !st->vars().empty())
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+LazyOp unbind(const LazyOp& root, Values& values) {
+  return has_bound(root) ? Unbinding(values).run(root) : root;
+}
+
+}  // namespace strata

@@ -1,0 +1,5 @@
+// From graphs to kernels in order, and where results between them live.
+#pragma once
+
+#include "strata/schedule/memory_plan.h"
+#include "strata/schedule/schedule.h"

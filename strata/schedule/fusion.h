@@ -1,0 +1,44 @@
+// Which nodes of a graph get memory of their own, and which are computed inside of the kernels that use them.
+//
+// Nodes are looked at consumers first. A node that one kernel alone asks for is a part of that kernel, unless a rule says
+// otherwise; a node of several kernels is computed in each of them where that is cheap, else it is a kernel of its own. The time
+// is linear in the size of the graph.
+//
+//   asked        somebody wants the node itself
+//   contiguous   CONTIGUOUS and FROM are memory by what they mean
+//   shared       several kernels use it, and it is a reduction or dear
+//   repeated     inside of its kernel it would be computed again and again: `work` times the repetitions is more than memory costs
+//   unaligned    a reduction over other rows than those of the kernel's other reductions, or inside of another's loops
+//   large        its kernel would have too many nodes
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "strata/graph/lazy_op.h"
+
+namespace strata {
+
+enum class Boundary : std::uint8_t { none, asked, contiguous, shared, repeated, unaligned, large };
+std::string_view to_string(Boundary why);
+
+struct FusionOptions {
+  bool fuse = true;              ///< false: every op that computes is a kernel
+  std::size_t most_nodes = 256;  ///< of a kernel
+};
+
+/// A node that gets memory.
+struct Cut {
+  LazyOp node;
+  Boundary why = Boundary::asked;
+  const LazyNode* inside =
+      nullptr;  ///< where it is stored by the kernel of that node; else it is a kernel of its own
+};
+
+/// The nodes that get memory, of what `roots` need and is not realized. Sources come first.
+std::vector<Cut> boundaries(std::span<const LazyOp> roots, const FusionOptions& options = {});
+
+}  // namespace strata

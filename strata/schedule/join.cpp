@@ -1,0 +1,150 @@
+// Kernels that are better one.
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+
+#include "strata/schedule/kernel_of.h"
+
+namespace strata {
+
+namespace {
+
+/// `ast` with its buffers renumbered.
+LazyOp renumbered(const LazyOp& store, const std::vector<int>& slots) {
+  std::unordered_map<const LazyNode*, LazyOp> made;
+  std::vector<std::pair<LazyOp, std::size_t>> open;
+  open.emplace_back(store, 0);
+  while (!open.empty()) {
+    auto& [n, next] = open.back();
+    if (made.contains(n.node())) {
+      open.pop_back();
+    } else if (next < n.src().size()) {
+      const LazyOp s = n.src(next++);
+      open.emplace_back(s, 0);
+    } else {
+      std::vector<LazyOp> sources;
+      for (const LazyOp& s : n.src()) sources.push_back(made.at(s.node()));
+      const LazyOp node = n;
+      const auto slot_of = [&](const BufferArg& arg) {
+        return slots[static_cast<std::size_t>(arg.slot)];
+      };
+      if (const auto* arg = std::get_if<BufferArg>(&node.arg());
+          arg != nullptr && node.op() == Ops::LOAD)
+        made.emplace(node.node(), LazyOp::load(slot_of(*arg), node.dtype(), arg->st, arg->size));
+      else if (arg != nullptr)
+        made.emplace(node.node(), LazyOp::store(slot_of(*arg), arg->st, sources[0], arg->size));
+      else
+        made.emplace(node.node(), node.with_sources(sources));
+      open.pop_back();
+    }
+  }
+  return made.at(store.node());
+}
+
+class Joining {
+ public:
+  Joining(std::vector<ScheduleItem> items, std::size_t most)
+      : items_(std::move(items)), most_(most) {}
+
+  std::vector<ScheduleItem> run() {
+    find_levels();
+    std::vector<std::vector<std::size_t>> groups;
+    std::map<std::tuple<std::size_t, std::string, const LazyNode*>, std::size_t> leader;
+    std::vector<std::size_t> nodes;
+    for (std::size_t k = 0; k < items_.size(); ++k) {
+      const ScheduleItem& item = items_[k];
+      std::optional<std::size_t> group;
+      const std::size_t size = postorder(item.ast).size();
+      const std::string shape = joins(item) ? render(item.outputs[0].shape()) : std::string();
+      if (joins(item))
+        for (const LazyOp& input : item.inputs)
+          if (const auto it = leader.find({level_[k], shape, input.node()});
+              it != leader.end() && nodes[it->second] + size <= most_) {
+            group = it->second;
+            break;
+          }
+      if (!group) group = groups.size(), groups.emplace_back(), nodes.push_back(0);
+      groups[*group].push_back(k);
+      nodes[*group] += size;
+      if (joins(item))
+        for (const LazyOp& input : item.inputs)
+          leader.try_emplace({level_[k], shape, input.node()}, *group);
+    }
+    return together(groups);
+  }
+
+ private:
+  static bool joins(const ScheduleItem& item) {
+    return item.is_kernel() && item.outputs[0].op() != Ops::CONCAT;
+  }
+  void find_levels() {
+    std::unordered_map<const LazyNode*, std::size_t> of;
+    for (const ScheduleItem& item : items_) {
+      std::size_t level = 0;
+      for (const LazyOp& input : item.inputs)
+        if (const auto it = of.find(input.node()); it != of.end())
+          level = std::max(level, it->second + 1);
+      level_.push_back(level);
+      for (const LazyOp& output : item.outputs) {
+        std::size_t& known = of[output.node()];  // of a CONCAT, parts may come at several levels
+        known = std::max(known, level);
+      }
+    }
+  }
+
+  std::vector<ScheduleItem> together(const std::vector<std::vector<std::size_t>>& groups) const {
+    std::vector<std::pair<std::size_t, ScheduleItem>> by_level;
+    for (const std::vector<std::size_t>& group : groups)
+      by_level.emplace_back(level_[group[0]], group.size() == 1 ? items_[group[0]] : one_of(group));
+    std::stable_sort(by_level.begin(), by_level.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<ScheduleItem> out;
+    for (auto& [level, item] : by_level) out.push_back(std::move(item));
+    return out;
+  }
+  ScheduleItem one_of(const std::vector<std::size_t>& group) const {
+    ScheduleItem out = items_[group[0]];
+    out.outputs.clear(), out.inputs.clear();
+    for (const std::size_t k : group) {
+      const ScheduleItem& item = items_[k];
+      out.outputs.insert(out.outputs.end(), item.outputs.begin(), item.outputs.end());
+      for (const LazyOp& input : item.inputs)
+        if (std::find(out.inputs.begin(), out.inputs.end(), input) == out.inputs.end())
+          out.inputs.push_back(input);
+      for (const auto& value : item.values)
+        if (std::find_if(out.values.begin(), out.values.end(), [&](const auto& v) {
+              return same(v.first, value.first);
+            }) == out.values.end())
+          out.values.push_back(value);
+    }
+    std::vector<LazyOp> stores;
+    for (const std::size_t k : group) {
+      const ScheduleItem& item = items_[k];
+      std::vector<int> slots;
+      for (std::size_t o = 0; o < item.outputs.size(); ++o)
+        slots.push_back(static_cast<int>(stores.size() + o));
+      for (const LazyOp& input : item.inputs) {
+        const auto at = std::find(out.inputs.begin(), out.inputs.end(), input) - out.inputs.begin();
+        slots.push_back(static_cast<int>(out.outputs.size()) + static_cast<int>(at));
+      }
+      for (const LazyOp& store : item.ast.src()) stores.push_back(renumbered(store, slots));
+    }
+    out.ast = LazyOp::sink(stores);
+    return out;
+  }
+
+  std::vector<ScheduleItem> items_;
+  std::size_t most_;
+  std::vector<std::size_t> level_;
+};
+
+}  // namespace
+
+std::vector<ScheduleItem> joined(std::vector<ScheduleItem> items, std::size_t most_nodes) {
+  return Joining(std::move(items), most_nodes).run();
+}
+
+}  // namespace strata

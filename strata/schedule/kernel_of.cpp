@@ -1,0 +1,118 @@
+// One kernel's AST.
+
+#include "strata/schedule/kernel_of.h"
+
+#include <algorithm>
+
+namespace strata {
+
+namespace {
+
+/// A movement op on a leaf goes into its ShapeTracker.
+LazyOp moved_leaf(const LazyNode& n, const LazyOp& leaf) {
+  const auto moved = [&](const ShapeTracker& st) {
+    switch (n.op) {
+      case Ops::RESHAPE: return st.reshape(std::get<Ints>(n.arg));
+      case Ops::PERMUTE: return st.permute(std::get<Axes>(n.arg));
+      case Ops::EXPAND: return st.expand(std::get<Ints>(n.arg));
+      case Ops::PAD: return st.pad(std::get<Padding>(n.arg));
+      case Ops::SHRINK: return st.shrink(std::get<Mask>(n.arg));
+      default: return st.stride(std::get<Ints>(n.arg));
+    }
+  };
+  if (const auto* buffer = std::get_if<BufferArg>(&leaf.arg()))
+    return LazyOp::load(buffer->slot, leaf.dtype(), moved(buffer->st), buffer->size);
+  if (const auto* constant = std::get_if<ConstArg>(&leaf.arg()))
+    return LazyOp::constant(constant->value, moved(constant->st));
+  return leaf;
+}
+
+class KernelOf {
+ public:
+  KernelOf(const std::vector<Stored>& stored, const std::unordered_map<const LazyNode*, Boundary>& cut)
+      : stored_(stored), cut_(cut), item_{stored[0].output, {}, {}, {}, Boundary::asked} {}
+
+  ScheduleItem run() {
+    std::vector<LazyOp> stores;
+    for (const Stored& s : stored_) {
+      const LazyOp value = built(s.value);
+      if (stored_.size() == 1 && is_whole(value, s)) {
+        item_.ast = value;
+        item_.outputs = {s.output};
+        return std::move(item_);
+      }
+      stores.push_back(LazyOp::store(static_cast<int>(item_.outputs.size()), s.st, value,
+                                     product(s.output.shape())));
+      item_.outputs.push_back(s.output);
+    }
+    item_.ast = unbind(LazyOp::sink(stores), item_.values);
+    return std::move(item_);
+  }
+
+ private:
+  /// Whether a value is some memory as it stands, and memory is all that is asked for.
+  static bool is_whole(const LazyOp& value, const Stored& s) {
+    if (value.op() != Ops::LOAD || s.output.op() == Ops::CONTIGUOUS || s.output.op() == Ops::CONCAT)
+      return false;
+    const auto& arg = std::get<BufferArg>(value.arg());
+    return arg.st.simplify().contiguous() && arg.size == product(arg.st.shape());
+  }
+  bool is_input(const LazyOp& n) const {
+    if (n.op() == Ops::EMPTY || is_realized(*n.node())) return true;
+    return cut_.contains(n.node()) &&
+           std::none_of(stored_.begin(), stored_.end(),
+                        [&](const Stored& s) { return s.value == n && s.output == n; });
+  }
+
+  LazyOp built(const LazyOp& root) {
+    std::vector<std::pair<LazyOp, std::size_t>> open;
+    open.emplace_back(root, 0);
+    while (!open.empty()) {
+      auto& [n, next] = open.back();
+      if (made_.contains(n.node())) {
+        open.pop_back();
+      } else if (is_input(n)) {
+        made_.emplace(n.node(), input(n));
+        open.pop_back();
+      } else if (next < needed(*n.node()).size()) {
+        const LazyOp s = n.src(next++);
+        open.emplace_back(s, 0);
+      } else {
+        const LazyOp node = n;
+        open.pop_back();
+        made_.emplace(node.node(), made(node));
+      }
+    }
+    return made_.at(root.node());
+  }
+  LazyOp made(const LazyOp& n) {
+    std::vector<LazyOp> sources;
+    for (const LazyOp& s : needed(*n.node())) sources.push_back(made_.at(s.node()));
+    if (n.op() == Ops::CONTIGUOUS || n.op() == Ops::NOOP) return sources[0];
+    if (is_movement(n.op()) && sources[0].src().empty() && sources[0].op() != Ops::IOTA)
+      return moved_leaf(*n.node(), sources[0]);
+    return n.with_sources(sources);
+  }
+  /// Slots of inputs follow those of outputs.
+  LazyOp input(const LazyOp& n) {
+    const int slot = static_cast<int>(stored_.size() + item_.inputs.size());
+    item_.inputs.push_back(n);
+    return LazyOp::load(slot, n.dtype(), ShapeTracker::from_shape(n.shape()));
+  }
+
+  const std::vector<Stored>& stored_;
+  const std::unordered_map<const LazyNode*, Boundary>& cut_;
+  ScheduleItem item_;
+  std::unordered_map<const LazyNode*, LazyOp> made_;
+};
+
+}  // namespace
+
+ScheduleItem kernel_of(const std::vector<Stored>& stored,
+                       const std::unordered_map<const LazyNode*, Boundary>& cut, Boundary why) {
+  ScheduleItem out = KernelOf(stored, cut).run();
+  out.why = why;
+  return out;
+}
+
+}  // namespace strata

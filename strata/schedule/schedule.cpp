@@ -1,0 +1,79 @@
+#include "strata/schedule/schedule.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "strata/schedule/kernel_of.h"
+
+namespace strata {
+
+namespace {
+
+/// The whole of a node's memory.
+Stored whole(const LazyOp& n) { return {n, n, ShapeTracker::from_shape(n.shape())}; }
+
+class Scheduling {
+ public:
+  Scheduling(std::span<const LazyOp> roots, const FusionOptions& options)
+      : found_(boundaries(roots, options)) {
+    for (const Cut& c : found_) {
+      cut_.emplace(c.node.node(), c.why);
+      if (c.inside != nullptr) beside_[c.inside].push_back(c.node);
+    }
+  }
+
+  std::vector<ScheduleItem> run() {
+    for (const Cut& c : found_)
+      if (c.inside == nullptr) add(c);
+    return std::move(items_);
+  }
+
+ private:
+  void add(const Cut& c) {
+    if (c.node.op() == Ops::FROM) {
+      items_.push_back({c.node, {c.node}, {c.node.src(0)}, {}, c.why});
+    } else if (c.node.op() == Ops::CONCAT) {
+      Int begin = 0;
+      for (const LazyOp& part : c.node.src()) {
+        const View place = View::create(part.shape(), row_major_strides(part.shape()), begin);
+        begin += product(part.shape());
+        add({part, c.node, ShapeTracker({place})}, part.node(), c.why);
+      }
+    } else {
+      add(whole(c.node), c.node.node(), c.why);
+    }
+  }
+  void add(const Stored& own, const LazyNode* root, Boundary why) {
+    std::vector<Stored> stored = {own};
+    if (const auto it = beside_.find(root); it != beside_.end()) {
+      for (const LazyOp& n : it->second) stored.push_back(whole(n));
+      beside_.erase(it);
+    }
+    items_.push_back(kernel_of(stored, cut_, why));
+  }
+
+  std::vector<Cut> found_;
+  std::unordered_map<const LazyNode*, Boundary> cut_;
+  std::unordered_map<const LazyNode*, std::vector<LazyOp>> beside_;  // by the root of the kernel
+  std::vector<ScheduleItem> items_;
+};
+
+}  // namespace
+
+std::vector<ScheduleItem> schedule(std::span<const LazyOp> roots, const FusionOptions& options) {
+  std::vector<ScheduleItem> items = Scheduling(roots, options).run();
+  return options.fuse ? joined(std::move(items), options.most_nodes) : items;
+}
+
+std::string ScheduleItem::text() const {
+  const Ints& shape = outputs[0].shape();
+  const std::string_view what = ast.op() == Ops::FROM   ? "a copy of shape "
+                                : ast.op() == Ops::LOAD ? "the memory of its input, of shape "
+                                                        : "a kernel of shape ";
+  std::string out = detail::message(what, render(shape), ": ", to_string(why));
+  if (const std::string origin = outputs[0].origin().text(); !origin.empty())
+    out += detail::message(" (", origin, ")");
+  return out;
+}
+
+}  // namespace strata

@@ -1,0 +1,46 @@
+// What the files of this floor share: from nodes to tensors, and operands that meet.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "strata/graph/origin.h"
+#include "strata/tensor/tensor.h"
+
+namespace strata {
+
+/// The way to the inside of a Tensor, for this floor and those above.
+class TensorAccess {
+ public:
+  /// A tensor of a node, on the device of another.
+  static Tensor of(const LazyOp& node, const Tensor& like) { return Tensor(node, like.device()); }
+  static Tensor of(const LazyOp& node, const Device& device) { return Tensor(node, device); }
+  /// What identifies a tensor: its copies have the same.
+  static const void* state(const Tensor& x) { return x.state_.get(); }
+};
+
+/// The dtype in which operands meet, as PyTorch has it: of those with dimensions; of those without only where their kind (bool <
+/// integer < float) is higher; numbers likewise below both. A number alone is f32, i64 or bool.
+DType meeting_dtype(std::span<const Operand* const> operands);
+
+/// Operands of one shape and dtype.
+struct Met {
+  std::vector<LazyOp> nodes;
+  const Device* device;
+};
+/// Broadcasts and casts. `dtype`: in which they meet, none: meeting_dtype.
+/// @throws Error (shape) naming `operation` and both shapes, (domain) for tensors on two devices
+Met meet(const char* operation, std::initializer_list<const Operand*> operands,
+         DType dtype = dtypes::none);
+
+/// The shape to which shapes broadcast. @throws Error (shape) naming `operation`
+Ints broadcast_shape(const char* operation, std::span<const Ints> shapes);
+/// `x` with dimensions of size 1 in front and elsewhere repeated. @pre shapes broadcast
+LazyOp broadcast(const LazyOp& x, const Ints& shape);
+/// `x`, or as f32 where it is an integer or bool.
+Tensor as_real(const Tensor& x);
+/// A number in a dtype: integers wrap as C's do, reals go to integers towards zero.
+Scalar scalar_of(const Number& number, DType dtype);
+
+}  // namespace strata

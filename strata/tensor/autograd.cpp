@@ -1,0 +1,126 @@
+#include "strata/tensor/autograd.h"
+
+#include "strata/tensor/access.h"
+#include "strata/tensor/gradient.h"
+#include "strata/tensor/gradient_slot.h"
+
+namespace strata {
+
+namespace {
+
+thread_local int no_grad_scopes = 0;
+
+/// A backward function of tensors as one of nodes.
+class TensorGradient final : public GradientFunction {
+ public:
+  TensorGradient(std::function<std::vector<Tensor>(const Tensor&)> f, const Device& device)
+      : f_(std::move(f)), device_(device) {}
+  std::vector<LazyOp> gradients(const LazyOp& dy) const override {
+    std::vector<LazyOp> out;
+    for (const Tensor& t : f_(TensorAccess::of(dy, device_))) out.push_back(t.node());
+    return out;
+  }
+
+ private:
+  std::function<std::vector<Tensor>(const Tensor&)> f_;
+  const Device& device_;
+};
+
+LazyOp seed(const Tensor& y, const std::optional<Tensor>& dy, const char* name) {
+  if (!dy) {
+    STRATA_CHECK(y.numel() == Int(1), shape, "[", name, "] a tensor of shape ", render(y.shape()),
+                 " is no scalar: give the gradient to begin with");
+    return y.ones_like().node();
+  }
+  STRATA_CHECK(dy->shape() == y.shape(), shape, "[", name, "] a gradient of shape ",
+               render(dy->shape()), " for a tensor of shape ", render(y.shape()));
+  return dy->cast(y.dtype()).node();
+}
+
+}  // namespace
+
+NoGrad::NoGrad() { ++no_grad_scopes; }
+NoGrad::~NoGrad() { --no_grad_scopes; }
+bool NoGrad::is_active() { return no_grad_scopes > 0; }
+
+Tensor Tensor::detach(At at) const {
+  const OriginScope scope("detach", at);
+  return Tensor(node().detached(), device());
+}
+
+Tensor& Tensor::requires_grad(bool on) {
+  STRATA_CHECK(!on || dtype().is_float(), domain, "[requires_grad] a tensor of ", dtype().name(),
+               " has no gradient");
+  if (on == (state_->slot != nullptr)) return *this;
+  state_->slot = on ? std::make_shared<GradientSlot>() : nullptr;
+  const LazyOp plain = node().detached();
+  state_->node = on ? plain.tracked(state_->slot) : plain;
+  return *this;
+}
+
+std::optional<Tensor> Tensor::grad() const {
+  if (state_->slot == nullptr) return std::nullopt;
+  const std::lock_guard lock(state_->slot->mutex);
+  return state_->slot->gradient;
+}
+
+void Tensor::set_grad(const std::optional<Tensor>& gradient) const {
+  STRATA_CHECK(state_->slot != nullptr, domain,
+               "[set_grad] the tensor is none that gradients are taken by");
+  STRATA_CHECK(!gradient || gradient->shape() == shape(), shape, "[set_grad] a gradient of shape ",
+               render(gradient->shape()), " for a tensor of shape ", render(shape()));
+  const std::lock_guard lock(state_->slot->mutex);
+  state_->slot->gradient = gradient;
+}
+
+void Tensor::backward(const std::optional<Tensor>& gradient, At at) const {
+  const OriginScope scope("backward", at);
+  STRATA_CHECK(
+      requires_grad(), domain,
+      "[backward] nothing that the tensor depends on takes a gradient: requires_grad(true)");
+  const auto by = backpropagate(node(), seed(*this, gradient, "backward").detached());
+  for (const auto& [n, dn] : by) {
+    const auto* identity = std::get_if<IdentityArg>(&n->arg);
+    if (n->op != Ops::NOOP || identity == nullptr) continue;
+    const auto slot = std::static_pointer_cast<GradientSlot>(identity->owner.lock());
+    if (slot == nullptr) continue;
+    const Tensor gain(dn.detached(), device());
+    const std::lock_guard lock(slot->mutex);
+    slot->gradient = slot->gradient ? *slot->gradient + gain : gain;
+  }
+}
+
+std::vector<Tensor> gradients(const Tensor& y, std::span<const Tensor> xs,
+                              const std::optional<Tensor>& dy, At at) {
+  const OriginScope scope("gradients", at);
+  const auto by = backpropagate(y.node(), seed(y, dy, "gradients"));
+  std::vector<Tensor> out;
+  for (const Tensor& x : xs) {
+    const auto it = by.find(x.node().node());
+    out.push_back(it == by.end() ? x.zeros_like() : TensorAccess::of(it->second, x));
+  }
+  return out;
+}
+
+std::pair<Tensor, Tensor> value_and_grad(const TensorFunction& f, const Tensor& x) {
+  STRATA_CHECK(x.dtype().is_float(), domain, "[value_and_grad] a tensor of ", x.dtype().name(),
+               " has no gradient");
+  const Tensor inner = TensorAccess::of(x.node().tracked({}), x);
+  const Tensor y = f(inner);
+  const std::vector<Tensor> by = gradients(y, {&inner, 1});
+  return {y, by[0]};
+}
+
+TensorFunction grad(TensorFunction f) {
+  return [f = std::move(f)](const Tensor& x) { return value_and_grad(f, x).second; };
+}
+
+Tensor with_gradient(const Tensor& value, std::span<const Tensor> inputs,
+                     std::function<std::vector<Tensor>(const Tensor& dy)> backward) {
+  std::vector<LazyOp> nodes;
+  for (const Tensor& x : inputs) nodes.push_back(x.node());
+  auto function = std::make_shared<const TensorGradient>(std::move(backward), value.device());
+  return TensorAccess::of(value.node().with_gradient(nodes, std::move(function)), value);
+}
+
+}  // namespace strata

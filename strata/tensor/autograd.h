@@ -1,0 +1,43 @@
+// Gradients of tensors, as functions.
+//
+//   auto slope = grad([](const Tensor& x) { return (x * x).sum(); });
+//   slope(x)                                       // 2*x
+//   const auto [loss, by_w] = value_and_grad([&](const Tensor& w) { return loss_of(w); }, w);
+#pragma once
+
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "strata/tensor/tensor.h"
+
+namespace strata {
+
+/// While it lives, this thread's operations make tensors that no gradient passes.
+class NoGrad {
+ public:
+  NoGrad();
+  ~NoGrad();
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+  static bool is_active();
+};
+
+/// dy/dx for each of `xs`, each of its x's shape: zeros where y does not depend on it. What they are made of can be
+/// differentiated again.
+/// @param dy of y's shape; 1 where none is given  @throws Error (shape) where y is no scalar and no dy is given
+std::vector<Tensor> gradients(const Tensor& y, std::span<const Tensor> xs,
+                              const std::optional<Tensor>& dy = {}, At at = At::current());
+
+using TensorFunction = std::function<Tensor(const Tensor&)>;
+/// The derivative of a function whose result is a scalar.
+TensorFunction grad(TensorFunction f);
+/// f(x) and its gradient by x.
+std::pair<Tensor, Tensor> value_and_grad(const TensorFunction& f, const Tensor& x);
+
+/// `value`, whose gradients by `inputs` are what `backward` makes of the gradient by it.
+Tensor with_gradient(const Tensor& value, std::span<const Tensor> inputs,
+                     std::function<std::vector<Tensor>(const Tensor& dy)> backward);
+
+}  // namespace strata

@@ -1,0 +1,300 @@
+// Functions of two operands that broadcast, element by element; the operators.
+
+#include <cmath>
+
+#include "strata/tensor/access.h"
+
+namespace strata {
+
+namespace {
+
+Tensor made(const LazyOp& node, const Met& met) { return TensorAccess::of(node, *met.device); }
+
+Tensor apply(const char* name, Ops op, const Operand& a, const Operand& b, DType dtype = dtypes::none) {
+  const OriginScope scope(name, b.at());
+  const Met met = meet(name, {&a, &b}, dtype);
+  return made(LazyOp::alu(op, met.nodes), met);
+}
+
+DType meeting(const Operand& a, const Operand& b) {
+  const Operand* both[] = {&a, &b};
+  return meeting_dtype(both);
+}
+/// f32 where operands meet as integers or bools.
+DType real_meeting(const Operand& a, const Operand& b) {
+  const DType d = meeting(a, b);
+  return d.is_float() ? d : dtypes::float32;
+}
+/// i64 where operands meet as bools: arithmetic between these is not defined.
+DType number_meeting(const Operand& a, const Operand& b) {
+  const DType d = meeting(a, b);
+  return d.is_bool() ? dtypes::int64 : d;
+}
+DType integer_meeting(const char* name, const Operand& a, const Operand& b) {
+  const DType d = meeting(a, b);
+  STRATA_CHECK(!d.is_float(), domain, "[", name, "] takes integers or bools, not ", d.name());
+  return d;
+}
+
+/// Both operands as tensors that met.
+std::pair<Tensor, Tensor> both(const char* name, const Operand& a, const Operand& b, DType dtype) {
+  const Met met = meet(name, {&a, &b}, dtype);
+  return {made(met.nodes[0], met), made(met.nodes[1], met)};
+}
+
+Tensor sum_of(const Operand& a, const Operand& b) { return apply("add", Ops::ADD, a, b); }
+Tensor difference(const Operand& a, const Operand& b) {
+  STRATA_CHECK(!meeting(a, b).is_bool(), domain, "[sub] of bools: logical_xor() is meant");
+  return apply("sub", Ops::SUB, a, b);
+}
+Tensor product_of(const Operand& a, const Operand& b) { return apply("mul", Ops::MUL, a, b); }
+Tensor quotient(const Operand& a, const Operand& b) {
+  return apply("div", Ops::DIV, a, b, real_meeting(a, b));
+}
+
+Tensor floor_quotient(const Operand& a, const Operand& b) {
+  const DType d = number_meeting(a, b);
+  if (!d.is_float()) return apply("floor_divide", Ops::FLOORDIV, a, b, d);
+  return quotient(a, b).floor();
+}
+Tensor truncated_quotient(const Operand& a, const Operand& b) {
+  const DType d = number_meeting(a, b);
+  if (!d.is_float()) return apply("trunc_divide", Ops::IDIV, a, b, d);
+  return quotient(a, b).trunc();
+}
+/// a - b*trunc(a/b), exactly: the quotient's error is taken back by one step.
+Tensor float_modulus(const char* name, const Operand& a, const Operand& b, DType d) {
+  const auto [x, y] = both(name, a, b, d);
+  const Tensor m = y.abs(), n = x.abs();
+  Tensor r = n - (n / m).floor() * m;
+  r = r.lt(0).where(r + m, r);
+  r = r.ge(m).where(r - m, r);
+  r = m.isinf().where(n, r);
+  return x.lt(0).where(-r, r);
+}
+Tensor modulus(const Operand& a, const Operand& b) {
+  const DType d = number_meeting(a, b);
+  return d.is_float() ? float_modulus("fmod", a, b, d) : apply("fmod", Ops::MOD, a, b, d);
+}
+Tensor remainder_of(const Operand& a, const Operand& b) {
+  const DType d = number_meeting(a, b);
+  if (!d.is_float()) return apply("remainder", Ops::FLOORMOD, a, b, d);
+  const Tensor r = float_modulus("remainder", a, b, d);
+  const auto [x, y] = both("remainder", a, b, d);
+  return (r.ne(0) & r.lt(0).ne(y.lt(0))).where(r + y, r);
+}
+
+/// Small whole exponents are products, which integers need and gradients like.
+Tensor whole_power(const Tensor& x, std::int64_t exponent) {
+  Tensor base = x, out = x.ones_like();
+  bool is_one = true;
+  for (std::int64_t left = exponent; left > 0; left >>= 1) {
+    if (left % 2 == 1) out = is_one ? base : out * base, is_one = false;
+    if (left > 1) base = base * base;
+  }
+  return out;
+}
+/// Integers to the power of integers, which wrap; a negative power is 0 but of 1 and -1.
+Tensor integer_power(const Tensor& x, const Tensor& y) {
+  Tensor base = x, out = x.ones_like();
+  for (int bit = 0; bit < 6; ++bit) {
+    out = y.bitwise_and(std::int64_t{1} << bit).ne(0).where(out * base, out);
+    base = base * base;
+  }
+  const Tensor beyond = x.eq(1).where(1, x.eq(-1).where(1 - y.bitwise_and(1) * 2, 0));
+  return y.lt(0).where(beyond.cast(x.dtype()), out);
+}
+Tensor power(const Operand& a, const Operand& b) {
+  constexpr double kMost = 16;
+  if (b.tensor() == nullptr && a.tensor() != nullptr) {
+    const double e = b.number().value().as_double();
+    const bool is_whole = std::floor(e) == e && std::abs(e) <= kMost;
+    const DType d = number_meeting(a, b);
+    if (is_whole && (e >= 0 || d.is_float())) {
+      const Tensor x = a.tensor()->cast(d);
+      const Tensor out = whole_power(x, static_cast<std::int64_t>(std::abs(e)));
+      return e < 0 ? out.reciprocal() : out;
+    }
+    if (e == 0.5) return a.tensor()->sqrt();
+    if (e == -0.5) return a.tensor()->rsqrt();
+  }
+  const DType d = number_meeting(a, b);
+  if (d.is_float()) return apply("pow", Ops::POW, a, b, d);
+  const auto [x, y] = both("pow", a, b, d);
+  return integer_power(x, y);
+}
+
+Tensor larger(const Operand& a, const Operand& b) { return apply("maximum", Ops::MAX, a, b); }
+Tensor smaller(const Operand& a, const Operand& b) { return apply("minimum", Ops::MIN, a, b); }
+Tensor known_larger(const Operand& a, const Operand& b) {
+  const auto [x, y] = both("fmax", a, b, meeting(a, b));
+  return y.isnan().where(x, x.isnan().where(y, x.maximum(y)));
+}
+Tensor known_smaller(const Operand& a, const Operand& b) {
+  const auto [x, y] = both("fmin", a, b, meeting(a, b));
+  return y.isnan().where(x, x.isnan().where(y, x.minimum(y)));
+}
+Tensor angle(const Operand& a, const Operand& b) {
+  return apply("atan2", Ops::ATAN2, a, b, real_meeting(a, b));
+}
+/// Scaled, so that squares neither overflow nor vanish.
+Tensor hypotenuse(const Operand& a, const Operand& b) {
+  const auto [x, y] = both("hypot", a, b, real_meeting(a, b));
+  const Tensor m = x.abs().maximum(y.abs()).detach();
+  const Tensor safe = (m.eq(0) | m.isinf()).where(1, m);
+  const Tensor out = ((x / safe).square() + (y / safe).square()).sqrt() * safe;
+  return (x.isinf() | y.isinf()).where(std::numeric_limits<double>::infinity(), out);
+}
+Tensor with_sign(const Operand& a, const Operand& b) {
+  const auto [x, y] = both("copysign", a, b, real_meeting(a, b));
+  return x.signbit().ne(y.signbit()).where(-x, x);
+}
+Tensor log_of_sum(const Operand& a, const Operand& b) {
+  const auto [x, y] = both("logaddexp", a, b, real_meeting(a, b));
+  const Tensor apart = x.eq(y).where(0, x - y).abs();
+  return x.maximum(y) + (-apart).exp().log1p();
+}
+Tensor x_log_y(const Operand& a, const Operand& b) {
+  const auto [x, y] = both("xlogy", a, b, real_meeting(a, b));
+  return (x.eq(0) & y.isnan().logical_not()).where(0, x * x.eq(0).where(1, y).log());
+}
+
+Tensor bits_of_both(const Operand& a, const Operand& b) {
+  return apply("bitwise_and", Ops::AND, a, b, integer_meeting("bitwise_and", a, b));
+}
+Tensor bits_of_either(const Operand& a, const Operand& b) {
+  return apply("bitwise_or", Ops::OR, a, b, integer_meeting("bitwise_or", a, b));
+}
+Tensor bits_that_differ(const Operand& a, const Operand& b) {
+  return apply("bitwise_xor", Ops::XOR, a, b, integer_meeting("bitwise_xor", a, b));
+}
+DType shift_meeting(const char* name, const Operand& a, const Operand& b) {
+  const DType d = integer_meeting(name, a, b);
+  return d.is_bool() ? dtypes::int64 : d;
+}
+Tensor shifted_left(const Operand& a, const Operand& b) {
+  return apply("lshift", Ops::SHL, a, b, shift_meeting("lshift", a, b));
+}
+Tensor shifted_right(const Operand& a, const Operand& b) {
+  return apply("rshift", Ops::SHR, a, b, shift_meeting("rshift", a, b));
+}
+Tensor and_of(const Operand& a, const Operand& b) {
+  return apply("logical_and", Ops::AND, a, b, dtypes::boolean);
+}
+Tensor or_of(const Operand& a, const Operand& b) {
+  return apply("logical_or", Ops::OR, a, b, dtypes::boolean);
+}
+Tensor xor_of(const Operand& a, const Operand& b) {
+  return apply("logical_xor", Ops::XOR, a, b, dtypes::boolean);
+}
+
+Tensor is_equal_to(const Operand& a, const Operand& b) { return apply("eq", Ops::CMPEQ, a, b); }
+Tensor differs(const Operand& a, const Operand& b) { return apply("ne", Ops::CMPNE, a, b); }
+Tensor is_below(const Operand& a, const Operand& b) { return apply("lt", Ops::CMPLT, a, b); }
+Tensor is_above(const Operand& a, const Operand& b) {
+  const OriginScope scope("gt", b.at());
+  return is_below(b, a);
+}
+/// NOTE: not the opposite of above, as of NaN neither holds.
+Tensor is_at_most(const Operand& a, const Operand& b) {
+  const OriginScope scope("le", b.at());
+  return is_below(a, b) | is_equal_to(a, b);
+}
+Tensor is_at_least(const Operand& a, const Operand& b) {
+  const OriginScope scope("ge", b.at());
+  return is_below(b, a) | is_equal_to(a, b);
+}
+
+}  // namespace
+
+// The methods, and operators that may have a number on the left.
+#define STRATA_FUNCTION(name, f)                    \
+  Tensor Tensor::name(const Operand& other) const { \
+    const OriginScope scope(#name, other.at());     \
+    return f(*this, other);                         \
+  }
+STRATA_FUNCTION(add, sum_of)
+STRATA_FUNCTION(sub, difference)
+STRATA_FUNCTION(mul, product_of)
+STRATA_FUNCTION(div, quotient)
+STRATA_FUNCTION(floor_divide, floor_quotient)
+STRATA_FUNCTION(trunc_divide, truncated_quotient)
+STRATA_FUNCTION(remainder, remainder_of)
+STRATA_FUNCTION(fmod, modulus)
+STRATA_FUNCTION(pow, power)
+STRATA_FUNCTION(maximum, larger)
+STRATA_FUNCTION(minimum, smaller)
+STRATA_FUNCTION(fmax, known_larger)
+STRATA_FUNCTION(fmin, known_smaller)
+STRATA_FUNCTION(atan2, angle)
+STRATA_FUNCTION(hypot, hypotenuse)
+STRATA_FUNCTION(copysign, with_sign)
+STRATA_FUNCTION(logaddexp, log_of_sum)
+STRATA_FUNCTION(xlogy, x_log_y)
+STRATA_FUNCTION(bitwise_and, bits_of_both)
+STRATA_FUNCTION(bitwise_or, bits_of_either)
+STRATA_FUNCTION(bitwise_xor, bits_that_differ)
+STRATA_FUNCTION(lshift, shifted_left)
+STRATA_FUNCTION(rshift, shifted_right)
+STRATA_FUNCTION(logical_and, and_of)
+STRATA_FUNCTION(logical_or, or_of)
+STRATA_FUNCTION(logical_xor, xor_of)
+STRATA_FUNCTION(eq, is_equal_to)
+STRATA_FUNCTION(ne, differs)
+STRATA_FUNCTION(lt, is_below)
+STRATA_FUNCTION(le, is_at_most)
+STRATA_FUNCTION(gt, is_above)
+STRATA_FUNCTION(ge, is_at_least)
+#undef STRATA_FUNCTION
+
+#define STRATA_FUNCTION(symbol, f)                             \
+  Tensor operator symbol(const Operand& a, const Operand& b) { \
+    const OriginScope scope("operator " #symbol, a.at());      \
+    return f(a, b);                                            \
+  }
+STRATA_FUNCTION(+, sum_of)
+STRATA_FUNCTION(-, difference)
+STRATA_FUNCTION(*, product_of)
+STRATA_FUNCTION(/, quotient)
+STRATA_FUNCTION(%, remainder_of)
+STRATA_FUNCTION(&, bits_of_both)
+STRATA_FUNCTION(|, bits_of_either)
+STRATA_FUNCTION(^, bits_that_differ)
+STRATA_FUNCTION(<<, shifted_left)
+STRATA_FUNCTION(>>, shifted_right)
+STRATA_FUNCTION(==, is_equal_to)
+STRATA_FUNCTION(!=, differs)
+STRATA_FUNCTION(<, is_below)
+STRATA_FUNCTION(<=, is_at_most)
+STRATA_FUNCTION(>, is_above)
+STRATA_FUNCTION(>=, is_at_least)
+#undef STRATA_FUNCTION
+
+Tensor operator-(const Tensor& a) { return a.neg(); }
+Tensor operator~(const Tensor& a) { return a.bitwise_not(); }
+
+Tensor Tensor::where(const Operand& a, const Operand& b) const {
+  const OriginScope scope("where", a.at());
+  const DType dtype = meeting(a, b);
+  const Operand self(*this, a.at());
+  const Met values = meet("where", {&a, &b, &self}, dtype);
+  const LazyOp condition = broadcast(cast(dtypes::boolean).node(), values.nodes[0].shape());
+  return made(LazyOp::alu(Ops::WHERE, {condition, values.nodes[0], values.nodes[1]}), values);
+}
+Tensor Tensor::masked_fill(const Tensor& mask, const Operand& value) const {
+  const OriginScope scope("masked_fill", value.at());
+  return mask.where(value, *this).cast(dtype());
+}
+Tensor Tensor::lerp(const Tensor& end, const Operand& weight) const {
+  const OriginScope scope("lerp", weight.at());
+  return *this + (end - *this) * weight;
+}
+Tensor Tensor::clip(const std::optional<Operand>& low, const std::optional<Operand>& high, At at) const {
+  const OriginScope scope("clip", at);
+  STRATA_CHECK(low || high, domain, "[clip] neither the lower end nor the upper one is given");
+  Tensor out = *this;
+  if (low) out = Operand(out).tensor()->maximum(*low);
+  return high ? out.minimum(*high) : out;
+}
+
+}  // namespace strata

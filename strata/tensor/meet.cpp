@@ -1,0 +1,110 @@
+// Operands that meet: dtypes, shapes, devices.
+
+#include <algorithm>
+
+#include "strata/tensor/access.h"
+
+namespace strata {
+
+namespace {
+
+/// bool, integer, float.
+int kind_of(DType d) { return d.is_bool() ? 0 : d.is_float() ? 2 : 1; }
+
+DType default_of(DType number) {
+  return number.is_bool() ? dtypes::boolean : number.is_float() ? dtypes::float32 : dtypes::int64;
+}
+
+/// Those of one class of operands.
+struct Meeting {
+  DType dtype = dtypes::none;
+  void add(DType d) { dtype = dtype.is_none() ? d : promote(dtype, d); }
+};
+
+}  // namespace
+
+DType meeting_dtype(std::span<const Operand* const> operands) {
+  Meeting with_dimensions, without, numbers;
+  for (const Operand* o : operands) {
+    if (o->tensor() == nullptr)
+      numbers.add(default_of(o->number().value().dtype()));
+    else
+      (o->tensor()->ndim() > 0 ? with_dimensions : without).add(o->tensor()->dtype());
+  }
+  DType out = with_dimensions.dtype;
+  for (const Meeting& lower : {without, numbers})
+    if (!lower.dtype.is_none() && (out.is_none() || kind_of(lower.dtype) > kind_of(out)))
+      out = lower.dtype;
+  return out;
+}
+
+Scalar scalar_of(const Number& number, DType dtype) { return number.value().cast(dtype); }
+
+Ints broadcast_shape(const char* operation, std::span<const Ints> shapes) {
+  std::size_t ndim = 0;
+  for (const Ints& s : shapes) ndim = std::max(ndim, s.size());
+  Ints out(ndim, 1);
+  for (const Ints& s : shapes)
+    for (std::size_t k = 0; k < s.size(); ++k) {
+      Int& size = out[ndim - s.size() + k];
+      if (s[k] == Int(1) || s[k] == size) continue;
+      STRATA_CHECK(size == Int(1), shape, "[", operation, "] shapes ", render(shapes.front()),
+                   " and ", render(shapes.back()), " do not broadcast: sizes ", size.render(),
+                   " and ", s[k].render(), " in dimension ", ndim - s.size() + k);
+      size = s[k];
+    }
+  return out;
+}
+
+LazyOp broadcast(const LazyOp& x, const Ints& shape) {
+  Ints padded(shape.size() - x.shape().size(), 1);
+  for (const Int& size : x.shape()) padded.push_back(size);
+  return x.reshape(padded).expand(shape);
+}
+
+Met meet(const char* operation, std::initializer_list<const Operand*> operands, DType dtype) {
+  Met out{{}, nullptr};
+  std::vector<Ints> shapes;
+  for (const Operand* o : operands) {
+    if (o->tensor() == nullptr) continue;
+    shapes.push_back(o->tensor()->shape());
+    const Device& device = o->tensor()->device();
+    STRATA_CHECK(out.device == nullptr || out.device == &device, domain, "[", operation,
+                 "] tensors on ", out.device->name(), " and on ", device.name(),
+                 ": move one with to()");
+    out.device = &device;
+  }
+  const Ints shape = broadcast_shape(operation, shapes);
+  if (dtype.is_none()) dtype = meeting_dtype({operands.begin(), operands.size()});
+  if (out.device == nullptr) out.device = &Device::default_device();
+  for (const Operand* o : operands)
+    out.nodes.push_back(o->tensor() != nullptr
+                            ? broadcast(o->tensor()->node().cast(dtype), shape)
+                            : LazyOp::constant(scalar_of(o->number(), dtype), shape));
+  return out;
+}
+
+Tensor as_real(const Tensor& x) { return x.dtype().is_float() ? x : x.cast(dtypes::float32); }
+
+std::int64_t axis_of(std::int64_t axis, std::int64_t ndim, const char* operation) {
+  const std::int64_t most = std::max<std::int64_t>(ndim, 1);
+  STRATA_CHECK(-most <= axis && axis < most, shape, "[", operation, "] axis ", axis,
+               " is outside of a tensor of ", ndim, " dimensions");
+  return axis < 0 ? axis + most : axis;
+}
+
+Axes AxesArg::of(std::int64_t ndim, const char* operation) const {
+  Axes out;
+  if (all_)
+    for (std::int64_t a = 0; a < ndim; ++a) out.push_back(a);
+  for (const std::int64_t a : axes_) {
+    const std::int64_t axis = axis_of(a, ndim, operation);
+    STRATA_CHECK(std::find(out.begin(), out.end(), axis) == out.end(), shape, "[", operation,
+                 "] axis ", a, " is there twice");
+    if (ndim > 0) out.push_back(axis);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace strata

@@ -1,0 +1,396 @@
+// Tensors: arrays that are computed when they are needed.
+//
+//   Tensor x = Tensor::from(std::vector<float>{1, 2, 3, 4}, {2, 2});
+//   Tensor y = (x * 2 + 1).relu().sum(1);     // nothing has run
+//   y.to_vector<float>();                     // one kernel: {8, 16}
+//
+//   Tensor w = Tensor::ones({2, 2}).requires_grad(true);
+//   (x.matmul(w)).sum().backward();
+//   w.grad()->to_vector<float>();             // {4, 4, 6, 6}
+//
+// A Tensor is a handle on a node of a graph. Operations make nodes; shapes and dtypes are checked where they are written. What
+// a node means never changes: `auto` is harmless, and a handle keeps all that it needs. Copies of a handle are the same tensor:
+// they see its gradient, and what assign() gives it.
+//
+// Names, broadcasting, dtypes and edge cases are PyTorch's. Axes below 0 count from the end. Functions may be called from any
+// thread; one tensor is not assigned to or differentiated by two threads at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "strata/runtime/device.h"
+#include "strata/tensor/operand.h"
+#include "strata/tensor/subscript.h"
+
+namespace strata {
+
+class Tensor {
+ public:
+  // --- making (create.cpp) ---
+  /// A number, f32, i64 or bool as its C++ type is.
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  explicit Tensor(T value) : Tensor(number(Number(value))) {}
+  /// A copy of elements in row-major order. @throws Error (shape) unless there are as many as the shape says
+  template <class T>
+  static Tensor from(std::span<const T> elements, const Ints& shape, At at = At::current()) {
+    return from_elements(Buffer::fromCPU(elements), shape, at);
+  }
+  template <class T>
+  static Tensor from(const std::vector<T>& elements, const Ints& shape, At at = At::current()) {
+    return from(std::span<const T>(elements), shape, at);
+  }
+  static Tensor from(const std::vector<bool>& elements, const Ints& shape, At at = At::current());
+  template <class T>
+  static Tensor from(std::initializer_list<T> elements, At at = At::current()) {
+    return from(std::vector<T>(elements), {static_cast<std::int64_t>(elements.size())}, at);
+  }
+  /// The memory of a buffer itself, row-major. @pre nobody writes it any more
+  static Tensor from_buffer(const Buffer& buffer, const Ints& shape, At at = At::current());
+  /// Memory whose elements have no defined values.
+  static Tensor empty(const Ints& shape, DType dtype = dtypes::float32, At at = At::current());
+  static Tensor full(const Ints& shape, Number value,
+                     At at = At::current());  ///< f32, i64 or bool as the number is
+  static Tensor full(const Ints& shape, Number value, DType dtype, At at = At::current());
+  static Tensor zeros(const Ints& shape, DType dtype = dtypes::float32, At at = At::current());
+  static Tensor ones(const Ints& shape, DType dtype = dtypes::float32, At at = At::current());
+  Tensor full_like(Number value, At at = At::current()) const;
+  Tensor zeros_like(At at = At::current()) const;
+  Tensor ones_like(At at = At::current()) const;
+  /// begin, begin + step, ... before end. i64 where all are integers, else f32.
+  static Tensor arange(Number begin, Number end, Number step = 1, At at = At::current());
+  static Tensor arange(Number end, At at = At::current());
+  /// `steps` numbers from begin to end, both among them.
+  static Tensor linspace(double begin, double end, std::int64_t steps,
+                         DType dtype = dtypes::float32, At at = At::current());
+  static Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = {},
+                    DType dtype = dtypes::float32, At at = At::current());
+
+  // --- what it is ---
+  const Ints& shape() const { return node().shape(); }
+  std::int64_t ndim() const { return static_cast<std::int64_t>(shape().size()); }
+  const Int& size(std::int64_t axis) const;
+  Int numel() const { return product(shape()); }
+  DType dtype() const { return node().dtype(); }
+  const Device& device() const { return *state_->device; }
+  std::size_t itemsize() const { return dtype().itemsize(); }
+  /// Shape, dtype, device and whether it is realized; and the elements where it is.
+  std::string repr() const;
+
+  // --- running ---
+  /// Computes it. What was needed on the way and no gradient can ask for is forgotten. @throws as strata::realize
+  const Tensor& realize() const;
+  bool is_realized() const;
+  /// The elements in row-major order. Realizes. @throws Error (domain) unless T is the dtype's
+  template <class T>
+  std::vector<T> to_vector() const {
+    const Buffer b = buffer();
+    const std::span<T> elements = b.as<T>();
+    return {elements.begin(), elements.begin() + static_cast<std::ptrdiff_t>(count())};
+  }
+  /// The one element. Realizes. @throws Error (shape) unless there is one
+  Scalar scalar() const;
+  template <class T = double>
+  T item() const {
+    if constexpr (std::same_as<T, bool>)
+      return scalar().as_bool();
+    else if constexpr (std::floating_point<T>)
+      return static_cast<T>(scalar().as_double());
+    else
+      return static_cast<T>(scalar().as_int());
+  }
+  /// The memory, row-major. Realizes.
+  Buffer buffer() const;
+  /// What would run, a line for each kernel.
+  std::string explain() const;
+  /// The same values on another device.
+  Tensor to(const Device& device, At at = At::current()) const;
+  Tensor to(std::string_view device, At at = At::current()) const {
+    return to(Device::get(device), at);
+  }
+  /// The same values in memory of their own.
+  Tensor contiguous(At at = At::current()) const;
+  /// This handle and its copies stand for `value` from now on; a parameter stays one. @throws Error (shape, domain) unless shape
+  /// and dtype are the same
+  void assign(const Tensor& value) const;
+  const LazyOp& node() const { return state_->node; }
+
+  // --- gradients (autograd.cpp) ---
+  /// Whether something that gradients are taken by is below.
+  bool requires_grad() const { return node().is_tracked(); }
+  /// Gradients are taken by this tensor, which forgets how it was made, or no longer. @throws Error (domain) unless floats
+  Tensor& requires_grad(bool on);
+  /// d(this)/dx is added to the gradient of each x below that requires_grad(true) made one. `gradient` defaults to 1.
+  /// @throws Error (shape) where this is no scalar and no gradient is given, (domain) where nothing below takes one
+  void backward(const std::optional<Tensor>& gradient = {}, At at = At::current()) const;
+  std::optional<Tensor> grad() const;
+  void set_grad(const std::optional<Tensor>& gradient) const;
+  /// The same values, which no gradient passes.
+  Tensor detach(At at = At::current()) const;
+
+  // --- elements (elementwise.cpp) ---
+  Tensor cast(DType dtype, At at = At::current()) const;
+  Tensor bitcast(DType dtype, At at = At::current()) const;
+  Tensor to_float(At at = At::current()) const { return cast(dtypes::float32, at); }
+#define STRATA_UNARY(name, ...) Tensor name(At at = At::current()) const;
+#include "strata/tensor/unary.def"
+  Tensor leaky_relu(double slope = 0.01, At at = At::current()) const;
+  Tensor elu(double alpha = 1, At at = At::current()) const;
+  Tensor celu(double alpha = 1, At at = At::current()) const;
+  Tensor softplus(double beta = 1, double threshold = 20, At at = At::current()) const;
+  Tensor hardtanh(double low = -1, double high = 1, At at = At::current()) const;
+  Tensor hardshrink(double lambda = 0.5, At at = At::current()) const;
+  Tensor softshrink(double lambda = 0.5, At at = At::current()) const;
+  Tensor threshold(double threshold, double value, At at = At::current()) const;
+  Tensor gelu(bool tanh_approximation = false, At at = At::current()) const;
+  Tensor round(std::int64_t decimals, At at = At::current()) const;
+  Tensor nan_to_num(double nan = 0, std::optional<double> inf = {},
+                    std::optional<double> neg_inf = {}, At at = At::current()) const;
+  /// Between low and high. @throws Error (domain) where neither is given
+  Tensor clip(const std::optional<Operand>& low, const std::optional<Operand>& high = {},
+              At at = At::current()) const;
+#define STRATA_BINARY(name) Tensor name(const Operand& other) const;
+#include "strata/tensor/binary.def"
+  /// a where this holds, else b.
+  Tensor where(const Operand& a, const Operand& b) const;
+  Tensor masked_fill(const Tensor& mask, const Operand& value) const;
+  Tensor lerp(const Tensor& end, const Operand& weight) const;
+  Tensor isclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8,
+                 bool equal_nan = false, At at = At::current()) const;
+
+  // --- movement (movement.cpp, rearrange.cpp, diagonal.cpp, pad.cpp) ---
+  /// One size may be -1: what is left. @throws Error (shape) unless as many elements
+  Tensor reshape(const Ints& shape, At at = At::current()) const;
+  Tensor permute(const Axes& order, At at = At::current()) const;
+  /// A size of -1 stays. @throws Error (shape) unless sizes are the same or 1; dimensions are added in front
+  Tensor expand(const Ints& shape, At at = At::current()) const;
+  Tensor broadcast_to(const Ints& shape, At at = At::current()) const { return expand(shape, at); }
+  Tensor view_as(const Tensor& other, At at = At::current()) const { return reshape(other.shape(), at); }
+  Tensor reshape_as(const Tensor& other, At at = At::current()) const {
+    return reshape(other.shape(), at);
+  }
+  Tensor expand_as(const Tensor& other, At at = At::current()) const { return expand(other.shape(), at); }
+  Tensor flip(const AxesArg& axes, At at = At::current()) const;
+  Tensor flipud(At at = At::current()) const;
+  Tensor fliplr(At at = At::current()) const;
+  /// From begin to end on each dimension. @throws Error (shape)
+  Tensor shrink(const Mask& bounds, At at = At::current()) const;
+  Tensor transpose(std::int64_t a = -2, std::int64_t b = -1, At at = At::current()) const;
+  Tensor swapaxes(std::int64_t a, std::int64_t b, At at = At::current()) const {
+    return transpose(a, b, at);
+  }
+  Tensor swapdims(std::int64_t a, std::int64_t b, At at = At::current()) const {
+    return transpose(a, b, at);
+  }
+  Tensor t(At at = At::current()) const;
+  Tensor movedim(const Axes& from, const Axes& to, At at = At::current()) const;
+  Tensor squeeze(At at = At::current()) const;
+  Tensor squeeze(std::int64_t axis, At at = At::current()) const;
+  Tensor squeeze(const Axes& axes, At at = At::current()) const;
+  Tensor unsqueeze(std::int64_t axis, At at = At::current()) const;
+  Tensor flatten(std::int64_t first = 0, std::int64_t last = -1, At at = At::current()) const;
+  Tensor ravel(At at = At::current()) const;
+  Tensor unflatten(std::int64_t axis, const Ints& sizes, At at = At::current()) const;
+  Tensor atleast_1d(At at = At::current()) const;
+  Tensor atleast_2d(At at = At::current()) const;
+  Tensor atleast_3d(At at = At::current()) const;
+  /// `length` indices of an axis from `begin` on. @throws Error (shape)
+  Tensor narrow(std::int64_t axis, const Int& begin, const Int& length, At at = At::current()) const;
+  /// One index of an axis, which goes. @throws Error (shape)
+  Tensor select(std::int64_t axis, const Int& index, At at = At::current()) const;
+  /// One count a dimension, of dimensions in front where there are more.
+  Tensor repeat(const Ints& counts, At at = At::current()) const;
+  Tensor tile(const Ints& counts, At at = At::current()) const;  ///< 1 where counts are fewer than dimensions
+  Tensor repeat_interleave(std::int64_t count, std::optional<std::int64_t> axis = {},
+                           At at = At::current()) const;
+  Tensor roll(const Axes& shifts, const Axes& axes, At at = At::current()) const;
+  Tensor roll(std::int64_t shift, At at = At::current()) const;
+  Tensor rot90(std::int64_t times = 1, std::int64_t from = 0, std::int64_t to = 1,
+               At at = At::current()) const;
+  /// What lies around: a value, what is mirrored at the first and last element, these themselves, the other end.
+  enum class PadMode : std::uint8_t { constant, reflect, replicate, circular };
+  /// `before` and `after` of each dimension, below 0 to take away. @throws Error (shape) where modes other than constant need
+  /// more than there is
+  Tensor pad(const Padding& padding, PadMode mode = PadMode::constant, Number value = 0,
+             At at = At::current()) const;
+  Tensor tril(std::int64_t diagonal = 0, At at = At::current()) const;
+  Tensor triu(std::int64_t diagonal = 0, At at = At::current()) const;
+  Tensor diag(std::int64_t diagonal = 0, At at = At::current()) const;
+  Tensor diagonal(std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1,
+                  At at = At::current()) const;
+  Tensor diag_embed(std::int64_t offset = 0, std::int64_t axis1 = -2, std::int64_t axis2 = -1,
+                    At at = At::current()) const;
+  /// Windows of `size` along an axis, every `step`: they become a last dimension.
+  Tensor unfold(std::int64_t axis, std::int64_t size, std::int64_t step, At at = At::current()) const;
+  /// (..., c*r*r, h, w) to (..., c, h*r, w*r), and back.
+  Tensor pixel_shuffle(std::int64_t r, At at = At::current()) const;
+  Tensor pixel_unshuffle(std::int64_t r, At at = At::current()) const;
+
+  // --- several together, and one apart (join.cpp, split.cpp) ---
+  /// Along an axis; dtypes are promoted. Of one dimension and size 0: left out. @throws Error (shape)
+  static Tensor cat(std::span<const Tensor> tensors, std::int64_t axis = 0, At at = At::current());
+  static Tensor stack(std::span<const Tensor> tensors, std::int64_t axis = 0, At at = At::current());
+  static Tensor hstack(std::span<const Tensor> tensors, At at = At::current());
+  static Tensor vstack(std::span<const Tensor> tensors, At at = At::current());
+  static Tensor dstack(std::span<const Tensor> tensors, At at = At::current());
+  static Tensor column_stack(std::span<const Tensor> tensors, At at = At::current());
+  static std::vector<Tensor> meshgrid(std::span<const Tensor> axes, bool ij = true,
+                                      At at = At::current());
+  std::vector<Tensor> split(std::int64_t size, std::int64_t axis = 0, At at = At::current()) const;
+  std::vector<Tensor> split(std::span<const std::int64_t> sizes, std::int64_t axis = 0,
+                            At at = At::current()) const;
+  std::vector<Tensor> chunk(std::int64_t count, std::int64_t axis = 0, At at = At::current()) const;
+  /// As many parts as said, the first ones larger by one; or cut before indices.
+  std::vector<Tensor> tensor_split(std::int64_t count, std::int64_t axis = 0,
+                                   At at = At::current()) const;
+  std::vector<Tensor> tensor_split(std::span<const std::int64_t> indices, std::int64_t axis = 0,
+                                   At at = At::current()) const;
+  std::vector<Tensor> unbind(std::int64_t axis = 0, At at = At::current()) const;
+
+  // --- reductions (reduce.cpp) ---
+  Tensor sum(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
+  Tensor prod(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
+  Tensor max(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
+  Tensor min(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
+  Tensor mean(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
+  Tensor var(const AxesArg& axes = {}, double correction = 1, bool keepdim = false,
+             At at = At::current()) const;
+  Tensor std(const AxesArg& axes = {}, double correction = 1, bool keepdim = false,
+             At at = At::current()) const;
+  Tensor any(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
+  Tensor all(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
+  Tensor logsumexp(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
+  /// (sum |x|^p)^(1/p); inf and -inf: the largest and smallest |x|; 0: how many are not 0.
+  Tensor norm(double p = 2, const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
+  Tensor argmax(std::optional<std::int64_t> axis = {}, bool keepdim = false, At at = At::current()) const;
+  Tensor argmin(std::optional<std::int64_t> axis = {}, bool keepdim = false, At at = At::current()) const;
+  Tensor count_nonzero(const AxesArg& axes = {}, At at = At::current()) const;
+  Tensor softmax(std::int64_t axis = -1, At at = At::current()) const;
+  Tensor log_softmax(std::int64_t axis = -1, At at = At::current()) const;
+
+  // --- cumulative (cumulative.cpp) and order (sort.cpp) ---
+  Tensor cumsum(std::int64_t axis, At at = At::current()) const;
+  Tensor cumprod(std::int64_t axis, At at = At::current()) const;
+  std::pair<Tensor, Tensor> cummax(std::int64_t axis,
+                                   At at = At::current()) const;  ///< values and indices (i64)
+  std::pair<Tensor, Tensor> cummin(std::int64_t axis, At at = At::current()) const;
+  Tensor logcumsumexp(std::int64_t axis, At at = At::current()) const;
+  /// Values and indices (i64); stable. NaN counts as the largest.
+  std::pair<Tensor, Tensor> sort(std::int64_t axis = -1, bool descending = false,
+                                 At at = At::current()) const;
+  Tensor argsort(std::int64_t axis = -1, bool descending = false, At at = At::current()) const;
+  std::pair<Tensor, Tensor> topk(std::int64_t k, std::int64_t axis = -1, bool largest = true,
+                                 At at = At::current()) const;
+  /// The k-th smallest, counted from 1.
+  std::pair<Tensor, Tensor> kthvalue(std::int64_t k, std::int64_t axis = -1, bool keepdim = false,
+                                     At at = At::current()) const;
+  /// The lower one of two in the middle; NaN where one is.
+  Tensor median(At at = At::current()) const;
+  std::pair<Tensor, Tensor> median(std::int64_t axis, bool keepdim = false,
+                                   At at = At::current()) const;
+
+  // --- products (linalg.cpp) ---
+  Tensor matmul(const Tensor& other, At at = At::current()) const;
+  Tensor dot(const Tensor& other, At at = At::current()) const;
+  Tensor outer(const Tensor& other, At at = At::current()) const;
+  Tensor bmm(const Tensor& other, At at = At::current()) const;
+  Tensor mv(const Tensor& vector, At at = At::current()) const;
+  Tensor inner(const Tensor& other, At at = At::current()) const;
+  /// this*beta + (a @ b)*alpha. Of a beta of 0, NaNs in this do not matter.
+  Tensor addmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1,
+               At at = At::current()) const;
+  Tensor baddbmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1,
+                 At at = At::current()) const;
+  /// Summed over the last `count` dimensions of this and the first of `other`; or over pairs of axes.
+  Tensor tensordot(const Tensor& other, std::int64_t count = 2, At at = At::current()) const;
+  Tensor tensordot(const Tensor& other, const Axes& own, const Axes& others,
+                   At at = At::current()) const;
+  Tensor kron(const Tensor& other, At at = At::current()) const;
+  Tensor cross(const Tensor& other, std::int64_t axis = -1, At at = At::current()) const;
+  /// Distances between rows: (..., n, k) and (..., m, k) to (..., n, m).
+  Tensor cdist(const Tensor& other, At at = At::current()) const;
+  Tensor trace(At at = At::current()) const;
+  /// "ij,jk->ik" over tensors. @throws Error (parse, shape)
+  static Tensor einsum(std::string_view formula, std::span<const Tensor> tensors,
+                       At at = At::current());
+
+  // --- indexing (indexing.cpp): as PyTorch's brackets. Integers take an axis away first; dimensions of tensors' indices stand
+  // where these are side by side, else in front. @throws Error (shape) naming index, axis and size ---
+  Tensor index(std::span<const Subscript> subscripts, At at = At::current()) const;
+  Tensor operator[](std::initializer_list<Subscript> subscripts) const;
+  Tensor operator[](const Subscript& subscript) const;
+  /// This with `value`, which broadcasts, at those places; where a place is named twice: the last one, or (accumulate) the sum.
+  Tensor index_put(std::span<const Subscript> subscripts, const Operand& value,
+                   bool accumulate = false) const;
+  Tensor index_put(std::initializer_list<Subscript> subscripts, const Operand& value,
+                   bool accumulate = false) const {
+    return index_put({subscripts.begin(), subscripts.size()}, value, accumulate);
+  }
+
+  // --- by tensors of integers, below 0 from the end (gather.cpp, scatter.cpp). What is outside gives 0 and is put nowhere: it is
+  // never read or written ---
+  /// out[i][j] = this[index[i][j]][j] for axis 0, and so on.
+  Tensor gather(std::int64_t axis, const Tensor& index, At at = At::current()) const;
+  Tensor index_select(std::int64_t axis, const Tensor& index, At at = At::current()) const;
+  /// Of all elements in row-major order.
+  Tensor take(const Tensor& index, At at = At::current()) const;
+  Tensor take_along_dim(const Tensor& index, std::optional<std::int64_t> axis = {},
+                        At at = At::current()) const;
+  /// This, with out[index[i][j]][j] = value[i][j] for axis 0, and so on; of several the last.
+  Tensor scatter(std::int64_t axis, const Tensor& index, const Operand& value) const;
+  Tensor scatter_add(std::int64_t axis, const Tensor& index, const Operand& value) const;
+  enum class Reduce : std::uint8_t { sum, prod, mean, amax, amin };
+  /// Where values are put, they are reduced, with (include_self) what is there or without.
+  Tensor scatter_reduce(std::int64_t axis, const Tensor& index, const Operand& value, Reduce reduce,
+                        bool include_self = true) const;
+  /// out[index[i]][j] = source[i][j] for axis 0, and so on.
+  Tensor index_copy(std::int64_t axis, const Tensor& index, const Tensor& source,
+                    At at = At::current()) const;
+  Tensor index_add(std::int64_t axis, const Tensor& index, const Tensor& source,
+                   const Number& alpha = 1, At at = At::current()) const;
+  Tensor index_fill(std::int64_t axis, const Tensor& index, const Operand& value) const;
+
+  // --- by masks and by order (masks.cpp) ---
+  /// The indices of what is not 0, (count, ndim) of i64. Realizes.
+  Tensor nonzero(At at = At::current()) const;
+  /// The elements for which the mask holds, as one dimension. Realizes the mask.
+  Tensor masked_select(const Tensor& mask, At at = At::current()) const;
+  /// This, with the elements of `source` in order where the mask holds.
+  Tensor masked_scatter(const Tensor& mask, const Tensor& source, At at = At::current()) const;
+  /// (..., classes) of i64: 1 where the class is this. -1: one more than the largest, which is realized.
+  Tensor one_hot(std::int64_t classes = -1, At at = At::current()) const;
+  /// Where each value would go into this, which is sorted along its last axis: before those that are equal, or (right) behind.
+  Tensor searchsorted(const Tensor& values, bool right = false, At at = At::current()) const;
+  Tensor bucketize(const Tensor& boundaries, bool right = false, At at = At::current()) const {
+    return boundaries.searchsorted(*this, right, at);
+  }
+
+ private:
+  friend class TensorAccess;
+  struct State {
+    LazyOp node;
+    const Device* device;
+    std::shared_ptr<struct GradientSlot> slot;  // of a tensor that gradients are taken by
+  };
+  Tensor(LazyOp node, const Device& device);
+  static Tensor number(const Number& value);
+  static Tensor from_elements(const Buffer& elements, const Ints& shape, At at);
+  std::int64_t count() const;
+
+  std::shared_ptr<State> state_;
+};
+
+// Operators; of comparisons each element is a bool.
+#define STRATA_OPERATOR(symbol, name) Tensor operator symbol(const Operand& a, const Operand& b);
+#include "strata/tensor/operators.def"
+Tensor operator-(const Tensor& a);
+Tensor operator~(const Tensor& a);
+
+}  // namespace strata

@@ -1,0 +1,158 @@
+// What becomes one kernel, what does not and why; memory between kernels.
+
+#include "strata/schedule/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "strata/graph/interpret.h"
+#include "strata/schedule/memory_plan.h"
+
+namespace strata::test {
+namespace {
+
+LazyOp memory(const Ints& shape) { return LazyOp::empty(dtypes::float32, shape); }
+LazyOp sum(const LazyOp& x, std::int64_t axis) { return LazyOp::reduce(Ops::SUM, x, {axis}); }
+LazyOp largest(const LazyOp& x, std::int64_t axis) {
+  return LazyOp::reduce(Ops::REDUCE_MAX, x, {axis});
+}
+LazyOp exp(const LazyOp& x) { return LazyOp::alu(Ops::EXP, {x}); }
+LazyOp like(const LazyOp& reduced, const LazyOp& x) { return reduced.expand(x.shape()); }
+LazyOp softmax(const LazyOp& x, std::int64_t axis) {
+  const LazyOp e = exp(x - like(largest(x, axis), x));
+  return e / like(sum(e, axis), e);
+}
+LazyOp matmul(const LazyOp& a, const LazyOp& b) {
+  const Int m = a.shape()[0], k = a.shape()[1], n = b.shape()[1];
+  return sum(a.reshape({m, 1, k}).expand({m, n, k}) *
+                 b.permute({1, 0}).reshape({1, n, k}).expand({m, n, k}),
+             2)
+      .reshape({m, n});
+}
+std::vector<ScheduleItem> scheduled(std::initializer_list<LazyOp> roots, bool fuse = true) {
+  FusionOptions options;
+  options.fuse = fuse;
+  return schedule(std::vector<LazyOp>(roots), options);
+}
+std::size_t kernels(std::initializer_list<LazyOp> roots, bool fuse = true) {
+  return scheduled(roots, fuse).size();
+}
+
+TEST(Schedule, ElementsAndMovementAreOneKernel) {
+  const LazyOp a = memory({4, 6}), b = memory({6, 4});
+  EXPECT_EQ(kernels({exp(a + b.permute({1, 0})).reshape({24}).flip({0})}), 1U);
+  EXPECT_EQ(kernels({exp(a + a).pad({{1, 1}, {0, 2}})}), 1U);
+}
+
+TEST(Schedule, RowKernelsAreOneKernel) {
+  const LazyOp x = memory({16, 32});
+  EXPECT_EQ(kernels({softmax(x, 1)}), 1U);
+  EXPECT_EQ(kernels({softmax(x, 0)}), 1U);
+  const LazyOp mean = sum(x, 1), apart = x - like(mean, x), variance = sum(apart * apart, 1);
+  EXPECT_EQ(kernels({variance}), 1U);
+  EXPECT_EQ(kernels({apart / like(variance, x)}), 1U);
+}
+
+TEST(Schedule, ReductionsTakeElementsBeforeAndAfter) {
+  const LazyOp x = memory({8, 16}), w = memory({16, 4}), bias = memory({4});
+  const LazyOp y = matmul(x + x, w);
+  EXPECT_EQ(kernels({LazyOp::alu(Ops::MAX, {y + bias.reshape({1, 4}).expand({8, 4}), y})}), 1U);
+  EXPECT_EQ(kernels({matmul(y, memory({4, 4}))}), 2U);  // each row of y is wanted four times
+  EXPECT_EQ(kernels({matmul(exp(x), w)}), 2U);          // as is each exp, which is dear
+}
+
+TEST(Schedule, WhatSeveralKernelsUseIsSharedWhereItIsDear) {
+  const LazyOp x = memory({8, 16});
+  const LazyOp dear = exp(exp(x)), cheap = x + x;
+  const auto twice = [](const LazyOp& n) {
+    return schedule(std::vector{sum(n, 0), n.permute({1, 0}) * n.permute({1, 0})});
+  };
+  EXPECT_EQ(twice(dear).size(), 3U);
+  EXPECT_EQ(twice(dear)[0].why, Boundary::shared);
+  EXPECT_EQ(twice(cheap).size(), 2U);
+}
+
+TEST(Schedule, SeveralResultsOfOneShapeAreOneKernel) {
+  const LazyOp w = memory({100}), g = memory({100}), m = memory({100}), v = memory({100});
+  const LazyOp m1 = m + g, v1 = v + g * g, w1 = w - m1 / v1;
+  const std::vector<ScheduleItem> items = scheduled({w1, m1, v1});
+  ASSERT_EQ(items.size(), 1U);
+  EXPECT_EQ(items[0].outputs.size(), 3U);
+  EXPECT_EQ(items[0].inputs.size(), 4U);
+  EXPECT_EQ(kernels({w1, m1, v1}, false), 5U);
+}
+
+TEST(Schedule, ResultsOfOtherShapesAreApart) {
+  const LazyOp x = memory({4, 8});
+  EXPECT_EQ(kernels({exp(x), sum(exp(x), 1)}), 2U);
+}
+
+TEST(Schedule, MemoryUnderAnotherNameIsNoKernel) {
+  const LazyOp x = memory({4, 8});
+  const std::vector<ScheduleItem> items = scheduled({x.reshape({32})});
+  ASSERT_EQ(items.size(), 1U);
+  EXPECT_EQ(items[0].ast.op(), Ops::LOAD);
+  EXPECT_TRUE(scheduled({x.permute({1, 0})})[0].is_kernel());
+  EXPECT_TRUE(scheduled({x.shrink({{0, 2}, {0, 8}})})[0].is_kernel());
+}
+
+TEST(Schedule, PartsAreComputedIntoTheirPlaces) {
+  const LazyOp a = memory({2, 3}), b = memory({4});
+  const LazyOp all = LazyOp::concatenated(std::vector{exp(a), b + b});
+  const std::vector<ScheduleItem> items = scheduled({all + all});
+  ASSERT_EQ(items.size(), 3U);
+  const auto& place = std::get<BufferArg>(items[1].ast.src(0).arg());
+  EXPECT_EQ(place.size, Int(10));
+  EXPECT_EQ(place.st.views()[0].offset(), Int(6));
+}
+
+TEST(Schedule, OneKernelForAllValuesOfAVariable) {
+  const Variable n("n", 1, 100);
+  const auto with = [&](std::int64_t value) {
+    const LazyOp x = LazyOp::empty(dtypes::float32, {n.bind(value), 4});
+    return scheduled({softmax(x, 0)})[0];
+  };
+  EXPECT_EQ(with(3).ast, with(40).ast);
+  ASSERT_EQ(with(40).values.size(), 1U);
+  EXPECT_EQ(with(40).values[0].second, 40);
+}
+
+TEST(Schedule, IsLinear) {
+  LazyOp x = memory({4});
+  const LazyOp y = memory({4});
+  for (int k = 0; k < 20000; ++k) x = x * y + x;
+  EXPECT_GT(kernels({x}), 50U);
+}
+
+TEST(Schedule, SaysWhy) {
+  const LazyOp x = memory({8, 16});
+  const OriginScope scope("softmax", std::source_location::current());
+  const std::string text = scheduled({exp(x)})[0].text();
+  EXPECT_NE(text.find("a kernel of shape (8, 16): asked (softmax, written at "), std::string::npos)
+      << text;
+}
+
+TEST(MemoryPlan, MemoryIsUsedAgain) {
+  LazyOp x = memory({64, 64});
+  for (int k = 0; k < 6; ++k) x = matmul(x, memory({64, 64}));
+  const std::vector<ScheduleItem> items = schedule(std::vector{x});
+  ASSERT_EQ(items.size(), 6U);
+  const MemoryPlan plan = plan_memory(items, [&](const LazyOp& n) { return n == x; });
+  EXPECT_EQ(plan.at.size(), 5U);
+  EXPECT_EQ(plan.blocks.size(), 2U);  // a product reads one and writes the other
+  EXPECT_EQ(plan.peak, 2 * 64 * 64 * 4);
+  EXPECT_EQ(plan.unshared, 5 * 64 * 64 * 4);
+}
+
+TEST(MemoryPlan, ANameKeepsItsMemory) {
+  const LazyOp x = memory({8, 8}), y = exp(x).contiguous(), flat = y.reshape({64}),
+               z = sum(exp(flat.reshape({8, 8})), 0);
+  const std::vector<ScheduleItem> items = schedule(std::vector{flat, z});
+  const MemoryPlan plan = plan_memory(items, [&](const LazyOp& n) { return n == flat || n == z; });
+  EXPECT_TRUE(plan.at.empty());
+  EXPECT_EQ(plan.alias.size(), 1U);
+}
+
+}  // namespace
+}  // namespace strata::test
