@@ -1,6 +1,9 @@
-// Files of arrays.
+// Modules, optimisers, files of arrays.
 #pragma once
 
+#include "strata/nn/layers.h"
+#include "strata/nn/module.h"
 #include "strata/nn/npy.h"
 #include "strata/nn/npz.h"
+#include "strata/nn/optim.h"
 #include "strata/nn/safetensors.h"

@@ -1,5 +1,8 @@
-// Tensors: operations, gradients.
+// Tensors: operations, gradients, random numbers, captured functions.
 #pragma once
 
 #include "strata/tensor/autograd.h"
+#include "strata/tensor/functional.h"
+#include "strata/tensor/jit.h"
+#include "strata/tensor/random.h"
 #include "strata/tensor/tensor.h"

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "strata/codegen/register_tile.h"
 #include "strata/codegen/split_reduce.h"
 #include "strata/expr/node.h"
 
@@ -20,6 +21,7 @@ constexpr std::int64_t kUnknownSize = 256;         // what a symbolic size count
 constexpr std::int64_t kWorthStaging = 64;         // outputs for which a copied tile is used
 constexpr std::int64_t kFarApart = 512;            // bytes between rows that are worth a copy
 constexpr std::size_t kShortBody = 64;             // UOps
+constexpr std::int64_t kLongBody = 160;  // multiplications and additions of vectors in a loop's body
 constexpr double kWorthStreaming =
     1 << 25;  // bytes that a kernel moves: no cache keeps them for the next one
 constexpr std::int64_t kWorthCutting = 8;  // turns without guards that a cut has to give
@@ -70,7 +72,7 @@ class Choice {
     const int reduced = contiguous_reduction(), lane_axis = output_lanes();
     if (lane_axis >= 0 && (reduced < 0 || reuses_along(lane_axis))) {
       output_vectors(static_cast<std::size_t>(lane_axis));
-    } else if (reduced >= 0) {
+    } else if (!register_tile() && reduced >= 0) {
       row_stages(lane_axis);
     }
     streams();
@@ -311,6 +313,74 @@ class Choice {
     const auto rows = static_cast<std::size_t>(other);
     stage_rows(axis, rows);
     if (const std::int64_t n = fitting(size(rows), left); n > 1) add(Opt::Kind::UPCAST, rows, n);
+  }
+
+  /// Outputs that are computed at once where what they load is the same; windows are unrolled, so that their conditions are known.
+  bool register_tile() {
+    if (axes_.groups().size() != 1 || axes_.groups()[0].count == 0) return false;
+    TileProblem problem;
+    problem.lanes = lanes();
+    problem.registers = target_.vector_registers;
+    problem.reassociates = target_.reassociate;
+    for (std::size_t a = 0; a < axes_.axes().size(); ++a) {
+      problem.sizes.push_back(
+          is_known(a) && main_[a] == 0 && axes_.axes()[a].segments.size() == 1 ? size(a) : 0);
+      problem.is_output.push_back(a < axes_.outputs());
+      problem.stores_along.push_back(true);
+    }
+    for (std::size_t k = 0; k < steps_.size(); ++k) {
+      if (plain_.accesses[k].is_store) {
+        for (std::size_t a = 0; a < problem.sizes.size(); ++a)
+          problem.stores_along[a] =
+              problem.stores_along[a] && steps_[k][a].is_linear && steps_[k][a].by == 1;
+      } else if (in_reduction(k)) {
+        problem.loads.push_back(tile_access(k));
+      }
+    }
+    if (problem.loads.empty()) return false;
+    const RegisterTile tile = best_tile(problem);
+    const bool is_some = tile.lane_axis >= 0 || std::any_of(tile.copies.begin(), tile.copies.end(),
+                                                            [](auto n) { return n > 1; });
+    if (!is_some || reuse_of(tile) < 2) return false;
+    if (tile.lane_axis >= 0)
+      add(Opt::Kind::LANES, static_cast<std::size_t>(tile.lane_axis), tile.lanes);
+    std::int64_t body = 1;
+    for (std::size_t a = tile.copies.size(); a-- > 0;) {
+      if (tile.copies[a] > 1) add(Opt::Kind::UPCAST, a, tile.copies[a]);
+      body *= tile.copies[a];
+    }
+    unroll_windows(body);
+    return true;
+  }
+  TileAccess tile_access(std::size_t access) const {
+    TileAccess out;
+    for (const Step& s : steps_[access])
+      out.along.push_back(!s.is_linear || s.by < 0 || s.by > 1 || s.guarded ? TileAccess::Along::scattered
+                          : s.by == 1 ? TileAccess::Along::contiguous
+                                      : TileAccess::Along::stays);
+    return out;
+  }
+  /// How many outputs' vectors are computed at once.
+  static std::int64_t reuse_of(const RegisterTile& tile) {
+    std::int64_t out = 1;
+    for (const std::int64_t n : tile.copies) out *= n;
+    return out;
+  }
+  /// Small reduced axes which conditions depend on.
+  void unroll_windows(std::int64_t body) {
+    const ReduceGroup& group = axes_.groups()[0];
+    for (std::size_t a = group.first + group.count; a-- > group.first;) {
+      const std::int64_t n = is_known(a) ? size(a) : 0;
+      bool is_guarded = false;
+      for (const std::vector<Step>& steps : steps_) is_guarded = is_guarded || steps[a].guarded;
+      if (!is_guarded || n < 2 || body * n > kLongBody || axes_.axes()[a].segments.size() != 1) {
+        if (!target_.reassociate) return;
+        continue;
+      }
+      add(Opt::Kind::UNROLL, a, n);
+      body *= n;
+      if (!target_.reassociate) return;  // around another axis it would be another order
+    }
   }
 
   /// Tiles for a load that is contiguous along another axis than the stores: its cache lines are used up while they are there.

@@ -165,8 +165,12 @@ class Lowering {
     const Lanes* lanes = place.lanes;
     if (lanes == nullptr) return put(pointer, at, value, place, nullptr);
     value = widened(value, lanes->count);
-    if (stride_along(at.index, *lanes) == 1)
-      return put(pointer, at, value, place, lanes, axes_.streams(arg.slot));
+    const auto stride = stride_along(at.index, *lanes);
+    const bool streamed = axes_.streams(arg.slot);
+    if (stride == 1) return put(pointer, at, value, place, lanes, streamed);
+    // As loads are, so that a load and a store of the same elements have the same index.
+    if (stride == -1)
+      return put(pointer, mirrored(at, *lanes), reversed(value), place, lanes, streamed);
     for (int k = 0; k < lanes->count; ++k) {
       const Substitution lane = {{lanes->variable, k}};
       const IndexExprs one{substitute(at.index, lane), substitute(at.valid, lane)};
@@ -409,11 +413,8 @@ class Lowering {
     const Lanes* lanes = nests_.lanes_of(at.index, at.valid);
     const auto stride = lanes == nullptr ? 1 : stride_along(at.index, *lanes);
     if (stride == 1) return get(pointer, at, dtype, lanes, cachable);
-    if (stride == -1) {
-      const Substitution mirror = {{lanes->variable, lanes->count - 1 - lanes->variable}};
-      const IndexExprs forth{substitute(at.index, mirror), substitute(at.valid, mirror)};
-      return reversed(widened(get(pointer, forth, dtype, lanes, cachable), lanes->count));
-    }
+    if (stride == -1)
+      return reversed(widened(get(pointer, mirrored(at, *lanes), dtype, lanes, cachable), lanes->count));
     std::vector<UOp> each;
     for (int j = 0; j < lanes->count; ++j) {
       const Substitution lane = {{lanes->variable, j}};

@@ -1,5 +1,7 @@
 // Integer ops whose operands a machine does not take as they come: divisors of 0 and -1, counts from the width on.
+#include <bit>
 #include <cstdint>
+#include <cstdlib>
 
 #include "strata/codegen/formula.h"
 
@@ -18,12 +20,52 @@ bool is_safe_count(Value count) {
   return count.uop().constant().bits() < static_cast<std::uint64_t>(count.scalar().bits());
 }
 
+/// The unsigned dtype of the same width.
+DType unsigned_of(DType dtype) {
+  switch (dtype.bits()) {
+    case 8: return dtypes::uint8;
+    case 16: return dtypes::uint16;
+    case 32: return dtypes::uint32;
+    default: return dtypes::uint64;
+  }
+}
+
+/// `b`, and 1 where it is 0.
+/// NOTE: a maximum, not a WHERE. LLVM, up to 19, may divide by either side of a choice alone, and takes a vector with a 0 in
+/// one lane for a division that cannot be, though that lane was not chosen.
+Value nonzero(Value b) { return max(b.bitcast(unsigned_of(b.scalar())), 1).bitcast(b.scalar()); }
+
 /// `b`, and 1 where a / b is not to be had: 0, and -1 below the least number.
 Value safe_divisor(Value a, Value b) {
   if (is_safe_divisor(b)) return b;
-  Value unsafe = b == 0;
-  if (a.scalar().is_signed_int()) unsafe = unsafe | ((b == -1) & (a == least(a.scalar())));
-  return where(unsafe, 1, b);
+  if (a.scalar().is_unsigned()) return nonzero(b);
+  return where((b == -1) & (a == least(a.scalar())), 1, nonzero(b));
+}
+
+/// Whether `b` is a constant by which bytes are not divided as they stand; powers of two are shifts.
+/// NOTE: LLVM, up to 19, loses the quotients where there is AVX2, their lanes are moved and then multiplied.
+bool is_byte_divisor(Value b) {
+  if (b.scalar().bits() != 8 || !is_safe_divisor(b)) return false;
+  return !std::has_single_bit(static_cast<std::uint64_t>(std::abs(b.uop().constant().as_int())));
+}
+
+/// a / d towards zero, of bytes: a * (2^16/d + e) / 2^16, where 0 < e <= 1 is too small to reach the next integer.
+Value byte_quotient(Value a, std::int64_t d) {
+  const Value product = a.cast(dtypes::int32) * (65536 / std::abs(d) + 1);
+  const Value floor = (product >> 16).cast(a.scalar());
+  if (a.scalar().is_unsigned()) return floor;
+  const Value quotient =
+      floor + (a < 0).cast(a.scalar());  // no product of a negative number is an integer
+  return d < 0 ? -quotient : quotient;
+}
+
+/// a / d towards zero. @pre d is safe
+Value quotient(Value a, Value d) {
+  return is_byte_divisor(d) ? byte_quotient(a, d.uop().constant().as_int()) : a.guarded(Ops::IDIV, d);
+}
+/// a - d * (a / d). @pre d is safe
+Value remainder(Value a, Value d) {
+  return is_byte_divisor(d) ? a - quotient(a, d) * d : a.guarded(Ops::MOD, d);
 }
 
 /// 0 where the divisor is.
@@ -42,23 +84,21 @@ Value is_in_width(Value count) {
 
 }  // namespace
 
-Value idiv_formula(Value a, Value b) {
-  return unless_zero(b, a.guarded(Ops::IDIV, safe_divisor(a, b)));
-}
+Value idiv_formula(Value a, Value b) { return unless_zero(b, quotient(a, safe_divisor(a, b))); }
 
-Value mod_formula(Value a, Value b) { return a.guarded(Ops::MOD, safe_divisor(a, b)); }
+Value mod_formula(Value a, Value b) { return remainder(a, safe_divisor(a, b)); }
 
 Value floordiv_formula(Value a, Value b) {
   if (a.scalar().is_unsigned()) return idiv_formula(a, b);
   const Value d = safe_divisor(a, b);
-  const Value q = a.guarded(Ops::IDIV, d);
+  const Value q = quotient(a, d);
   return unless_zero(b, where(is_wrong_side(a - q * d, d), q - 1, q));
 }
 
 Value floormod_formula(Value a, Value b) {
   if (a.scalar().is_unsigned()) return mod_formula(a, b);
   const Value d = safe_divisor(a, b);
-  const Value r = a.guarded(Ops::MOD, d);
+  const Value r = remainder(a, d);
   return where(is_wrong_side(r, d), r + d, r);
 }
 

@@ -26,6 +26,11 @@ std::optional<std::int64_t> stride_along(const Expr& index, const Lanes& lanes) 
   return stride;
 }
 
+IndexExprs mirrored(const IndexExprs& at, const Lanes& lanes) {
+  const Substitution mirror = {{lanes.variable, lanes.count - 1 - lanes.variable}};
+  return {substitute(at.index, mirror), substitute(at.valid, mirror)};
+}
+
 std::optional<std::int64_t> whole_bytes(const Expr& first, DType dtype) {
   const std::int64_t lanes = dtype.lanes();
   const std::int64_t bytes = lanes * static_cast<std::int64_t>(dtype.scalar().itemsize());

@@ -5,12 +5,16 @@
 #include <optional>
 
 #include "strata/codegen/index_uops.h"
+#include "strata/view/view.h"
 
 namespace strata {
 
 /// The c with index(lane + 1) == index(lane) + c, where the index is a sum with the lane as a term; 0 where it does not depend
 /// on the lane; nothing else.
 std::optional<std::int64_t> stride_along(const Expr& index, const Lanes& lanes);
+
+/// The same with the lanes from last to first.
+IndexExprs mirrored(const IndexExprs& at, const Lanes& lanes);
 
 /// The bytes of a vector of `dtype`, where they are a power of two from 16 on and `first`, the element at which it begins, is
 /// a multiple of its lanes: then it begins at a multiple of them if its buffer does.

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "strata/base/check.h"
-#include "strata/expr/affine_program.h"
 #include "strata/base/quotes.h"
+#include "strata/expr/affine_program.h"
 
 namespace strata {
 

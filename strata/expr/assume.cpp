@@ -100,6 +100,16 @@ void keep_divisors(const Expr& e, Replacements& forward) {
   }
 }
 
+// Whether all divisors are positive over the whole box, and not only where some assumption holds.
+bool divides_everywhere(const Expr& e) {
+  const std::array roots{e};
+  const std::vector<const Node*> nodes = postorder(roots);
+  return std::all_of(nodes.begin(), nodes.end(), [](const Node* n) {
+    if ((!n->is(Op::Div) && !n->is(Op::Mod)) || lower(n->src(1)) > 0) return true;
+    return exact_facts(Expr::share(n->src(1))).min > 0;
+  });
+}
+
 // `e` once more under the conjuncts, through narrowed stand-ins.
 Expr simplify_once(const Expr& e, std::span<const Expr> given) {
   std::vector<Linear> negative;
@@ -147,13 +157,15 @@ Expr simplify_once(const Expr& e, std::span<const Expr> given) {
   }
   const Build build(&context);
   try {
-    return substitute(replace(e, forward, build, true), back);
+    const Expr out = substitute(replace(e, forward, build, true), back);
+    if (divides_everywhere(out)) return out;
   } catch (const Error& error) {
-    // A divisor that only the assumption keeps from 0 cannot be written over the whole box: divisors stay as they are.
     if (error.kind() != ErrorKind::domain) throw;
-    keep_divisors(e, forward);
-    return substitute(replace(e, std::move(forward), build, true), back);
   }
+  // A divisor that only the assumption keeps from 0 cannot be written over the whole box: divisors stay as they are.
+  keep_divisors(e, forward);
+  const Expr out = substitute(replace(e, std::move(forward), build, true), back);
+  return divides_everywhere(out) ? out : e;
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 
 #include <array>
 
+#include "strata/base/quotes.h"
 #include "strata/expr/build.h"
 #include "strata/expr/grammar.h"
-#include "strata/base/quotes.h"
 
 namespace strata {
 

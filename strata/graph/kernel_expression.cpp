@@ -6,8 +6,8 @@
 #include <limits>
 #include <string>
 
-#include "strata/expr/grammar.h"
 #include "strata/base/quotes.h"
+#include "strata/expr/grammar.h"
 #include "strata/graph/kernel_sizes.h"
 
 namespace strata::kernel_words {

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "strata/expr/grammar.h"
 #include "strata/base/quotes.h"
+#include "strata/expr/grammar.h"
 #include "strata/graph/kernel_expression.h"
 #include "strata/graph/kernel_sizes.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "strata/base/check.h"
-#include "strata/expr/grammar.h"
 #include "strata/base/quotes.h"
+#include "strata/expr/grammar.h"
 
 namespace strata::kernel_words {
 

@@ -121,6 +121,8 @@ class LazyOp {
   static LazyOp concatenated(std::span<const LazyOp> parts);
   /// True iff a gradient can be taken by something below: a tracked() that no detached() hides.
   bool is_tracked() const;
+  /// True iff no other handle and no node has it.
+  bool is_sole_owner() const { return node_.use_count() == 1; }
   /// Where the user wrote it first.
   const Origin& origin() const;
   /// What the node is in memory, null where it is not. It may be set once by any thread: what comes later is dropped, and what

@@ -83,6 +83,7 @@ class Alu {
       case 'W': return std::to_string(operand_.bits());
       case 'M': return std::to_string(operand_.bits() - 1);
       case 'f': return held(operand_) == dtypes::float64 ? "" : "f";
+      case 'I': return integers_from(held(operand_));
       case '0':
       case '1': return language_.constant(language_, Scalar::of(operand_, std::int64_t{c - '0'}));
       default: break;
@@ -98,6 +99,11 @@ class Alu {
     const std::size_t first = row_->text.find(mark);
     const bool repeated = row_->text.find(mark, first + 1) != std::string_view::npos;
     return operands_(swapped_ && k < 2 ? 1 - k : k, repeated);
+  }
+
+  std::string integers_from(DType dtype) const {
+    const double least = std::ldexp(1, dtype.significand_bits() - 1);
+    return language_.constant(language_, Scalar::of(dtype, least));
   }
 
   /// Beyond the width all bits are copies of the sign.

@@ -6,6 +6,7 @@
 //   $U  the unsigned type to compute in  $V  the unsigned type of the operand's width
 //   $W  the operand's bits               $M  one less
 //   $1  the constant 1                   $0  the constant 0
+//   $I  the power of two from which on all floats are integers
 //   $n  a name                           $v  a value
 // An operand that a text holds twice is given a variable first.
 #pragma once

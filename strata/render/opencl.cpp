@@ -43,10 +43,11 @@ constexpr NarrowText kNarrowByBits[] = {
 constexpr OpText kOps[] = {
     {Ops::ABS,    kFloat, "fabs($a)"},
     {Ops::SQRT,   kFloat, "sqrt($a)"},
-    {Ops::TRUNC,  kFloat, "trunc($a)"},
-    {Ops::FLOOR,  kFloat, "floor($a)"},
-    {Ops::CEIL,   kFloat, "ceil($a)"},
-    {Ops::ROUND,  kFloat, "rint($a)"},
+    // NOTE: pocl rounds through int, also what does not fit, which is undefined where it is a constant.
+    {Ops::TRUNC,  kFloat, "(fabs($a)<$I?trunc($a):$a)"},
+    {Ops::FLOOR,  kFloat, "(fabs($a)<$I?floor($a):$a)"},
+    {Ops::CEIL,   kFloat, "(fabs($a)<$I?ceil($a):$a)"},
+    {Ops::ROUND,  kFloat, "(fabs($a)<$I?rint($a):$a)"},
     {Ops::EXP2,   kFloat, "exp2($a)"},
     {Ops::LOG2,   kFloat, "log2($a)"},
     {Ops::EXP,    kFloat, "exp($a)"},

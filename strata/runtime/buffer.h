@@ -118,6 +118,8 @@ class Buffer {
   /// Copies the elements of `other`. @throws Error (shape) unless its dtype and size are these
   void copy_from(const Buffer& other) const;
 
+  /// Whether no more than `handles` handles are on the memory.
+  bool is_held_by(long handles) const { return memory_.use_count() <= handles; }
   /// Whether both are handles on the same memory.
   bool shares(const Buffer& other) const { return memory_ == other.memory_; }
 

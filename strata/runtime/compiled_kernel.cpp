@@ -89,6 +89,21 @@ void CompiledKernel::check(std::span<const Buffer> buffers, NamedValues values) 
   }
 }
 
+std::vector<std::int64_t> CompiledKernel::arguments(NamedValues values) const {
+  std::vector<std::int64_t> out;
+  for (const Variable& v : kernel_->variables) out.push_back(is_range(v) ? 0 : value_of(v, values));
+  return out;
+}
+
+std::vector<Buffer> CompiledKernel::temporaries(NamedValues values) const {
+  std::vector<Buffer> out;
+  for (const int slot : kernel_->temporaries) {
+    const BufferUse& use = kernel_->buffers[static_cast<std::size_t>(slot)];
+    out.push_back(Buffer::allocate(number(use.size, values), use.dtype));
+  }
+  return out;
+}
+
 void CompiledKernel::run(std::span<const Buffer> buffers, NamedValues values, Executor* executor) const {
   const Kernel& k = *kernel_;
   const std::size_t given = k.buffers.size() - k.temporaries.size();
@@ -97,16 +112,11 @@ void CompiledKernel::run(std::span<const Buffer> buffers, NamedValues values, Ex
   check(buffers.first(given), values);
   SmallVec<void*, 8> memory;
   for (const Buffer& b : buffers.first(given)) memory.push_back(b.data());
-  std::vector<Buffer> temporaries;
-  for (const int slot : k.temporaries) {
-    const BufferUse& use = k.buffers[static_cast<std::size_t>(slot)];
-    temporaries.push_back(Buffer::allocate(number(use.size, values), use.dtype));
-    memory.push_back(temporaries.back().data());
-  }
-  SmallVec<std::int64_t, 8> arguments;
-  for (const Variable& v : k.variables) arguments.push_back(is_range(v) ? 0 : value_of(v, values));
+  const std::vector<Buffer> between = temporaries(values);
+  for (const Buffer& b : between) memory.push_back(b.data());
+  std::vector<std::int64_t> all = arguments(values);
   const RunReport report(k);
-  replay({memory.data(), memory.size()}, {arguments.data(), arguments.size()}, executor);
+  replay({memory.data(), memory.size()}, all, executor);
 }
 
 std::int64_t CompiledKernel::turns(std::span<const std::int64_t> values) const {

@@ -78,6 +78,10 @@ class CompiledKernel {
     run(std::span<const Buffer>(buffers.begin(), buffers.size()),
         NamedValues(values.begin(), values.size()));
   }
+  /// What replay() takes: the values of kernel().variables in order, and memory for kernel().temporaries.
+  /// @throws Error (domain) as run()
+  std::vector<std::int64_t> arguments(NamedValues values) const;
+  std::vector<Buffer> temporaries(NamedValues values) const;
   /// The same without checks, for replays. `buffers` are those of all slots, kernel().temporaries among them; `values` are those
   /// of kernel().variables, in order; begin0 and end0 are set here.
   /// @pre what run() checks

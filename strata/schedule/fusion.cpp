@@ -14,7 +14,8 @@ namespace {
 constexpr double kMemoryWork = 24;  // operations that writing an element and reading it again is worth
 constexpr int kCheap = 4;           // operations an element that several kernels may each do
 constexpr int kMostWork = 1 << 20;
-constexpr std::size_t kMostAxes = 64, kMostOwners = 4, kMostArrivals = 8;
+constexpr double kMostOverlap = 1.5;  // of a reduction inside of a kernel: how often each element is made
+constexpr std::size_t kMostAxes = 64, kMostArrivals = 64;
 
 /// Axes of a kernel, as bits: those of its output, then one for each axis of its reductions.
 using AxisSet = std::uint64_t;
@@ -34,6 +35,7 @@ struct Arrival {
   std::size_t kernel;
   SmallVec<AxisSet, 6> dims;
   AxisSet scope;
+  std::uint64_t shifts = 0;  // by which shrinks, pads and strides the reader sees it
 
   AxisSet depends() const {
     AxisSet out = 0;
@@ -42,7 +44,8 @@ struct Arrival {
   }
   /// Of the same element in the same turn of the same loops.
   bool reads_as(const Arrival& o) const {
-    return kernel == o.kernel && std::equal(dims.begin(), dims.end(), o.dims.begin(), o.dims.end());
+    return kernel == o.kernel && shifts == o.shifts &&
+           std::equal(dims.begin(), dims.end(), o.dims.begin(), o.dims.end());
   }
   bool operator==(const Arrival& o) const { return scope == o.scope && reads_as(o); }
 };
@@ -205,7 +208,7 @@ class Fusing {
       const Forming& kernel = kernels_[at.kernel];
       if (kernel.nodes >= options_.most_nodes) return Boundary::large;
       if (is_reduce(n.op) && !fits(n, at, kernel)) return Boundary::unaligned;
-      if (!is_reduce(n.op) && info.work * (repetitions(at, kernel) - 1) > kMemoryWork)
+      if (!is_reduce(n.op) && info.work * (repetitions(n, at, kernel) - 1) > kMemoryWork)
         return Boundary::repeated;
     }
     const bool differently =
@@ -225,7 +228,7 @@ class Fusing {
 
   /// How often the kernel would compute one element: the turns of loops that it does not depend on, which are around some that it
   /// does. Loops of reductions are inside of those over outputs; rows of reductions are outermost.
-  double repetitions(const Arrival& at, const Forming& kernel) const {
+  double repetitions(const LazyNode& n, const Arrival& at, const Forming& kernel) const {
     const AxisSet depends = at.depends();
     if (depends == 0) return 1;
     const bool in_reduction = (depends & ~kernel.outputs) != 0;
@@ -233,20 +236,39 @@ class Fusing {
     if (!in_reduction) {
       if (std::any_of(kernel.rows.begin(), kernel.rows.end(),
                       [&](AxisSet row) { return (depends & ~row) == 0; }))
-        return 1;
+        return overlaps(n, at, kernel);
       const AxisSet below_last = (AxisSet{2} << (std::bit_width(depends) - 1)) - 1;
       outside &= kernel.outputs & below_last;
     }
+    return overlaps(n, at, kernel) * turns(outside, kernel);
+  }
+  /// The elements that go into one.
+  static double reduced_count(const LazyNode& n) {
     double out = 1;
-    for (AxisSet left = outside; left != 0; left &= left - 1)
+    for (const std::int64_t axis : std::get<Axes>(n.arg))
+      out *= count_of(n.src[0].shape()[static_cast<std::size_t>(axis)]);
+    return out;
+  }
+  static double turns(AxisSet axes, const Forming& kernel) {
+    double out = 1;
+    for (AxisSet left = axes; left != 0; left &= left - 1)
       out *= kernel.sizes[static_cast<std::size_t>(std::countr_zero(left))];
     return out;
+  }
+  /// How often an element is met by loops that it depends on: windows overlap, and an axis may be one and many in parts.
+  static double overlaps(const LazyNode& n, const Arrival& at, const Forming& kernel) {
+    double elements = 1;
+    for (const Int& size : n.shape) elements *= count_of(size);
+    return std::max(turns(at.depends(), kernel) / elements, 1.0);
   }
 
   /// Whether a reduction finds a place in the loops of the kernel where it is done once for each of its elements.
   static bool fits(const LazyNode& n, const Arrival& at, const Forming& kernel) {
     const AxisSet depends = at.depends(), missing = kernel.outputs & ~depends;
     if (kernel.sizes.size() + std::get<Axes>(n.arg).size() > kMostAxes) return false;
+    if (overlaps(n, at, kernel) > kMostOverlap) return false;
+    if ((depends & ~kernel.outputs) != 0 && reduced_count(n) >= kMemoryWork)
+      return false;  // loops of its own are better
     if (missing == 0) return true;
     if ((depends & ~kernel.outputs) != 0)
       return false;  // in another one's loops, which are in those over `missing`
@@ -298,6 +320,8 @@ class Fusing {
     }
     if (is_reduce(n.op)) enter_reduction(n, at);
     if (is_movement(n.op)) at.dims = through(n, at.dims);
+    if (n.op == Ops::SHRINK || n.op == Ops::PAD || n.op == Ops::STRIDE)
+      at.shifts = at.shifts * 31 + n.hash;
     for (const LazyOp& s : needed(n)) arrive(s, at, false);
   }
 

@@ -96,13 +96,12 @@ class Joining {
   }
 
   std::vector<ScheduleItem> together(const std::vector<std::vector<std::size_t>>& groups) const {
-    std::vector<std::pair<std::size_t, ScheduleItem>> by_level;
-    for (const std::vector<std::size_t>& group : groups)
-      by_level.emplace_back(level_[group[0]], group.size() == 1 ? items_[group[0]] : one_of(group));
-    std::stable_sort(by_level.begin(), by_level.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<std::pair<std::size_t, std::size_t>> order;  // by level, then as they were
+    for (std::size_t g = 0; g < groups.size(); ++g) order.emplace_back(level_[groups[g][0]], g);
+    std::sort(order.begin(), order.end());
     std::vector<ScheduleItem> out;
-    for (auto& [level, item] : by_level) out.push_back(std::move(item));
+    for (const auto& [level, g] : order)
+      out.push_back(groups[g].size() == 1 ? items_[groups[g][0]] : one_of(groups[g]));
     return out;
   }
   ScheduleItem one_of(const std::vector<std::size_t>& group) const {

@@ -14,7 +14,7 @@ namespace strata {
 struct MemoryPlan {
   std::vector<std::int64_t> blocks;  ///< sizes in bytes
   std::unordered_map<const LazyNode*, std::size_t> at;  ///< for each node that is no longer than the schedule: its block
-  std::unordered_map<const LazyNode*, LazyOp> alias;  ///< nodes that are another one's memory
+  std::unordered_map<const LazyNode*, LazyOp> alias;  ///< nodes that are another one's memory, copies among them
   std::int64_t peak = 0;                              ///< of all blocks, in bytes
   std::int64_t unshared = 0;                          ///< if each node had memory of its own
 };

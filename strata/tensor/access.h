@@ -17,7 +17,8 @@ class TensorAccess {
   static Tensor of(const LazyOp& node, const Tensor& like) { return Tensor(node, like.device()); }
   static Tensor of(const LazyOp& node, const Device& device) { return Tensor(node, device); }
   /// What identifies a tensor: its copies have the same.
-  static const void* state(const Tensor& x) { return x.state_.get(); }
+  static const std::shared_ptr<TensorState>& state(const Tensor& x) { return x.state_; }
+  static Tensor of(const std::shared_ptr<TensorState>& state) { return Tensor(state); }
 };
 
 /// The dtype in which operands meet, as PyTorch has it: of those with dimensions; of those without only where their kind (bool <

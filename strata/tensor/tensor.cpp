@@ -1,5 +1,7 @@
 #include "strata/tensor/tensor.h"
 
+#include <atomic>
+
 #include "strata/engine/realize.h"
 #include "strata/engine/storage.h"
 #include "strata/tensor/access.h"
@@ -8,9 +10,29 @@
 
 namespace strata {
 
+thread_local constinit TensorListener* TensorListener::current_ = nullptr;
+
+namespace {
+std::uint64_t next_birth() {
+  static std::atomic<std::uint64_t> born{0};
+  return born.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// Memory, or a parameter that is some of it.
+bool is_view_of_memory(const LazyOp& n) {
+  const LazyNode* at = n.node();
+  if (at->op == Ops::NOOP)
+    for (at = at->src[0].node(); is_movement(at->op);) at = at->src[0].node();
+  return at->op == Ops::EMPTY;
+}
+
+}  // namespace
+
 Tensor::Tensor(LazyOp node, const Device& device)
-    : state_(std::make_shared<State>(
-          State{NoGrad::is_active() ? node.detached() : std::move(node), &device, nullptr})) {}
+    : state_(std::make_shared<TensorState>(TensorState{
+          NoGrad::is_active() ? node.detached() : std::move(node), &device, nullptr, next_birth()})) {}
+
+void Tensor::tell_read() const { TensorListener::current()->read(state_); }
 
 const Int& Tensor::size(std::int64_t axis) const {
   STRATA_CHECK(ndim() > 0, shape, "[size] a scalar has no axis");
@@ -28,11 +50,11 @@ const Tensor& Tensor::realize() const {
   if (!is_realized()) strata::realize(node(), device());
   // What is realized needs its history only where a gradient is taken through it.
   const bool is_parameter = state_->slot != nullptr;
-  const bool is_leaf = (is_parameter ? node().src(0) : node()).op() == Ops::EMPTY;
-  if (!is_leaf && (is_parameter || !node().is_tracked())) {
-    const LazyOp leaf = leaf_of(buffer_of(node()), shape());
-    state_->node = is_parameter ? leaf.tracked(state_->slot) : leaf;
-  }
+  if (is_view_of_memory(node()) || (!is_parameter && node().is_tracked())) return *this;
+  const Buffer memory = buffer_of(node());
+  const LazyOp leaf = leaf_of(memory, shape());
+  state_->node = is_parameter ? leaf.tracked(state_->slot) : leaf;
+  state_->node.realize_as(std::make_shared<BufferStorage>(memory));
   return *this;
 }
 
@@ -65,6 +87,7 @@ void Tensor::assign(const Tensor& value) const {
                " to one of ", dtype().name());
   STRATA_CHECK(&value.device() == &device(), domain, "[assign] a tensor on ", value.device().name(),
                " to one on ", device().name());
+  if (TensorListener::current() != nullptr) TensorListener::current()->assigned(state_);
   const LazyOp plain = value.node().detached();
   state_->node = state_->slot != nullptr ? plain.tracked(state_->slot) : plain;
 }

@@ -31,6 +31,33 @@
 
 namespace strata {
 
+struct TensorState;
+
+/// While it lives, it is told which tensors this thread reads and assigns to. The innermost one hears; a capture (jit.h) is one.
+class TensorListener {
+ public:
+  TensorListener() : outer_(current_) { current_ = this; }
+  virtual ~TensorListener() { current_ = outer_; }
+  TensorListener(const TensorListener&) = delete;
+  TensorListener& operator=(const TensorListener&) = delete;
+  static TensorListener* current() { return current_; }
+
+  virtual void read(const std::shared_ptr<TensorState>& state) = 0;
+  virtual void assigned(const std::shared_ptr<TensorState>& state) = 0;
+
+ private:
+  TensorListener* outer_;
+  static thread_local constinit TensorListener* current_;
+};
+
+/// What the copies of a handle share.
+struct TensorState {
+  LazyOp node;
+  const Device* device;
+  std::shared_ptr<struct GradientSlot> slot;  ///< of a tensor that gradients are taken by
+  std::uint64_t born;                         ///< later ones have larger numbers
+};
+
 class Tensor {
  public:
   // --- making (create.cpp) ---
@@ -120,7 +147,10 @@ class Tensor {
   /// This handle and its copies stand for `value` from now on; a parameter stays one. @throws Error (shape, domain) unless shape
   /// and dtype are the same
   void assign(const Tensor& value) const;
-  const LazyOp& node() const { return state_->node; }
+  const LazyOp& node() const {
+    if (TensorListener::current() != nullptr) tell_read();
+    return state_->node;
+  }
 
   // --- gradients (autograd.cpp) ---
   /// Whether something that gradients are taken by is below.
@@ -172,11 +202,15 @@ class Tensor {
   /// A size of -1 stays. @throws Error (shape) unless sizes are the same or 1; dimensions are added in front
   Tensor expand(const Ints& shape, At at = At::current()) const;
   Tensor broadcast_to(const Ints& shape, At at = At::current()) const { return expand(shape, at); }
-  Tensor view_as(const Tensor& other, At at = At::current()) const { return reshape(other.shape(), at); }
+  Tensor view_as(const Tensor& other, At at = At::current()) const {
+    return reshape(other.shape(), at);
+  }
   Tensor reshape_as(const Tensor& other, At at = At::current()) const {
     return reshape(other.shape(), at);
   }
-  Tensor expand_as(const Tensor& other, At at = At::current()) const { return expand(other.shape(), at); }
+  Tensor expand_as(const Tensor& other, At at = At::current()) const {
+    return expand(other.shape(), at);
+  }
   Tensor flip(const AxesArg& axes, At at = At::current()) const;
   Tensor flipud(At at = At::current()) const;
   Tensor fliplr(At at = At::current()) const;
@@ -216,8 +250,8 @@ class Tensor {
                At at = At::current()) const;
   /// What lies around: a value, what is mirrored at the first and last element, these themselves, the other end.
   enum class PadMode : std::uint8_t { constant, reflect, replicate, circular };
-  /// `before` and `after` of each dimension, below 0 to take away. @throws Error (shape) where modes other than constant need
-  /// more than there is
+  /// `before` and `after` of each dimension, below 0 to take away. @throws Error (shape) where modes other than constant
+  /// need more than there is
   Tensor pad(const Padding& padding, PadMode mode = PadMode::constant, Number value = 0,
              At at = At::current()) const;
   Tensor tril(std::int64_t diagonal = 0, At at = At::current()) const;
@@ -293,8 +327,7 @@ class Tensor {
                                      At at = At::current()) const;
   /// The lower one of two in the middle; NaN where one is.
   Tensor median(At at = At::current()) const;
-  std::pair<Tensor, Tensor> median(std::int64_t axis, bool keepdim = false,
-                                   At at = At::current()) const;
+  std::pair<Tensor, Tensor> median(std::int64_t axis, bool keepdim = false, At at = At::current()) const;
 
   // --- products (linalg.cpp) ---
   Tensor matmul(const Tensor& other, At at = At::current()) const;
@@ -310,8 +343,7 @@ class Tensor {
                  At at = At::current()) const;
   /// Summed over the last `count` dimensions of this and the first of `other`; or over pairs of axes.
   Tensor tensordot(const Tensor& other, std::int64_t count = 2, At at = At::current()) const;
-  Tensor tensordot(const Tensor& other, const Axes& own, const Axes& others,
-                   At at = At::current()) const;
+  Tensor tensordot(const Tensor& other, const Axes& own, const Axes& others, At at = At::current()) const;
   Tensor kron(const Tensor& other, At at = At::current()) const;
   Tensor cross(const Tensor& other, std::int64_t axis = -1, At at = At::current()) const;
   /// Distances between rows: (..., n, k) and (..., m, k) to (..., n, m).
@@ -321,12 +353,13 @@ class Tensor {
   static Tensor einsum(std::string_view formula, std::span<const Tensor> tensors,
                        At at = At::current());
 
-  // --- indexing (indexing.cpp): as PyTorch's brackets. Integers take an axis away first; dimensions of tensors' indices stand
-  // where these are side by side, else in front. @throws Error (shape) naming index, axis and size ---
+  // --- indexing (indexing.cpp): as PyTorch's brackets. Integers take an axis away first; dimensions of tensors' indices
+  // stand where these are side by side, else in front. @throws Error (shape) naming index, axis and size ---
   Tensor index(std::span<const Subscript> subscripts, At at = At::current()) const;
   Tensor operator[](std::initializer_list<Subscript> subscripts) const;
   Tensor operator[](const Subscript& subscript) const;
-  /// This with `value`, which broadcasts, at those places; where a place is named twice: the last one, or (accumulate) the sum.
+  /// This with `value`, which broadcasts, at those places; where a place is named twice: the last one, or (accumulate) the
+  /// sum.
   Tensor index_put(std::span<const Subscript> subscripts, const Operand& value,
                    bool accumulate = false) const;
   Tensor index_put(std::initializer_list<Subscript> subscripts, const Operand& value,
@@ -334,8 +367,8 @@ class Tensor {
     return index_put({subscripts.begin(), subscripts.size()}, value, accumulate);
   }
 
-  // --- by tensors of integers, below 0 from the end (gather.cpp, scatter.cpp). What is outside gives 0 and is put nowhere: it is
-  // never read or written ---
+  // --- by tensors of integers, below 0 from the end (gather.cpp, scatter.cpp). What is outside gives 0 and is put nowhere:
+  // it is never read or written ---
   /// out[i][j] = this[index[i][j]][j] for axis 0, and so on.
   Tensor gather(std::int64_t axis, const Tensor& index, At at = At::current()) const;
   Tensor index_select(std::int64_t axis, const Tensor& index, At at = At::current()) const;
@@ -366,7 +399,8 @@ class Tensor {
   Tensor masked_scatter(const Tensor& mask, const Tensor& source, At at = At::current()) const;
   /// (..., classes) of i64: 1 where the class is this. -1: one more than the largest, which is realized.
   Tensor one_hot(std::int64_t classes = -1, At at = At::current()) const;
-  /// Where each value would go into this, which is sorted along its last axis: before those that are equal, or (right) behind.
+  /// Where each value would go into this, which is sorted along its last axis: before those that are equal, or (right)
+  /// behind.
   Tensor searchsorted(const Tensor& values, bool right = false, At at = At::current()) const;
   Tensor bucketize(const Tensor& boundaries, bool right = false, At at = At::current()) const {
     return boundaries.searchsorted(*this, right, at);
@@ -374,17 +408,14 @@ class Tensor {
 
  private:
   friend class TensorAccess;
-  struct State {
-    LazyOp node;
-    const Device* device;
-    std::shared_ptr<struct GradientSlot> slot;  // of a tensor that gradients are taken by
-  };
   Tensor(LazyOp node, const Device& device);
+  explicit Tensor(std::shared_ptr<TensorState> state) : state_(std::move(state)) {}
+  void tell_read() const;
   static Tensor number(const Number& value);
   static Tensor from_elements(const Buffer& elements, const Ints& shape, At at);
   std::int64_t count() const;
 
-  std::shared_ptr<State> state_;
+  std::shared_ptr<TensorState> state_;
 };
 
 // Operators; of comparisons each element is a bool.

@@ -184,6 +184,40 @@ TEST(Decompositions, IntegersAreExact) {
   }
 }
 
+/// `op` of a value and a constant.
+Formula formula_by_constant(Ops op, DType dtype, std::int64_t constant) {
+  Formula f;
+  const UOp zero = f.graph.constant(dtypes::int32, 0);
+  const UOp from = f.graph.add(UOps::DEFINE_GLOBAL, dtype.pointer(), {}, Global{0, "data0"});
+  f.inputs.push_back(f.graph.add(UOps::LOAD, dtype, {from, zero}));
+  const UOp operands[] = {f.inputs[0], f.graph.constant(dtype, constant)};
+  f.result = emit(f.graph, op, operands, basic_ops());
+  return f;
+}
+bool holds(const Formula& f, Ops op) {
+  return std::any_of(f.graph.begin(), f.graph.end(),
+                     [&](UOp u) { return u.op() == UOps::ALU && u.alu() == op; });
+}
+
+// All of them; and LLVM is not given those that it gets wrong.
+TEST(Decompositions, BytesByConstantsAreExact) {
+  for (const DType dtype : {dtypes::int8, dtypes::uint8}) {
+    const auto low = static_cast<std::int64_t>(lowest(dtype)), high = low + 255;
+    for (std::int64_t d = low; d <= high; ++d)
+      for (const Ops op : {Ops::IDIV, Ops::FLOORMOD}) {
+        const Formula f = formula_by_constant(op, dtype, d);
+        for (std::int64_t a = low; a <= high; ++a) {
+          const Scalar x = Scalar::of(dtype, a), y = Scalar::of(dtype, d);
+          ASSERT_EQ(evaluate_formula(f, {x}), evaluate(op, std::vector{x, y}))
+              << spec_name(op) << " " << dtype.name() << " " << a << " " << d;
+        }
+      }
+    EXPECT_FALSE(holds(formula_by_constant(Ops::IDIV, dtype, 7), Ops::IDIV));
+    EXPECT_FALSE(holds(formula_by_constant(Ops::MOD, dtype, 100), Ops::MOD));
+    EXPECT_TRUE(holds(formula_by_constant(Ops::IDIV, dtype, 8), Ops::IDIV));
+  }
+}
+
 // --- floats ---
 
 constexpr std::array kFunctions = {Ops::EXP2,  Ops::EXP, Ops::EXPM1, Ops::LOG2, Ops::LOG,

@@ -138,6 +138,15 @@ TEST(KernelAgainstOracle, StoresOfDifferentShapesShareLoops) {
     EXPECT_EQ(difference(k, opts), "") << opts;
 }
 
+// A vector that is stored backwards and read again is read before any of it is stored.
+TEST(KernelAgainstOracle, BackwardsInPlace) {
+  const ShapeTracker back = plain({17}).flip({0});
+  const LazyOp k = LazyOp::sink({LazyOp::store(0, back, input(2, {17})),
+                                 output(LazyOp::load(0, dtypes::float32, back) + input(2, {17}), 1)});
+  for (const std::string_view opts : {"", "LANES 0 4", "LANES 0 3, UPCAST 0 2 @1", "UPCAST 0 4"})
+    EXPECT_EQ(difference(k, opts), "") << opts;
+}
+
 TEST(KernelAgainstOracle, RandomKernels) {
   std::size_t compared = 0;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {

@@ -78,6 +78,13 @@ TEST(Lower, VectorsAreReadBackwards) {
   EXPECT_EQ(count(out.graph, UOps::VECTORIZE), 1U);
 }
 
+TEST(Lower, VectorsAreStoredBackwards) {
+  const LazyOp back = LazyOp::store(0, plain({64}).flip({0}), input(1, {64}));
+  const Lowered out = lowered(LazyOp::sink({back}), "LANES 0 8");
+  EXPECT_EQ(out.stores.size(), 1U);
+  EXPECT_EQ(count(out.graph, UOps::VECTORIZE), 1U);
+}
+
 TEST(Lower, TheSameTensorTwiceIsOneUOp) {
   const LazyOp x = input(1, {4, 9});
   const LazyOp twice = LazyOp::alu(Ops::SQRT, {x}) + LazyOp::alu(Ops::SQRT, {x});

@@ -77,6 +77,21 @@ TEST(Realize, PartsIntoTheirPlaces) {
             (std::vector<float>{1, 3, 2, 4, 10, 12, 1, 2, 3, 4}));
 }
 
+TEST(Realize, CopiesOutliveWhatTheyWereMadeOf) {
+  const LazyOp x = leaf({1, 2, 3, 4}, {2, 2});
+  const auto rows = [](const LazyOp& n) {
+    return LazyOp::reduce(
+               Ops::SUM,
+               n.reshape({2, 1, 2}).expand({2, 2, 2}) * n.reshape({1, 2, 2}).expand({2, 2, 2}), {2})
+        .reshape({2, 2});
+  };
+  const LazyOp copy = rows(x).copied();
+  const LazyOp later = rows(rows(rows(x + x)));
+  const std::vector<float> together = result(copy.flip({0}) + later * x);
+  const LazyOp apart = leaf(result(rows(x)), {2, 2});
+  EXPECT_EQ(together, result(apart.flip({0}) + leaf(result(later), {2, 2}) * x));
+}
+
 TEST(Realize, NothingOfNothing) {
   const LazyOp none = leaf({}, {0, 3});
   EXPECT_EQ(result(none + none), std::vector<float>{});

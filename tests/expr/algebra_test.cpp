@@ -142,5 +142,22 @@ INSTANTIATE_TEST_SUITE_P(
                     Assumed{"7//max(p,1)", "p>0", "7"},
                     Assumed{"x%max(z,1)", "z>0", "(x%max(1, z))"}));
 
+// What is known of a quotient of n says that n is not 0, on the assumption alone.
+TEST(AssumeDivisors, StayPositiveWithoutTheAssumption) {
+  const std::vector<Variable> box{Variable("n", 0, 3), Variable("r", 0, 1), Variable("a", 0, 3),
+                                  Variable("b", 0, 3)};
+  const Expr assumption = parse("r < n//2", box);
+  for (const char* text : {"(4*n*a + 2*r + n*b)//(2*max(1,n))", "(2*r + n*b)//(2*max(1,n))",
+                           "(1 + 4*n*a + 2*r + n*b)%max(1,n)", "(n*a + r)//max(1,n)"}) {
+    const Expr before = parse(text, box), after = simplify_under(before, assumption);
+    EXPECT_GE(after.facts().min, 0) << after.render();
+    for (std::int64_t k = 0; k < 4 * 2 * 4 * 4; ++k) {
+      const Values at{{box[0], k % 4}, {box[1], k / 4 % 2}, {box[2], k / 8 % 4}, {box[3], k / 32}};
+      const std::int64_t value = evaluate(after, at);  // everywhere: no divisor is 0
+      if (evaluate(assumption, at) != 0) EXPECT_EQ(value, evaluate(before, at)) << after.render();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace strata

@@ -140,5 +140,41 @@ TEST(CompiledKernels, VectorsAreReadBackwards) {
   }
 }
 
+// Constants that are 0 in some lanes: LLVM must not take their division for one that cannot be. (Smaller kernels are compiled
+// as they stand.)
+TEST(CompiledKernels, DivisorsAreZeroWhereMasked) {
+  for (const Device* device : running_devices())
+    for (const char* dtype : {"i16", "i32", "u32", "u64"})
+      for (const std::int64_t is_rest : {0, 1}) {
+        const CompiledKernel k =
+            compiled(detail::message("a: ", dtype, "[2048,8]; y = a ", is_rest != 0 ? "%" : "//",
+                                     " full((2046,6), 7).cast(", dtype, ").pad(2:0,0:2)"),
+                     *device, "LANES 1 8");
+        const Buffer out = Buffer::allocate(16384, dtypes::parse(dtype));
+        const Buffer in = counted(16384, dtypes::parse(dtype));
+        k.run(std::vector{out, in});
+        for (std::int64_t j = 0; j < 16384; ++j) {
+          const std::int64_t a = j % 1013, result = is_rest != 0 ? a % 7 : a / 7;
+          ASSERT_EQ(out[j].as_int(), j >= 16 && j % 8 < 6 ? result : 0)
+              << device->name() << " " << dtype << " " << j;
+        }
+      }
+}
+
+// Quotients of bytes whose lanes are moved and multiplied, which LLVM's own division loses.
+TEST(CompiledKernels, BytesAreDividedBackwards) {
+  for (const Device* device : running_devices())
+    for (const char* opts : {"LANES 0 2", "LANES 0 8", "LANES 0 8, UPCAST 0 2", ""}) {
+      const CompiledKernel k =
+          compiled("a: u8[8192]; b: u8[8192]; y = (a.flip(0) % 7 * b).cast(i32)", *device, opts);
+      const Buffer out = Buffer::allocate(8192, dtypes::int32);
+      const Buffer a = counted(8192, dtypes::uint8), b = counted(8192, dtypes::uint8);
+      k.run(std::vector{out, a, b});
+      for (std::int64_t j = 0; j < 8192; ++j)
+        ASSERT_EQ(out[j].as_int(), a[8191 - j].as_int() % 7 * b[j].as_int() % 256)
+            << device->name() << " " << opts << " " << j;
+    }
+}
+
 }  // namespace
 }  // namespace strata

@@ -157,6 +157,17 @@ TEST_F(OpenCl, BasicOpsOfFloatsAreExact) {
                         "l = a.cast(i32); m = b.cast(u8); o = b.cast(f32)"),
         "LANES 0 4, PARALLEL 0");
 }
+// Of constants, too, which drivers compute when they compile.
+TEST_F(OpenCl, WhatIsNoIntegerIsRoundedAsAConstant) {
+  for (const char* dtype : {"f32", "f64"}) {
+    std::string text = detail::message("a: ", dtype, "[2]");
+    for (const char* op : {"trunc", "floor", "ceil", "round"})
+      for (const char* value : {"nan", "inf", "-inf", "1e30", "-2.5"})
+        text += detail::message("; y", text.size(), " = a*0 + ", op, "(full((2), ", value,
+                                ").cast(", dtype, "))");
+    check_equal(text, "", {}, false);
+  }
+}
 TEST_F(OpenCl, BasicOpsOfIntegersAreExact) {
   for (const char* dtype : {"i8", "u16", "i32", "u64"})
     check_equal(detail::message("a: ", dtype, "[300]; b: ", dtype,

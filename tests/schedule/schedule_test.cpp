@@ -145,6 +145,18 @@ TEST(MemoryPlan, MemoryIsUsedAgain) {
   EXPECT_EQ(plan.unshared, 5 * 64 * 64 * 4);
 }
 
+TEST(MemoryPlan, ACopyKeepsWhatItIsACopyOf) {
+  const LazyOp x = memory({8, 8}), y = matmul(x, x), copy = y.copied();
+  const LazyOp other = matmul(matmul(x + x, x), x), z = matmul(copy, other);
+  const std::vector<ScheduleItem> items = schedule(std::vector{z});
+  const MemoryPlan plan = plan_memory(items, [&](const LazyOp& n) { return n == z; });
+  EXPECT_FALSE(plan.at.contains(copy.node()));
+  ASSERT_TRUE(plan.at.contains(y.node()));
+  for (const auto& [node, block] : plan.at)
+    EXPECT_TRUE(node == y.node() || block != plan.at.at(y.node()))
+        << "its memory is used again before z reads it";
+}
+
 TEST(MemoryPlan, ANameKeepsItsMemory) {
   const LazyOp x = memory({8, 8}), y = exp(x).contiguous(), flat = y.reshape({64}),
                z = sum(exp(flat.reshape({8, 8})), 0);

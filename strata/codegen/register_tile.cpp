@@ -1,0 +1,108 @@
+#include "strata/codegen/register_tile.h"
+
+#include <algorithm>
+
+namespace strata {
+
+namespace {
+
+using Along = TileAccess::Along;
+
+class Search {
+ public:
+  explicit Search(const TileProblem& problem) : p_(problem) {}
+
+  RegisterTile run() {
+    best_.copies.assign(p_.sizes.size(), 1);
+    best_.loads = cost(best_);
+    for (std::size_t axis = 0; axis < p_.sizes.size(); ++axis)
+      for (std::int64_t lanes = p_.lanes; lanes > 1; lanes /= 2) {
+        if (p_.sizes[axis] < lanes || (!p_.is_output[axis] && !(p_.reassociates && is_row(axis))))
+          continue;
+        RegisterTile tile;
+        tile.lane_axis = static_cast<int>(axis);
+        tile.lanes = lanes;
+        grow(tile);
+        break;  // fewer lanes are not looked at where more fit
+      }
+    RegisterTile scalars;
+    grow(scalars);
+    return best_;
+  }
+
+ private:
+  /// All loads are contiguous along it, or stay.
+  bool is_row(std::size_t axis) const {
+    return std::none_of(p_.loads.begin(), p_.loads.end(),
+                        [&](const TileAccess& a) { return a.along[axis] == Along::scattered; });
+  }
+
+  /// Copies along up to two axes.
+  void grow(RegisterTile tile) {
+    tile.copies.assign(p_.sizes.size(), 1);
+    try_tile(tile);
+    for (std::size_t a = 0; a < p_.sizes.size(); ++a) {
+      for (const std::int64_t n : amounts(tile, a)) {
+        tile.copies[a] = n;
+        try_tile(tile);
+        for (std::size_t b = a + 1; b < p_.sizes.size(); ++b) {
+          for (const std::int64_t m : amounts(tile, b)) {
+            tile.copies[b] = m;
+            try_tile(tile);
+          }
+          tile.copies[b] = 1;
+        }
+      }
+      tile.copies[a] = 1;
+    }
+  }
+
+  /// What divides an output axis (its vectors, along the lanes), as far as registers go.
+  std::vector<std::int64_t> amounts(const RegisterTile& tile, std::size_t axis) const {
+    std::vector<std::int64_t> out;
+    if (!p_.is_output[axis]) return out;
+    const bool has_lanes = tile.lane_axis == static_cast<int>(axis);
+    const std::int64_t turns = has_lanes ? p_.sizes[axis] / tile.lanes : p_.sizes[axis];
+    if (has_lanes && p_.sizes[axis] % tile.lanes != 0) return out;
+    for (std::int64_t n = 2; n <= std::min<std::int64_t>(turns, p_.registers); ++n)
+      if (turns % n == 0) out.push_back(n);
+    return out;
+  }
+
+  double cost(const RegisterTile& tile) const {
+    double made = static_cast<double>(tile.lanes), loads = 0;
+    for (const std::int64_t n : tile.copies) made *= static_cast<double>(n);
+    for (const TileAccess& a : p_.loads) {
+      double each = 1;
+      if (tile.lane_axis >= 0 && a.along[static_cast<std::size_t>(tile.lane_axis)] == Along::scattered)
+        each = static_cast<double>(tile.lanes);
+      for (std::size_t axis = 0; axis < tile.copies.size(); ++axis)
+        if (a.along[axis] != Along::stays) each *= static_cast<double>(tile.copies[axis]);
+      loads += each;
+    }
+    const double arithmetic = made / static_cast<double>(tile.lanes);  // a vector each
+    return (loads + arithmetic) / made;
+  }
+
+  void try_tile(RegisterTile& tile) {
+    std::int64_t accumulators = 1;
+    for (const std::int64_t n : tile.copies) accumulators *= n;
+    if (accumulators > p_.registers - 4) return;
+    tile.loads = cost(tile);
+    const bool is_better = tile.loads < best_.loads * 0.999;
+    const bool stores_better = tile.loads < best_.loads * 1.001 && stores(tile) && !stores(best_);
+    if (is_better || stores_better) best_ = tile;
+  }
+  bool stores(const RegisterTile& tile) const {
+    return tile.lane_axis >= 0 && p_.stores_along[static_cast<std::size_t>(tile.lane_axis)];
+  }
+
+  const TileProblem& p_;
+  RegisterTile best_;
+};
+
+}  // namespace
+
+RegisterTile best_tile(const TileProblem& problem) { return Search(problem).run(); }
+
+}  // namespace strata

@@ -1,0 +1,173 @@
+#include "strata/nn/layers.h"
+
+#include <cmath>
+
+#include "strata/tensor/random.h"
+
+namespace strata::nn {
+
+namespace {
+
+/// As PyTorch has it for weights and biases of `inputs` inputs each.
+Tensor within(const Ints& shape, double inputs) {
+  const double most = inputs > 0 ? 1 / std::sqrt(inputs) : 0;
+  return uniform(shape, -most, most);
+}
+
+Ints weight_shape(std::int64_t in, std::int64_t out, const std::vector<std::int64_t>& kernel,
+                  std::int64_t groups) {
+  STRATA_CHECK(groups > 0 && in % groups == 0 && out % groups == 0, domain, "[Conv] ", in,
+               " channels to ", out, " in ", groups, " groups");
+  Ints shape = {out, in / groups};
+  for (const std::int64_t size : kernel) shape.push_back(size);
+  return shape;
+}
+
+/// One part of gates that stand one after another.
+Tensor gate(const Tensor& gates, std::int64_t k, std::int64_t features) {
+  return gates.shrink({{0, gates.size(0)}, {k * features, (k + 1) * features}});
+}
+Tensor at_time(const Tensor& x, std::int64_t t) {
+  return x.shrink({{0, x.size(0)}, {t, t + 1}, {0, x.size(2)}}).squeeze(1);
+}
+std::int64_t length_of(const Tensor& x, const char* name) {
+  STRATA_CHECK(x.ndim() == 3, shape, "[", name, "] takes (batch, length, features), not ",
+               render(x.shape()));
+  STRATA_CHECK(x.size(1).is_number(), shape, "[", name, "] a length of ", x.size(1).render());
+  return x.size(1).value();
+}
+
+}  // namespace
+
+Linear::Linear(std::int64_t in, std::int64_t out, bool has_bias)
+    : weight(add("weight", within({out, in}, static_cast<double>(in)))) {
+  if (has_bias) bias = add("bias", within({out}, static_cast<double>(in)));
+}
+
+Conv::Conv(std::int64_t in, std::int64_t out, const std::vector<std::int64_t>& kernel,
+           ConvOptions o, bool has_bias)
+    : weight(add("weight", kaiming_uniform(weight_shape(in, out, kernel, o.groups), std::sqrt(5.0)))),
+      options(std::move(o)) {
+  if (has_bias) bias = add("bias", within({out}, fans(weight.shape()).first));
+}
+
+Embedding::Embedding(std::int64_t count, std::int64_t features)
+    : weight(add("weight", randn({count, features}))) {}
+
+BatchNorm::BatchNorm(std::int64_t channels, double e, double m)
+    : weight(add("weight", Tensor::ones({channels}))),
+      bias(add("bias", Tensor::zeros({channels}))),
+      running_mean(add_buffer("running_mean", Tensor::zeros({channels}))),
+      running_var(add_buffer("running_var", Tensor::ones({channels}))),
+      eps(e),
+      momentum(m) {}
+Tensor BatchNorm::operator()(const Tensor& x) const {
+  return batch_norm(x, running_mean, running_var, weight, bias,
+                    {.training = is_training(), .momentum = momentum, .eps = eps});
+}
+
+LayerNorm::LayerNorm(Ints s, double e)
+    : shape(std::move(s)),
+      weight(add("weight", Tensor::ones(shape))),
+      bias(add("bias", Tensor::zeros(shape))),
+      eps(e) {}
+GroupNorm::GroupNorm(std::int64_t g, std::int64_t channels, double e)
+    : groups(g),
+      weight(add("weight", Tensor::ones({channels}))),
+      bias(add("bias", Tensor::zeros({channels}))),
+      eps(e) {}
+InstanceNorm::InstanceNorm(std::int64_t channels, double e)
+    : weight(add("weight", Tensor::ones({channels}))),
+      bias(add("bias", Tensor::zeros({channels}))),
+      eps(e) {}
+RMSNorm::RMSNorm(Ints s, std::optional<double> e)
+    : shape(std::move(s)), weight(add("weight", Tensor::ones(shape))), eps(e) {}
+
+Tensor Dropout::operator()(const Tensor& x) const { return dropout(x, p, is_training()); }
+
+MultiheadAttention::MultiheadAttention(std::int64_t features, std::int64_t h, bool bias)
+    : heads(h),
+      query(features, features, bias),
+      key(features, features, bias),
+      value(features, features, bias),
+      out(features, features, bias) {
+  STRATA_CHECK(h > 0 && features % h == 0, domain, "[MultiheadAttention] ", features,
+               " features for ", h, " heads");
+  add("query", query), add("key", key), add("value", value), add("out", out);
+}
+Tensor MultiheadAttention::operator()(const Tensor& q, const Tensor& k, const Tensor& v,
+                                      const AttentionOptions& options) const {
+  const auto split = [&](const Tensor& x) { return x.unflatten(-1, {heads, -1}).transpose(1, 2); };
+  const Tensor seen =
+      scaled_dot_product_attention(split(query(q)), split(key(k)), split(value(v)), options);
+  return out(seen.transpose(1, 2).flatten(2));
+}
+
+TransformerBlock::TransformerBlock(std::int64_t features, std::int64_t heads, std::int64_t hidden,
+                                   double p)
+    : norm1({features}),
+      norm2({features}),
+      attention(features, heads),
+      up(features, hidden),
+      down(hidden, features),
+      drop(p) {
+  add("norm1", norm1), add("norm2", norm2), add("attention", attention), add("up", up),
+      add("down", down), add("drop", drop);
+}
+Tensor TransformerBlock::operator()(const Tensor& x, const AttentionOptions& options) const {
+  const Tensor seen = x + drop(attention(norm1(x), options));
+  return seen + drop(down(up(norm2(seen)).gelu()));
+}
+
+LSTM::LSTM(std::int64_t in, std::int64_t f)
+    : features(f),
+      weight_ih(add("weight_ih", within({4 * f, in}, static_cast<double>(f)))),
+      weight_hh(add("weight_hh", within({4 * f, f}, static_cast<double>(f)))),
+      bias_ih(add("bias_ih", within({4 * f}, static_cast<double>(f)))),
+      bias_hh(add("bias_hh", within({4 * f}, static_cast<double>(f)))) {}
+LSTM::Result LSTM::operator()(const Tensor& x,
+                              const std::optional<std::pair<Tensor, Tensor>>& state) const {
+  const std::int64_t length = length_of(x, "LSTM");
+  const Tensor zero = Tensor::zeros({x.size(0), features}, x.dtype()).to(x.device());
+  Tensor h = state ? state->first : zero, c = state ? state->second : zero;
+  const Tensor from_inputs = linear(x, weight_ih, bias_ih);
+  std::vector<Tensor> outputs;
+  for (std::int64_t t = 0; t < length; ++t) {
+    const Tensor gates = at_time(from_inputs, t) + linear(h, weight_hh, bias_hh);
+    const auto part = [&](std::int64_t k) { return gate(gates, k, features); };
+    c = part(1).sigmoid() * c + part(0).sigmoid() * part(2).tanh();
+    h = part(3).sigmoid() * c.tanh();
+    outputs.push_back(h);
+  }
+  return {outputs.empty()
+              ? x.shrink({{0, x.size(0)}, {0, 0}, {0, 0}}).reshape({x.size(0), 0, features})
+              : Tensor::stack(outputs, 1),
+          h, c};
+}
+
+GRU::GRU(std::int64_t in, std::int64_t f)
+    : features(f),
+      weight_ih(add("weight_ih", within({3 * f, in}, static_cast<double>(f)))),
+      weight_hh(add("weight_hh", within({3 * f, f}, static_cast<double>(f)))),
+      bias_ih(add("bias_ih", within({3 * f}, static_cast<double>(f)))),
+      bias_hh(add("bias_hh", within({3 * f}, static_cast<double>(f)))) {}
+std::pair<Tensor, Tensor> GRU::operator()(const Tensor& x, const std::optional<Tensor>& state) const {
+  const std::int64_t length = length_of(x, "GRU");
+  Tensor h = state ? *state : Tensor::zeros({x.size(0), features}, x.dtype()).to(x.device());
+  const Tensor from_inputs = linear(x, weight_ih, bias_ih);
+  std::vector<Tensor> outputs;
+  for (std::int64_t t = 0; t < length; ++t) {
+    const Tensor a = at_time(from_inputs, t), b = linear(h, weight_hh, bias_hh);
+    const auto sum = [&](std::int64_t k) { return gate(a, k, features) + gate(b, k, features); };
+    const Tensor reset = sum(0).sigmoid(), update = sum(1).sigmoid();
+    const Tensor next = (gate(a, 2, features) + reset * gate(b, 2, features)).tanh();
+    h = next + update * (h - next);
+    outputs.push_back(h);
+  }
+  return {outputs.empty()
+              ? x.shrink({{0, x.size(0)}, {0, 0}, {0, 0}}).reshape({x.size(0), 0, features})
+              : Tensor::stack(outputs, 1),
+          h};
+}
+
+}  // namespace strata::nn

@@ -1,0 +1,159 @@
+// Layers: modules of one function each, named and initialised as PyTorch has them. Shapes are (batch, features) for Linear, (batch,
+// channels, sizes...) for convolutions and normalisations, (batch, length, features) for sequences.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <tuple>
+
+#include "strata/nn/module.h"
+#include "strata/tensor/functional.h"
+
+namespace strata::nn {
+
+/// x @ weight.T + bias
+class Linear : public Module {
+ public:
+  Linear(std::int64_t in, std::int64_t out, bool has_bias = true);
+  Tensor operator()(const Tensor& x) const { return linear(x, weight, bias); }
+  Tensor weight;               ///< (out, in)
+  std::optional<Tensor> bias;  ///< (out,)
+};
+
+/// Convolution in as many dimensions as `kernel` has sizes.
+class Conv : public Module {
+ public:
+  Conv(std::int64_t in, std::int64_t out, const std::vector<std::int64_t>& kernel,
+       ConvOptions options = {}, bool bias = true);
+  Tensor operator()(const Tensor& x) const { return conv_nd(x, weight, bias, options); }
+  Tensor weight;               ///< (out, in / groups, kernel...)
+  std::optional<Tensor> bias;  ///< (out,)
+  ConvOptions options;
+};
+struct Conv1d : Conv {
+  Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, ConvOptions how = {},
+         bool has_bias = true)
+      : Conv(in, out, {kernel}, std::move(how), has_bias) {}
+};
+struct Conv2d : Conv {
+  Conv2d(std::int64_t in, std::int64_t out, std::int64_t kernel, ConvOptions how = {},
+         bool has_bias = true)
+      : Conv(in, out, {kernel, kernel}, std::move(how), has_bias) {}
+};
+struct Conv3d : Conv {
+  Conv3d(std::int64_t in, std::int64_t out, std::int64_t kernel, ConvOptions how = {},
+         bool has_bias = true)
+      : Conv(in, out, {kernel, kernel, kernel}, std::move(how), has_bias) {}
+};
+
+class Embedding : public Module {
+ public:
+  Embedding(std::int64_t count, std::int64_t features);
+  Tensor operator()(const Tensor& indices) const { return embedding(indices, weight); }
+  Tensor weight;  ///< (count, features)
+};
+
+/// Over the batch and the sizes, of each channel. In training the batch's own mean and variance, which move the running ones.
+class BatchNorm : public Module {
+ public:
+  explicit BatchNorm(std::int64_t channels, double eps = 1e-5, double momentum = 0.1);
+  Tensor operator()(const Tensor& x) const;
+  Tensor weight, bias, running_mean, running_var;
+  double eps, momentum;
+};
+class LayerNorm : public Module {
+ public:
+  explicit LayerNorm(Ints shape, double eps = 1e-5);
+  Tensor operator()(const Tensor& x) const { return layer_norm(x, shape, weight, bias, eps); }
+  Ints shape;
+  Tensor weight, bias;
+  double eps;
+};
+class GroupNorm : public Module {
+ public:
+  GroupNorm(std::int64_t groups, std::int64_t channels, double eps = 1e-5);
+  Tensor operator()(const Tensor& x) const { return group_norm(x, groups, weight, bias, eps); }
+  std::int64_t groups;
+  Tensor weight, bias;
+  double eps;
+};
+class InstanceNorm : public Module {
+ public:
+  explicit InstanceNorm(std::int64_t channels, double eps = 1e-5);
+  Tensor operator()(const Tensor& x) const { return instance_norm(x, weight, bias, eps); }
+  Tensor weight, bias;
+  double eps;
+};
+class RMSNorm : public Module {
+ public:
+  explicit RMSNorm(Ints shape, std::optional<double> eps = {});
+  Tensor operator()(const Tensor& x) const { return rms_norm(x, shape, weight, eps); }
+  Ints shape;
+  Tensor weight;
+  std::optional<double> eps;
+};
+
+class Dropout : public Module {
+ public:
+  explicit Dropout(double probability = 0.5) : p(probability) {}
+  Tensor operator()(const Tensor& x) const;
+  double p;
+};
+
+/// Attention of several heads side by side: (batch, length, features) to the same.
+class MultiheadAttention : public Module {
+ public:
+  MultiheadAttention(std::int64_t features, std::int64_t heads, bool bias = true);
+  Tensor operator()(const Tensor& query, const Tensor& key, const Tensor& value,
+                    const AttentionOptions& options = {}) const;
+  Tensor operator()(const Tensor& x, const AttentionOptions& options = {}) const {
+    return (*this)(x, x, x, options);
+  }
+  std::int64_t heads;
+  Linear query, key, value, out;
+};
+
+/// x + attention(norm(x)), then x + feed-forward(norm(x)).
+class TransformerBlock : public Module {
+ public:
+  TransformerBlock(std::int64_t features, std::int64_t heads, std::int64_t hidden, double dropout = 0);
+  Tensor operator()(const Tensor& x, const AttentionOptions& options = {}) const;
+  LayerNorm norm1, norm2;
+  MultiheadAttention attention;
+  Linear up, down;
+  Dropout drop;
+};
+
+/// One layer over a sequence: (batch, length, in) to (batch, length, features), with the last state.
+class LSTM : public Module {
+ public:
+  LSTM(std::int64_t in, std::int64_t features);
+  struct Result {
+    Tensor output, hidden, cell;
+  };
+  Result operator()(const Tensor& x, const std::optional<std::pair<Tensor, Tensor>>& state = {}) const;
+  std::int64_t features;
+  Tensor weight_ih, weight_hh, bias_ih, bias_hh;  ///< gates one after another: input, forget, cell, output
+};
+class GRU : public Module {
+ public:
+  GRU(std::int64_t in, std::int64_t features);
+  std::pair<Tensor, Tensor> operator()(const Tensor& x, const std::optional<Tensor>& state = {}) const;
+  std::int64_t features;
+  Tensor weight_ih, weight_hh, bias_ih, bias_hh;  ///< gates one after another: reset, update, new
+};
+
+// --- initial values (init.cpp) ---
+
+/// Inputs and outputs of a weight (out, in, sizes...). @throws Error (shape) below two dimensions
+std::pair<double, double> fans(const Ints& shape);
+Tensor uniform(const Ints& shape, double low, double high, DType dtype = dtypes::float32);
+Tensor normal(const Ints& shape, double mean, double deviation, DType dtype = dtypes::float32);
+/// He et al., 2015: uniform within sqrt(6 / ((1 + slope^2) * inputs)); normal of a third of that variance.
+Tensor kaiming_uniform(const Ints& shape, double slope = 0, DType dtype = dtypes::float32);
+Tensor kaiming_normal(const Ints& shape, double slope = 0, DType dtype = dtypes::float32);
+/// Glorot and Bengio, 2010: uniform within sqrt(6 / (inputs + outputs)).
+Tensor xavier_uniform(const Ints& shape, double gain = 1, DType dtype = dtypes::float32);
+Tensor xavier_normal(const Ints& shape, double gain = 1, DType dtype = dtypes::float32);
+
+}  // namespace strata::nn

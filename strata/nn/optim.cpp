@@ -1,0 +1,272 @@
+#include "strata/nn/optim.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "strata/engine/feed.h"
+#include "strata/engine/realize.h"
+#include "strata/tensor/access.h"
+#include "strata/tensor/autograd.h"
+
+namespace strata::nn {
+
+namespace {
+
+/// Several tensors as one dimension, each computed into its place.
+Tensor joined(const std::vector<Tensor>& parts) {
+  std::vector<LazyOp> nodes;
+  for (const Tensor& p : parts) nodes.push_back(p.detach().node());
+  return TensorAccess::of(LazyOp::concatenated(nodes), parts[0]);
+}
+
+/// The part of a flat tensor that stands for one of a shape.
+Tensor part_of(const Tensor& flat, const Int& begin, const Ints& shape) {
+  return flat.shrink({{begin, begin + product(shape)}}).reshape(shape);
+}
+
+void realize_all(const std::vector<Tensor>& tensors) {
+  std::vector<LazyOp> nodes;
+  for (const Tensor& t : tensors) nodes.push_back(t.node());
+  strata::realize(nodes, tensors[0].device());
+}
+
+}  // namespace
+
+Optimizer::Optimizer(std::vector<Tensor> parameters, double lr, std::size_t states,
+                     Corrections corrections)
+    : parameters_(std::move(parameters)),
+      scalars_(std::make_shared<Scalars>(Scalars{lr, 0, std::move(corrections)})) {
+  STRATA_CHECK(!parameters_.empty(), domain, "[Optimizer] there is no parameter");
+  for (const Tensor& p : parameters_) {
+    STRATA_CHECK(TensorAccess::state(p)->slot != nullptr, domain, "[Optimizer] a tensor of shape ",
+                 render(p.shape()), " takes no gradient: requires_grad(true)");
+    STRATA_CHECK(&p.device() == &parameters_[0].device(), domain, "[Optimizer] parameters on ",
+                 parameters_[0].device().name(), " and on ", p.device().name());
+    const auto known = std::find_if(groups_.begin(), groups_.end(),
+                                    [&](const Group& g) { return g.flat.dtype() == p.dtype(); });
+    Group& group = known != groups_.end() ? *known : groups_.emplace_back(Group{p, {}, {}, {}});
+    group.members.push_back(p);
+  }
+  for (Group& group : groups_) {
+    flatten(group);
+    for (std::size_t k = 0; k < states; ++k) {
+      group.states.push_back(group.flat.zeros_like().contiguous());
+      group.states.back().realize();
+    }
+  }
+}
+
+void Optimizer::flatten(Group& group) {
+  group.flat = joined(group.members);
+  group.flat.realize();
+  point_members(group);
+}
+
+void Optimizer::point_members(Group& group) {
+  Int begin = 0;
+  group.nodes.clear();
+  for (const Tensor& p : group.members) {
+    p.assign(part_of(group.flat, begin, p.shape()));
+    group.nodes.push_back(p.node());
+    begin += p.numel();
+  }
+}
+
+Tensor Optimizer::gradient_of(const Group& group) {
+  std::vector<Tensor> parts;
+  for (const Tensor& p : group.members) parts.push_back(p.grad() ? *p.grad() : p.zeros_like());
+  return joined(parts);
+}
+
+void Optimizer::step(At at) {
+  const OriginScope scope("step", at);
+  const NoGrad none;
+  STRATA_CHECK(std::any_of(parameters_.begin(), parameters_.end(),
+                           [](const Tensor& p) { return p.grad().has_value(); }),
+               domain, "[step] no parameter has a gradient: backward() first");
+  const std::size_t count = 1 + (scalars_->corrections ? scalars_->corrections(1).size() : 0);
+  const LazyOp fed =
+      feed(dtypes::float32, static_cast<std::int64_t>(count), [scalars = scalars_](void* elements) {
+        auto* to = static_cast<float*>(elements);
+        *to++ = static_cast<float>(scalars->lr);
+        ++scalars->steps;
+        if (!scalars->corrections) return;
+        for (const double c : scalars->corrections(scalars->steps)) *to++ = static_cast<float>(c);
+      });
+  std::vector<Tensor> all;
+  std::vector<std::vector<Tensor>> results;
+  for (Group& group : groups_) {
+    for (std::size_t k = 0; k < group.members.size(); ++k)
+      if (!(group.members[k].node() == group.nodes[k])) {  // somebody assigned to one
+        flatten(group);
+        break;
+      }
+    std::vector<Tensor> numbers;
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto place = static_cast<std::int64_t>(k);
+      numbers.push_back(TensorAccess::of(fed.shrink({{place, place + 1}}).reshape({}), group.flat)
+                            .cast(group.flat.dtype()));
+    }
+    results.push_back(updated(group, gradient_of(group), numbers));
+    all.insert(all.end(), results.back().begin(), results.back().end());
+  }
+  realize_all(all);
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    for (const Tensor& t : results[g]) t.realize();  // forgets how it was made
+    groups_[g].flat.assign(results[g][0]);
+    for (std::size_t k = 0; k < groups_[g].states.size(); ++k)
+      groups_[g].states[k].assign(results[g][k + 1]);
+    point_members(groups_[g]);
+  }
+}
+
+void Optimizer::zero_grad() const {
+  for (const Tensor& p : parameters_) p.set_grad(std::nullopt);
+}
+
+// --- SGD: state 0 is the velocity; number 1 is what of the gradient goes into it ---
+
+namespace {
+/// The first step's gradient is the velocity.
+std::function<std::vector<double>(std::int64_t)> first_undamped(double dampening) {
+  return [dampening](std::int64_t step) -> std::vector<double> {
+    return {step == 1 ? 1 : 1 - dampening};
+  };
+}
+}  // namespace
+
+SGD::SGD(std::vector<Tensor> parameters, SgdOptions options)
+    : Optimizer(std::move(parameters), options.lr, options.momentum != 0 ? 1 : 0,
+                first_undamped(options.dampening)),
+      options_(options) {
+  STRATA_CHECK(!options.nesterov || (options.momentum > 0 && options.dampening == 0), domain,
+               "[SGD] Nesterov's momentum needs a momentum above 0 and no dampening");
+}
+std::vector<Tensor> SGD::updated(const Group& group, const Tensor& gradient,
+                                 const std::vector<Tensor>& numbers) const {
+  const Tensor g =
+      options_.weight_decay != 0 ? gradient + group.flat * options_.weight_decay : gradient;
+  if (options_.momentum == 0) return {group.flat - numbers[0] * g};
+  const Tensor v = group.states[0] * options_.momentum + numbers[1] * g;
+  return {group.flat - numbers[0] * (options_.nesterov ? g + v * options_.momentum : v), v};
+}
+
+// --- Adam: states 0 and 1 are the moments; numbers 1 and 2 correct their bias ---
+
+namespace {
+
+/// What makes up for moments that begin with 0.
+std::function<std::vector<double>(std::int64_t)> bias_corrections(const AdamOptions& o) {
+  return [o](std::int64_t step) -> std::vector<double> {
+    const auto t = static_cast<double>(step);
+    return {1 / (1 - std::pow(o.beta1, t)), 1 / (1 - std::pow(o.beta2, t))};
+  };
+}
+
+struct Moments {
+  Tensor m, v, direction;
+};
+Moments moments(const AdamOptions& o, const Tensor& m0, const Tensor& v0, const Tensor& g,
+                const std::vector<Tensor>& numbers) {
+  const Tensor m = m0 * o.beta1 + g * (1 - o.beta1), v = v0 * o.beta2 + g * g * (1 - o.beta2);
+  return {m, v, m * numbers[1] / ((v * numbers[2]).sqrt() + o.eps)};
+}
+
+}  // namespace
+
+Adam::Adam(std::vector<Tensor> parameters, AdamOptions options, bool decoupled)
+    : Optimizer(std::move(parameters), options.lr, 2, bias_corrections(options)),
+      options_(options),
+      decoupled_(decoupled) {}
+std::vector<Tensor> Adam::updated(const Group& group, const Tensor& gradient,
+                                  const std::vector<Tensor>& numbers) const {
+  const bool decays = options_.weight_decay != 0;
+  const Tensor g = decays && !decoupled_ ? gradient + group.flat * options_.weight_decay : gradient;
+  const Tensor w =
+      decays && decoupled_ ? group.flat * (1 - numbers[0] * options_.weight_decay) : group.flat;
+  const Moments next = moments(options_, group.states[0], group.states[1], g, numbers);
+  return {w - numbers[0] * next.direction, next.m, next.v};
+}
+
+// --- RMSprop: state 0 is the mean square, state 1 the velocity ---
+
+RMSprop::RMSprop(std::vector<Tensor> parameters, RmspropOptions options)
+    : Optimizer(std::move(parameters), options.lr, options.momentum != 0 ? 2 : 1),
+      options_(options) {}
+std::vector<Tensor> RMSprop::updated(const Group& group, const Tensor& gradient,
+                                     const std::vector<Tensor>& numbers) const {
+  const Tensor g =
+      options_.weight_decay != 0 ? gradient + group.flat * options_.weight_decay : gradient;
+  const Tensor square = group.states[0] * options_.alpha + g * g * (1 - options_.alpha);
+  const Tensor direction = g / (square.sqrt() + options_.eps);
+  if (options_.momentum == 0) return {group.flat - numbers[0] * direction, square};
+  const Tensor v = group.states[1] * options_.momentum + direction;
+  return {group.flat - numbers[0] * v, square, v};
+}
+
+// --- LAMB ---
+
+LAMB::LAMB(std::vector<Tensor> parameters, AdamOptions options)
+    : Optimizer(std::move(parameters), options.lr, 2, bias_corrections(options)), options_(options) {}
+std::vector<Tensor> LAMB::updated(const Group& group, const Tensor& gradient,
+                                  const std::vector<Tensor>& numbers) const {
+  const Moments next = moments(options_, group.states[0], group.states[1], gradient, numbers);
+  const Tensor direction = next.direction + group.flat * options_.weight_decay;
+  std::vector<Tensor> parts;
+  Int begin = 0;
+  for (const Tensor& p : group.members) {
+    const Tensor w = part_of(group.flat, begin, {p.numel()}),
+                 d = part_of(direction, begin, {p.numel()});
+    const Tensor size = w.norm(), length = d.norm();
+    const Tensor ratio = (size.gt(0) & length.gt(0)).where(size / length, 1);
+    parts.push_back(w - numbers[0] * ratio * d);
+    begin += p.numel();
+  }
+  return {joined(parts), next.m, next.v};
+}
+
+// --- gradients ---
+
+Tensor clip_grad_norm(std::span<const Tensor> parameters, double most) {
+  const NoGrad none;
+  std::vector<Tensor> squares;
+  for (const Tensor& p : parameters)
+    if (p.grad()) squares.push_back(p.grad()->square().sum());
+  STRATA_CHECK(!squares.empty(), domain, "[clip_grad_norm] no parameter has a gradient");
+  Tensor total = squares[0];
+  for (std::size_t k = 1; k < squares.size(); ++k) total = total + squares[k];
+  const Tensor norm = total.sqrt().contiguous(),
+               factor = (most / (norm + 1e-6)).minimum(1).contiguous();
+  for (const Tensor& p : parameters)
+    if (p.grad()) p.set_grad(*p.grad() * factor);
+  return norm;
+}
+
+void clip_grad_value(std::span<const Tensor> parameters, double most) {
+  const NoGrad none;
+  STRATA_CHECK(most >= 0, domain, "[clip_grad_value] at most ", most);
+  for (const Tensor& p : parameters)
+    if (p.grad()) p.set_grad(p.grad()->clip(-most, most));
+}
+
+// --- learning rates ---
+
+double step_schedule(double lr, std::int64_t step, std::int64_t every, double factor) {
+  STRATA_CHECK(every > 0, domain, "[step_schedule] every ", every, " steps");
+  return lr * std::pow(factor, static_cast<double>(step / every));
+}
+double exponential_schedule(double lr, std::int64_t step, double factor) {
+  return lr * std::pow(factor, static_cast<double>(step));
+}
+double cosine_schedule(double lr, std::int64_t step, std::int64_t steps, double last) {
+  const double t =
+      steps > 0 ? std::clamp(static_cast<double>(step) / static_cast<double>(steps), 0.0, 1.0) : 1;
+  return last + (lr - last) * 0.5 * (1 + std::cos(std::numbers::pi * t));
+}
+double warmup_cosine_schedule(double lr, std::int64_t step, std::int64_t warmup, std::int64_t steps) {
+  if (step < warmup) return lr * static_cast<double>(step) / static_cast<double>(warmup);
+  return cosine_schedule(lr, step - warmup, steps - warmup);
+}
+
+}  // namespace strata::nn

@@ -1,0 +1,160 @@
+// Cumulative reductions.
+//
+// Short rows are one reduction: each element of the elements up to it, under a mask. Longer ones are cut into blocks:
+// each block on its own, then the blocks' totals, which go on with what comes behind them.
+
+#include <limits>
+
+#include "strata/tensor/access.h"
+#include "strata/tensor/autograd.h"
+#include "strata/tensor/indexed.h"
+
+namespace strata {
+
+namespace {
+
+constexpr std::int64_t kMostAtOnce = 512, kBlock = 256;
+
+/// How elements go together: a reduction, the op between two, and what changes nothing.
+struct Combination {
+  Tensor (*among)(const Tensor& x);  ///< (..., i, j): over j up to i, without the last axis
+  Tensor (*of_two)(const Tensor& a, const Tensor& b);
+  Number (*nothing)(DType dtype);
+};
+
+/// (..., n) as (..., n, n), `filler` behind the diagonal.
+Tensor up_to_each(const Tensor& x, const Number& filler) {
+  const Tensor j = counting(x.size(-1), x), i = j.unsqueeze(1);
+  return j.le(i).where(x.unsqueeze(-2), filler);
+}
+template <Ops op>
+Tensor among(const Tensor& x) {
+  const Tensor rows = up_to_each(x, Number(identity_of(op, x.dtype())));
+  return TensorAccess::of(LazyOp::reduce(op, rows.node(), {rows.ndim() - 1}), x).squeeze(-1);
+}
+template <Ops op>
+Number nothing(DType dtype) {
+  return Number(identity_of(op, dtype));
+}
+
+const Combination kSum = {among<Ops::SUM>, [](const Tensor& a, const Tensor& b) { return a + b; },
+                          nothing<Ops::SUM>};
+const Combination kProduct = {
+    among<Ops::PROD>, [](const Tensor& a, const Tensor& b) { return a * b; }, nothing<Ops::PROD>};
+const Combination kMax = {among<Ops::REDUCE_MAX>,
+                          [](const Tensor& a, const Tensor& b) { return a.maximum(b); },
+                          nothing<Ops::REDUCE_MAX>};
+const Combination kMin = {among<Ops::REDUCE_MIN>,
+                          [](const Tensor& a, const Tensor& b) { return a.minimum(b); },
+                          nothing<Ops::REDUCE_MIN>};
+
+/// The largest so far is taken away before exp; where it is infinite it stays.
+Tensor log_of_sums(const Tensor& x) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Tensor largest = among<Ops::REDUCE_MAX>(x).detach();
+  const Tensor shift = largest.isinf().where(0, largest);
+  const Tensor j = counting(x.size(-1), x), i = j.unsqueeze(1);
+  const Tensor terms = j.le(i).where(x.unsqueeze(-2) - shift.unsqueeze(-1), -infinity).exp();
+  return terms.sum(-1).log() + shift;
+}
+const Combination kLogSumExp = {
+    log_of_sums, [](const Tensor& a, const Tensor& b) { return a.logaddexp(b); },
+    [](DType) { return Number(-std::numeric_limits<double>::infinity()); }};
+
+Tensor with_last(const Tensor& x, const Int& before, const Int& after, const Number& value) {
+  Padding padding(x.shape().size(), {0, 0});
+  padding.back() = {before, after};
+  return x.pad(padding, Tensor::PadMode::constant, value);
+}
+
+/// Along the last axis. The depth is the logarithm of its size.
+Tensor scan(const Combination& c, const Tensor& x, std::int64_t n) {
+  if (n <= kMostAtOnce) return c.among(x);
+  const std::int64_t blocks = (n + kBlock - 1) / kBlock;
+  const Number filler = c.nothing(x.dtype());
+  const Tensor inside =
+      c.among(with_last(x, 0, blocks * kBlock - n, filler).unflatten(-1, {blocks, kBlock}));
+  Mask last;
+  for (const Int& size : inside.shape()) last.push_back({0, size});
+  last.back() = {kBlock - 1, kBlock};
+  const Tensor totals = scan(c, inside.shrink(last).squeeze(-1), blocks);
+  const Tensor before = with_last(totals, 1, -1, filler);  // what stands in front of each block
+  const Tensor out = c.of_two(before.unsqueeze(-1), inside).flatten(-2);
+  return with_last(out, 0, n - blocks * kBlock, 0);
+}
+
+Tensor scan_along(const char* operation, const Combination& c, const Tensor& x, std::int64_t axis) {
+  const std::int64_t a = axis_of(axis, x.ndim(), operation);
+  if (x.ndim() == 0 || x.numel() == Int(0)) return x;
+  const std::int64_t n = number_of(x.size(a), operation);
+  return scan(c, x.movedim({a}, {-1}), n).movedim({-1}, {a});
+}
+
+/// Small integers and bools are summed and multiplied in i64.
+Tensor summable(const Tensor& x) {
+  return x.dtype().is_float() || x.dtype() == dtypes::uint64 ? x : x.cast(dtypes::int64);
+}
+
+/// The sum of what comes from each element on.
+Tensor sums_from_each(const Tensor& x) {
+  return scan_along("cumprod", kSum, x.flip(-1), -1).flip(-1);
+}
+
+/// dy * y summed from each element on, over x. From the first 0 on all products are 0: before it that holds; by it
+/// itself the products without it count; behind it nothing does.
+Tensor product_gradient(const Tensor& x, const Tensor& dy) {
+  const Tensor is_zero = x.eq(0), zeros = scan_along("cumprod", kSum, is_zero.cast(dtypes::int32), -1);
+  const Tensor is_first = is_zero & zeros.eq(1);
+  const Tensor y = scan_along("cumprod", kProduct, is_first.where(1, x), -1);
+  const Tensor before = sums_from_each(zeros.eq(0).where(dy * y, 0)) / is_zero.where(1, x);
+  const Tensor at = sums_from_each(dy * y);
+  return zeros.eq(0).where(before, is_first.where(at, 0));
+}
+
+/// Values, and where they are: the last of equal ones. A gradient goes there alone.
+std::pair<Tensor, Tensor> extremes(const char* operation, const Combination& c, const Tensor& x,
+                                   std::int64_t axis) {
+  const std::int64_t a = axis_of(axis, x.ndim(), operation);
+  if (x.ndim() == 0) return {x, x.full_like(0).cast(dtypes::int64)};
+  if (x.numel() == Int(0)) return {x, x.cast(dtypes::int64)};
+  const std::int64_t n = number_of(x.size(a), operation);
+  const Tensor rows = x.movedim({a}, {-1});
+  const Tensor plain = rows.detach();
+  const Tensor values = scan(c, plain, n);
+  const Tensor is_record = plain.eq(values) | plain.isnan();
+  const Tensor indices = scan(kMax, is_record.where(counting(n, x), 0), n);
+  const Tensor out = rows.requires_grad() ? rows.gather(-1, indices) : values;
+  return {out.movedim({-1}, {a}), indices.movedim({-1}, {a})};
+}
+
+}  // namespace
+
+Tensor Tensor::cumsum(std::int64_t axis, At at) const {
+  const OriginScope scope("cumsum", at);
+  return scan_along("cumsum", kSum, summable(*this), axis);
+}
+Tensor Tensor::cumprod(std::int64_t axis, At at) const {
+  const OriginScope scope("cumprod", at);
+  const std::int64_t a = axis_of(axis, ndim(), "cumprod");
+  const Tensor x = summable(*this);
+  Tensor y = scan_along("cumprod", kProduct, x, a);
+  if (!x.requires_grad() || ndim() == 0 || numel() == Int(0)) return y;
+  return with_gradient(y, {&x, 1}, [x, a](const Tensor& dy) {
+    const Tensor by_rows = product_gradient(x.movedim({a}, {-1}), dy.movedim({a}, {-1}));
+    return std::vector{by_rows.movedim({-1}, {a})};
+  });
+}
+std::pair<Tensor, Tensor> Tensor::cummax(std::int64_t axis, At at) const {
+  const OriginScope scope("cummax", at);
+  return extremes("cummax", kMax, *this, axis);
+}
+std::pair<Tensor, Tensor> Tensor::cummin(std::int64_t axis, At at) const {
+  const OriginScope scope("cummin", at);
+  return extremes("cummin", kMin, *this, axis);
+}
+Tensor Tensor::logcumsumexp(std::int64_t axis, At at) const {
+  const OriginScope scope("logcumsumexp", at);
+  return scan_along("logcumsumexp", kLogSumExp, as_real(*this), axis);
+}
+
+}  // namespace strata

@@ -1,0 +1,239 @@
+// Einstein's sums: "ij,jk->ik".
+//
+// Each operand is brought to one order of dimensions: those of the ellipsis, the labels of the result, the labels that
+// are summed over. Then operands are multiplied from left to right, each label summed over as soon as nothing to come
+// has it.
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "strata/tensor/access.h"
+#include "strata/tensor/products.h"
+
+namespace strata {
+
+namespace {
+
+constexpr char kEllipsis = '.';
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+[[noreturn]] void refuse(std::string_view formula, std::size_t at, std::string_view why) {
+  throw Error(ErrorKind::parse,
+              detail::message("[einsum] \"", formula, "\", column ", at + 1, ": ", why), at + 1);
+}
+
+/// The labels of an operand or of the result, in order, an ellipsis as one '.'; ends at a comma, an arrow or the end.
+std::string read_labels(std::string_view formula, std::size_t& at) {
+  std::string out;
+  for (; at < formula.size() && formula[at] != ',' && formula[at] != '-'; ++at) {
+    const char c = formula[at];
+    if (c == ' ') continue;
+    if (c == '.') {
+      if (formula.substr(at, 3) != "...") refuse(formula, at, "an ellipsis has three dots");
+      if (out.find(kEllipsis) != std::string::npos) refuse(formula, at, "a second ellipsis");
+      at += 2;
+    } else if (!is_letter(c)) {
+      refuse(formula, at, "a letter, a comma or -> is expected");
+    }
+    out += c;
+  }
+  return out;
+}
+
+struct Formula {
+  std::vector<std::string> operands;
+  std::string result;
+};
+
+/// The result where none is written: the ellipsis, then what is there once, in the order of letters.
+std::string implied_result(const std::vector<std::string>& operands) {
+  std::string all, out;
+  for (const std::string& labels : operands) all += labels;
+  if (all.find(kEllipsis) != std::string::npos) out += kEllipsis;
+  std::sort(all.begin(), all.end());
+  for (const char c : all)
+    if (is_letter(c) && std::count(all.begin(), all.end(), c) == 1) out += c;
+  return out;
+}
+
+/// What stands behind the arrow at `at`, which has to be labels of operands, each once.
+std::string read_result(std::string_view formula, std::size_t at,
+                        const std::vector<std::string>& operands) {
+  if (formula.substr(at, 2) != "->") refuse(formula, at, "-> is expected");
+  const std::size_t begin = at += 2;
+  const std::string out = read_labels(formula, at);
+  if (at < formula.size()) refuse(formula, at, "the result is one list of labels");
+  for (const char c : out) {
+    const std::size_t column = formula.find(c, begin);
+    if (std::count(out.begin(), out.end(), c) > 1)
+      refuse(formula, column, "a label is in the result twice");
+    if (c != kEllipsis && std::none_of(operands.begin(), operands.end(), [c](const std::string& o) {
+          return o.find(c) != std::string::npos;
+        }))
+      refuse(formula, column, "no operand has the label");
+  }
+  return out;
+}
+
+Formula parse(std::string_view formula) {
+  Formula out;
+  std::size_t at = 0;
+  while (true) {
+    out.operands.push_back(read_labels(formula, at));
+    if (at == formula.size() || formula[at] != ',') break;
+    ++at;
+  }
+  out.result =
+      at == formula.size() ? implied_result(out.operands) : read_result(formula, at, out.operands);
+  return out;
+}
+
+/// An operand whose labels are each there once, with the place of its ellipsis.
+struct Labelled {
+  Tensor x;
+  std::string labels;                  // without the ellipsis
+  std::size_t dots = 0, ellipsis = 0;  // dimensions of the ellipsis, and where they begin
+};
+
+Labelled labelled(const Tensor& x, const std::string& labels, std::size_t operand) {
+  Labelled out{x, labels, 0, 0};
+  const std::size_t dots = labels.find(kEllipsis), rank = x.shape().size();
+  const std::size_t letters = labels.size() - (dots == std::string::npos ? 0 : 1);
+  STRATA_CHECK(dots == std::string::npos ? rank == letters : rank >= letters, shape,
+               "[einsum] operand ", operand, " of shape ", render(x.shape()), " for ", letters,
+               " labels");
+  if (dots != std::string::npos) {
+    out.dots = rank - letters, out.ellipsis = dots;
+    out.labels.erase(dots, 1);
+  }
+  return out;
+}
+
+std::int64_t axis_of_label(const Labelled& o, std::size_t label) {
+  return static_cast<std::int64_t>(label < o.ellipsis ? label : label + o.dots);
+}
+
+/// Labels that are there twice as the diagonal, which becomes the last dimension.
+Labelled without_repeats(Labelled o, std::size_t operand) {
+  for (std::size_t p = 0; p < o.labels.size();) {
+    const std::size_t q = o.labels.find(o.labels[p], p + 1);
+    if (q == std::string::npos) {
+      ++p;
+      continue;
+    }
+    const std::int64_t a = axis_of_label(o, p), b = axis_of_label(o, q);
+    STRATA_CHECK(o.x.size(a) == o.x.size(b), shape, "[einsum] operand ", operand, " of shape ",
+                 render(o.x.shape()), " has the label ", std::string(1, o.labels[p]), " for sizes ",
+                 o.x.size(a).render(), " and ", o.x.size(b).render());
+    o.x = o.x.diagonal(0, a, b);
+    o.labels = o.labels + o.labels[p];
+    o.labels.erase(q, 1), o.labels.erase(p, 1);
+    o.ellipsis -= (p < o.ellipsis ? 1U : 0U) + (q < o.ellipsis ? 1U : 0U);
+  }
+  return o;
+}
+
+/// In the common order: `dots` dimensions, then one for each of `order`, of size 1 where the operand has none.
+Tensor aligned(const Labelled& o, std::size_t dots, const std::string& order) {
+  Axes axes;
+  Ints sizes(dots - o.dots, 1);
+  const auto take = [&](std::int64_t a) { axes.push_back(a), sizes.push_back(o.x.size(a)); };
+  for (std::size_t k = 0; k < o.dots; ++k) take(static_cast<std::int64_t>(o.ellipsis + k));
+  for (const char c : order) {
+    const std::size_t label = o.labels.find(c);
+    if (label == std::string::npos)
+      sizes.push_back(1);
+    else
+      take(axis_of_label(o, label));
+  }
+  return o.x.permute(axes).reshape(sizes);
+}
+
+/// Bools as i64, which products and sums are in.
+Tensor summable(const Tensor& x) { return x.dtype().is_bool() ? x.cast(dtypes::int64) : x; }
+
+/// The sum over `axes`, which stay as size 1, in x's dtype.
+Tensor sum_keeping(const Tensor& x, const Axes& axes) {
+  return axes.empty() ? x : TensorAccess::of(LazyOp::reduce(Ops::SUM, x.node(), axes), x);
+}
+Tensor product_keeping(const Tensor& a, const Tensor& b, const Axes& axes) {
+  if (axes.empty()) return a * b;
+  Ints kept = broadcast_shape("einsum", std::array{a.shape(), b.shape()});
+  for (const std::int64_t axis : axes) kept[static_cast<std::size_t>(axis)] = 1;
+  return sum_of_products("einsum", a, b, axes).reshape(kept);
+}
+
+/// Axes of labels that are not in the result and not in operands from `next` on, of those that `mine` has.
+Axes done_axes(const Formula& f, const std::string& order, std::size_t dots, std::size_t next,
+               const std::string& mine) {
+  Axes out;
+  const bool keeps_dots = f.result.find(kEllipsis) != std::string::npos || next < f.operands.size();
+  for (std::size_t k = 0; k < dots && !keeps_dots; ++k) out.push_back(static_cast<std::int64_t>(k));
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const auto has = [&](const std::string& labels) {
+      return labels.find(order[k]) != std::string::npos;
+    };
+    if (has(mine) && !has(f.result) &&
+        std::none_of(f.operands.begin() + static_cast<std::ptrdiff_t>(next), f.operands.end(), has))
+      out.push_back(static_cast<std::int64_t>(dots + k));
+  }
+  return out;
+}
+
+/// Labels of the result, then the others in order of their first use.
+std::string order_of(const Formula& f) {
+  std::string out;
+  const auto add = [&](const std::string& labels) {
+    for (const char c : labels)
+      if (c != kEllipsis && out.find(c) == std::string::npos) out += c;
+  };
+  add(f.result);
+  for (const std::string& labels : f.operands) add(labels);
+  return out;
+}
+
+/// The ellipsis stands in front; it goes where the result has it.
+Tensor arranged(const Formula& f, const Tensor& x, std::size_t dots) {
+  const std::size_t before = f.result.find(kEllipsis);
+  const bool has_dots = before != std::string::npos;
+  const std::size_t letters = f.result.size() - (has_dots ? 1 : 0);
+  Ints sizes;
+  for (std::size_t k = has_dots ? 0 : dots; k < dots + letters; ++k) sizes.push_back(x.shape()[k]);
+  Tensor out = x.reshape(sizes);
+  if (!has_dots) return out;
+  Axes axes;
+  for (std::size_t k = 0; k < before; ++k) axes.push_back(static_cast<std::int64_t>(dots + k));
+  for (std::size_t k = 0; k < dots; ++k) axes.push_back(static_cast<std::int64_t>(k));
+  for (std::size_t k = before; k < letters; ++k)
+    axes.push_back(static_cast<std::int64_t>(dots + k));
+  return out.permute(axes);
+}
+
+}  // namespace
+
+Tensor Tensor::einsum(std::string_view formula, std::span<const Tensor> tensors, At at) {
+  const OriginScope scope("einsum", at);
+  const Formula f = parse(formula);
+  STRATA_CHECK(f.operands.size() == tensors.size(), shape, "[einsum] \"", formula, "\" has ",
+               f.operands.size(), " operands, ", tensors.size(), " are given");
+  std::vector<Labelled> operands;
+  std::size_t dots = 0;
+  for (std::size_t k = 0; k < tensors.size(); ++k) {
+    operands.push_back(without_repeats(labelled(summable(tensors[k]), f.operands[k], k), k));
+    dots = std::max(dots, operands.back().dots);
+  }
+  const std::string order = order_of(f);
+  std::string seen = f.operands[0];
+  Tensor out = aligned(operands[0], dots, order);
+  out = sum_keeping(out, done_axes(f, order, dots, 1, seen));
+  for (std::size_t k = 1; k < operands.size(); ++k) {
+    Tensor x = aligned(operands[k], dots, order);
+    seen += f.operands[k];
+    out = product_keeping(out, x, done_axes(f, order, dots, k + 1, seen));
+  }
+  return arranged(f, out, dots);
+}
+
+}  // namespace strata

@@ -1,0 +1,89 @@
+// Elements at indices that tensors hold.
+
+#include "strata/tensor/access.h"
+#include "strata/tensor/indexed.h"
+
+namespace strata {
+
+namespace {
+
+/// The axis as the last one.
+Tensor with_last(const Tensor& x, std::int64_t axis) { return x.movedim({axis}, {-1}); }
+
+std::int64_t indexed_axis(const Tensor& x, std::int64_t axis, const char* operation) {
+  STRATA_CHECK(x.ndim() > 0, shape, "[", operation, "] a scalar has no axis ", axis);
+  return axis_of(axis, x.ndim(), operation);
+}
+
+}  // namespace
+
+Tensor counting(const Int& count, const Tensor& like) {
+  return TensorAccess::of(LazyOp::iota(dtypes::int64, ShapeTracker::from_shape({count})), like);
+}
+
+std::int64_t number_of(const Int& size, const char* operation) {
+  STRATA_CHECK(size.is_number(), shape, "[", operation, "] a size is symbolic: ", size.render());
+  return size.value();
+}
+
+Tensor wrapped(const Tensor& index, std::int64_t size, const char* operation) {
+  STRATA_CHECK(index.dtype().is_int(), domain, "[", operation, "] indices are integers, not ",
+               index.dtype().name());
+  const Tensor i = index.cast(dtypes::int64);
+  return index.dtype().is_unsigned() ? i : i.lt(0).where(i + size, i);
+}
+
+/// NOTE: that this pattern is a load with a computed index is seen by the compiler: it is written here alone.
+Tensor one_hot_sum(const Tensor& values, const Tensor& index) {
+  const Tensor is_it = index.unsqueeze(-1).eq(counting(values.size(-1), values));
+  const Tensor chosen = is_it.where(values, false);
+  const Ops op = values.dtype().is_bool() ? Ops::REDUCE_MAX : Ops::SUM;
+  const LazyOp sum = LazyOp::reduce(op, chosen.node(), {chosen.ndim() - 1});
+  return TensorAccess::of(sum, values).squeeze(-1);
+}
+
+Tensor Tensor::gather(std::int64_t axis, const Tensor& index, At at) const {
+  const OriginScope scope("gather", at);
+  if (ndim() == 0) return reshape({1}).gather(axis, index.atleast_1d()).reshape(index.shape());
+  const std::int64_t a = axis_of(axis, ndim(), "gather");
+  if (index.ndim() == 0 && ndim() == 1) return gather(a, index.reshape({1})).reshape({});
+  STRATA_CHECK(index.ndim() == ndim(), shape, "[gather] indices of shape ", render(index.shape()),
+               " into a tensor of shape ", render(shape()));
+  Mask bounds;
+  for (std::int64_t k = 0; k < ndim(); ++k) {
+    const Int& count = k == a ? size(k) : index.size(k);
+    STRATA_CHECK(known(is_at_most(count, size(k))), shape, "[gather] indices of shape ",
+                 render(index.shape()), " reach beyond ", render(shape()), " in dimension ", k);
+    bounds.push_back({0, count});
+  }
+  const Tensor places = with_last(wrapped(index, number_of(size(a), "gather"), "gather"), a);
+  return one_hot_sum(with_last(shrink(bounds), a).unsqueeze(-2), places).movedim({-1}, {a});
+}
+
+Tensor Tensor::index_select(std::int64_t axis, const Tensor& index, At at) const {
+  const OriginScope scope("index_select", at);
+  const std::int64_t a = indexed_axis(*this, axis, "index_select");
+  STRATA_CHECK(index.ndim() <= 1, shape, "[index_select] indices have one dimension, not shape ",
+               render(index.shape()));
+  const Tensor places =
+      wrapped(index.atleast_1d(), number_of(size(a), "index_select"), "index_select");
+  return one_hot_sum(with_last(*this, a).unsqueeze(-2), places).movedim({-1}, {a});
+}
+
+Tensor Tensor::take(const Tensor& index, At at) const {
+  const OriginScope scope("take", at);
+  return one_hot_sum(flatten(), wrapped(index, number_of(numel(), "take"), "take"));
+}
+
+Tensor Tensor::take_along_dim(const Tensor& index, std::optional<std::int64_t> axis, At at) const {
+  const OriginScope scope("take_along_dim", at);
+  if (!axis) return take(index.flatten());
+  const std::int64_t a = indexed_axis(*this, *axis, "take_along_dim");
+  STRATA_CHECK(index.ndim() == ndim(), shape, "[take_along_dim] indices of shape ",
+               render(index.shape()), " into a tensor of shape ", render(shape()));
+  const Tensor places =
+      with_last(wrapped(index, number_of(size(a), "take_along_dim"), "take_along_dim"), a);
+  return one_hot_sum(with_last(*this, a).unsqueeze(-2), places).movedim({-1}, {a});
+}
+
+}  // namespace strata

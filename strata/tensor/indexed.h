@@ -1,0 +1,33 @@
+// Elements at indices that tensors hold, and into places that tensors name: what indexing is made of.
+#pragma once
+
+#include "strata/tensor/tensor.h"
+
+namespace strata {
+
+/// 0, 1, ..., count - 1 (i64) on the device of `like`.
+Tensor counting(const Int& count, const Tensor& like);
+
+/// A size that has to be a number. @throws Error (shape) naming `operation`
+std::int64_t number_of(const Int& size, const char* operation);
+
+/// Indices into `size` as i64, those below 0 from the end. @throws Error (domain) naming `operation` unless integers
+Tensor wrapped(const Tensor& index, std::int64_t size, const char* operation);
+
+/// Where a mask holds, in row-major order: as many i64 as there are. Realizes the mask.
+Tensor places_of(const Tensor& mask);
+
+/// values[..., index[...]], dimensions in front of the last broadcast; 0 where the index is outside. The sum over the
+/// last axis of WHERE(index == iota, values, 0), whatever values there are elsewhere.
+Tensor one_hot_sum(const Tensor& values, const Tensor& index);
+
+/// One value that becomes part of a place (none: it takes the place).
+struct Combine {
+  std::optional<Tensor::Reduce> how = std::nullopt;
+  bool include_self = true;
+};
+/// `target` (..., n) with source[..., k] at index[..., k], which is wrapped. Index and source broadcast but in the last
+/// axis, in which one of size 1 stands for all. @pre dtypes of target and source are equal
+Tensor put_at(const Tensor& target, const Tensor& index, const Tensor& source, const Combine& combine);
+
+}  // namespace strata

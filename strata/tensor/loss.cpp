@@ -1,0 +1,233 @@
+// Losses.
+
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "strata/tensor/access.h"
+#include "strata/tensor/functional.h"
+#include "strata/tensor/indexed.h"
+
+namespace strata {
+
+namespace {
+
+Tensor reduced(const Tensor& losses, Reduction how) {
+  if (how == Reduction::none) return losses;
+  return how == Reduction::sum ? losses.sum() : losses.mean();
+}
+
+/// Both as floats of one dtype and shape.
+std::pair<Tensor, Tensor> met(const char* operation, const Tensor& a, const Tensor& b) {
+  const Operand left(a), right(b);
+  const DType dtype = meeting_dtype(std::array{&left, &right});
+  const Met both = meet(operation, {&left, &right}, dtype.is_float() ? dtype : dtypes::float32);
+  return {TensorAccess::of(both.nodes[0], a), TensorAccess::of(both.nodes[1], a)};
+}
+
+void check_same(const char* operation, const Tensor& x, const Tensor& target) {
+  STRATA_CHECK(x.shape() == target.shape(), shape, "[", operation, "] an input of shape ",
+               render(x.shape()), " and a target of shape ", render(target.shape()));
+}
+
+// --- classes ---
+
+/// Scores or log-probabilities of classes along an axis, and what each class counts.
+struct Classes {
+  Classes(const char* operation, const Tensor& x, const std::optional<Tensor>& class_weight)
+      : axis(x.ndim() == 1 ? 0 : 1) {
+    STRATA_CHECK(x.ndim() > 0, shape, "[", operation, "] of a scalar");
+    count = number_of(x.size(axis), operation);
+    sizes = Ints(x.shape().size(), 1);
+    sizes[static_cast<std::size_t>(axis)] = count;
+    if (!class_weight) return;
+    STRATA_CHECK(class_weight->shape() == Ints{count}, shape, "[", operation,
+                 "] a weight of shape ", render(class_weight->shape()), " for ", count, " classes");
+    weight = class_weight->reshape(sizes);
+  }
+  std::int64_t axis, count = 0;
+  Ints sizes;  // of what stands along the classes
+  std::optional<Tensor> weight;
+};
+
+Tensor mean_or_sum(const Tensor& losses, const Tensor& weights, Reduction how) {
+  if (how == Reduction::mean) return losses.sum() / weights.sum();
+  return reduced(losses, how);
+}
+
+void check_classes(const char* operation, const Tensor& logs, const Tensor& target, const Classes& c) {
+  STRATA_CHECK(target.dtype().is_int(), domain, "[", operation, "] classes of ",
+               target.dtype().name(), ": integers are expected");
+  Ints expected;
+  for (std::int64_t k = 0; k < logs.ndim(); ++k)
+    if (k != c.axis) expected.push_back(logs.size(k));
+  STRATA_CHECK(target.shape() == expected, shape, "[", operation, "] an input of shape ",
+               render(logs.shape()), " and classes of shape ", render(target.shape()), ", where ",
+               render(expected), " is expected");
+}
+
+/// -log of the target's class, mixed with the mean over classes by label smoothing.
+Tensor of_classes(const char* operation, const Tensor& logs, const Tensor& target,
+                  const CrossEntropyOptions& o) {
+  const Classes c(operation, logs, o.weight);
+  check_classes(operation, logs, target, c);
+  const Tensor at = target.unsqueeze(c.axis);
+  const Tensor is_it = at.eq(counting(c.count, logs).reshape(c.sizes));
+  const Tensor is_valid = target.ne(o.ignore_index);
+  const Tensor counts = c.weight ? is_it.where(*c.weight, 0).sum(c.axis) : is_valid.cast(logs.dtype());
+  const Tensor weights = is_valid.where(counts, 0);
+  Tensor losses = is_it.where(logs, 0).sum(c.axis).neg() * weights;
+  if (o.label_smoothing != 0) {
+    const Tensor all = (c.weight ? logs * *c.weight : logs).sum(c.axis).neg();
+    const double share = o.label_smoothing / static_cast<double>(c.count);
+    losses = losses * (1 - o.label_smoothing) + is_valid.where(all, 0) * share;
+  }
+  return mean_or_sum(is_valid.where(losses, 0), weights, o.reduction);
+}
+
+Tensor of_probabilities(const Tensor& logs, const Tensor& target, const CrossEntropyOptions& o) {
+  const Classes c("cross_entropy", logs, o.weight);
+  check_same("cross_entropy", logs, target);
+  Tensor p = target;
+  if (o.label_smoothing != 0)
+    p = p * (1 - o.label_smoothing) + o.label_smoothing / static_cast<double>(c.count);
+  if (c.weight) p = p * *c.weight;
+  return reduced((logs * p).sum(c.axis).neg(), o.reduction);
+}
+
+/// log(1 + exp(-|x|)) + max(-x, 0): what -log(sigmoid(x)) is.
+Tensor minus_log_sigmoid(const Tensor& x) { return x.logsigmoid().neg(); }
+
+}  // namespace
+
+Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction, At at) {
+  const OriginScope scope("mse_loss", at);
+  return reduced((as_real(x) - target).square(), reduction);
+}
+Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction, At at) {
+  const OriginScope scope("l1_loss", at);
+  return reduced((as_real(x) - target).abs(), reduction);
+}
+Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, double beta, Reduction reduction, At at) {
+  const OriginScope scope("smooth_l1_loss", at);
+  STRATA_CHECK(beta >= 0, domain, "[smooth_l1_loss] a beta of ", beta);
+  if (beta == 0) return l1_loss(x, target, reduction);
+  return reduced(huber_loss(x, target, beta, Reduction::none) / beta, reduction);
+}
+Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, Reduction reduction, At at) {
+  const OriginScope scope("huber_loss", at);
+  STRATA_CHECK(delta > 0, domain, "[huber_loss] a delta of ", delta);
+  const Tensor d = (as_real(x) - target).abs();
+  return reduced(d.lt(delta).where(d.square() * 0.5, (d - 0.5 * delta) * delta), reduction);
+}
+
+Tensor cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyOptions& options, At at) {
+  const OriginScope scope("cross_entropy", at);
+  STRATA_CHECK(options.label_smoothing >= 0 && options.label_smoothing <= 1, domain,
+               "[cross_entropy] label smoothing of ", options.label_smoothing);
+  STRATA_CHECK(x.ndim() > 0, shape, "[cross_entropy] of a scalar");
+  const Tensor logs = x.log_softmax(x.ndim() == 1 ? 0 : 1);
+  if (!target.dtype().is_float()) return of_classes("cross_entropy", logs, target, options);
+  return of_probabilities(logs, target, options);
+}
+Tensor nll_loss(const Tensor& x, const Tensor& target, const NllOptions& options, At at) {
+  const OriginScope scope("nll_loss", at);
+  return of_classes(
+      "nll_loss", as_real(x), target,
+      {.weight = options.weight, .ignore_index = options.ignore_index, .reduction = options.reduction});
+}
+
+/// NOTE: logarithms are cut before they are multiplied, as 0 * -infinity is no number.
+Tensor binary_cross_entropy(const Tensor& input, const Tensor& target,
+                            const BinaryCrossEntropyOptions& options, At at) {
+  const OriginScope scope("binary_cross_entropy", at);
+  STRATA_CHECK(!options.pos_weight, domain,
+               "[binary_cross_entropy] a weight of positive targets: "
+               "binary_cross_entropy_with_logits() takes one");
+  check_same("binary_cross_entropy", input, target);
+  const auto [x, y] = met("binary_cross_entropy", input, target);
+  const auto log_of = [](const Tensor& p) { return p.log().maximum(-100); };
+  const Tensor losses = ((y - 1) * log_of(1 - x) - y * log_of(x));
+  return reduced(options.weight ? losses * *options.weight : losses, options.reduction);
+}
+Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target,
+                                        const BinaryCrossEntropyOptions& options, At at) {
+  const OriginScope scope("binary_cross_entropy_with_logits", at);
+  check_same("binary_cross_entropy_with_logits", input, target);
+  const auto [x, y] = met("binary_cross_entropy_with_logits", input, target);
+  const Tensor log_part = minus_log_sigmoid(x);
+  const Tensor losses =
+      (1 - y) * x + (options.pos_weight ? ((*options.pos_weight - 1) * y + 1) * log_part : log_part);
+  return reduced(options.weight ? losses * *options.weight : losses, options.reduction);
+}
+
+Tensor kl_div(const Tensor& input, const Tensor& target, Reduction reduction, bool log_target, At at) {
+  const OriginScope scope("kl_div", at);
+  const auto [x, y] = met("kl_div", input, target);
+  return reduced(log_target ? y.exp() * (y - x) : y.xlogy(y) - y * x, reduction);
+}
+
+/// `full` adds Stirling's formula for log(target!) where the target is above 1.
+Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, const PoissonNllOptions& options,
+                        At at) {
+  const OriginScope scope("poisson_nll_loss", at);
+  const auto [x, y] = met("poisson_nll_loss", input, target);
+  Tensor losses = options.log_input ? x.exp() - y * x : x - y * (x + options.eps).log();
+  if (options.full) {
+    const Tensor safe = y.gt(1).where(y, 1);
+    const Tensor stirling = safe * safe.log() - safe + (safe * (2 * std::numbers::pi)).log() * 0.5;
+    losses = losses + y.gt(1).where(stirling, 0);
+  }
+  return reduced(losses, options.reduction);
+}
+
+/// The variance may have a last axis of size 1, or none. No gradient is taken through where it is less than eps.
+Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& var,
+                         const GaussianNllOptions& options, At at) {
+  const OriginScope scope("gaussian_nll_loss", at);
+  const bool lacks_axis = var.ndim() > 0 && var.ndim() + 1 == x.ndim();
+  const Tensor v = (lacks_axis ? var.unsqueeze(-1) : var).maximum(options.eps);
+  Tensor losses = (v.log() + (as_real(x) - target).square() / v) * 0.5;
+  if (options.full) losses = losses + 0.5 * std::log(2 * std::numbers::pi);
+  return reduced(losses, options.reduction);
+}
+
+Tensor soft_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction, At at) {
+  const OriginScope scope("soft_margin_loss", at);
+  return reduced(minus_log_sigmoid(as_real(x) * target), reduction);
+}
+/// x where the target is 1, max(0, margin - x) where it is -1; both where it is neither.
+Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin,
+                            Reduction reduction, At at) {
+  const OriginScope scope("hinge_embedding_loss", at);
+  const Tensor near = target.ne(-1).where(x, 0), far = target.ne(1).where((margin - x).maximum(0), 0);
+  return reduced(near + far, reduction);
+}
+Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin,
+                             Reduction reduction, At at) {
+  const OriginScope scope("cosine_embedding_loss", at);
+  const auto [x, y] = met("cosine_embedding_loss", a, b);
+  const double eps = 1e-12;
+  const auto squares = [&](const Tensor& t) { return t.square().sum(-1) + eps; };
+  const Tensor cosine = (x * y).sum(-1) / (squares(x) * squares(y)).sqrt();
+  const Tensor near = target.eq(1).where(1 - cosine, 0),
+               far = target.eq(-1).where((cosine - margin).maximum(0), 0);
+  return reduced(near + far, reduction);
+}
+Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin,
+                           Reduction reduction, At at) {
+  const OriginScope scope("margin_ranking_loss", at);
+  return reduced(((as_real(b) - a) * target + margin).maximum(0), reduction);
+}
+Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                           const TripletMarginOptions& options, At at) {
+  const OriginScope scope("triplet_margin_loss", at);
+  const auto distance = [&](const Tensor& a, const Tensor& b) {
+    return pairwise_distance(a, b, options.p, options.eps);
+  };
+  const Tensor apart = distance(anchor, negative);
+  const Tensor far = options.swap ? apart.minimum(distance(positive, negative)) : apart;
+  return reduced((distance(anchor, positive) - far + options.margin).maximum(0), options.reduction);
+}
+
+}  // namespace strata

@@ -1,0 +1,89 @@
+// Elements that a mask names, and places in an order.
+
+#include <algorithm>
+#include <vector>
+
+#include "strata/tensor/access.h"
+#include "strata/tensor/indexed.h"
+
+namespace strata {
+
+/// NOTE: how many there are is known when the mask has been computed: it is read here, element by element.
+Tensor places_of(const Tensor& mask) {
+  const std::int64_t n = number_of(mask.numel(), "mask");
+  const Buffer elements = mask.buffer();
+  const std::span<const bool> holds = elements.as<bool>();
+  std::vector<std::int64_t> places;
+  for (std::int64_t k = 0; k < n; ++k)
+    if (holds[static_cast<std::size_t>(k)]) places.push_back(k);
+  const auto count = static_cast<std::int64_t>(places.size());
+  return Tensor::from(places, {count}).to(mask.device());
+}
+
+namespace {
+
+Tensor mask_beside(const Tensor& self, const Tensor& mask, const Ints& shape, const char* operation) {
+  STRATA_CHECK(mask.dtype().is_bool(), domain, "[", operation, "] the mask is of ",
+               mask.dtype().name(), ", not bool");
+  STRATA_CHECK(&mask.device() == &self.device(), domain, "[", operation, "] tensors on ",
+               self.device().name(), " and on ", mask.device().name(), ": move one with to()");
+  return mask.broadcast_to(shape);
+}
+
+}  // namespace
+
+Tensor Tensor::nonzero(At at) const {
+  const OriginScope scope("nonzero", at);
+  const Tensor places = places_of(ne(0));
+  Tensor rest = places;
+  std::vector<Tensor> columns;
+  for (std::int64_t k = ndim(); k-- > 0;) {
+    const std::int64_t n = std::max<std::int64_t>(number_of(size(k), "nonzero"), 1);
+    columns.push_back(rest.remainder(n));
+    rest = rest.floor_divide(n);
+  }
+  std::reverse(columns.begin(), columns.end());
+  if (columns.empty()) return places.unsqueeze(1).narrow(1, 0, 0);
+  return stack(columns, 1);
+}
+
+Tensor Tensor::masked_select(const Tensor& mask, At at) const {
+  const OriginScope scope("masked_select", at);
+  const Ints shapes[] = {shape(), mask.shape()};
+  const Ints to = broadcast_shape("masked_select", shapes);
+  const Tensor places = places_of(mask_beside(*this, mask, to, "masked_select"));
+  return one_hot_sum(broadcast_to(to).flatten(), places);
+}
+
+Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source, At at) const {
+  const OriginScope scope("masked_scatter", at);
+  STRATA_CHECK(source.dtype() == dtype(), domain, "[masked_scatter] values of ",
+               source.dtype().name(), " into a tensor of ", dtype().name());
+  const Tensor holds = mask_beside(*this, mask, shape(), "masked_scatter");
+  const Tensor order = holds.flatten().cast(dtypes::int64).cumsum(0) - 1;
+  return holds.where(one_hot_sum(source.flatten(), order).reshape(shape()), *this);
+}
+
+Tensor Tensor::one_hot(std::int64_t classes, At at) const {
+  const OriginScope scope("one_hot", at);
+  STRATA_CHECK(dtype().is_int(), domain, "[one_hot] classes are integers, not ", dtype().name());
+  STRATA_CHECK(classes >= -1, shape, "[one_hot] ", classes, " classes");
+  const std::int64_t count = classes >= 0 ? classes : max().item<std::int64_t>() + 1;
+  STRATA_CHECK(count >= 0, domain, "[one_hot] the largest class is ", count - 1);
+  return unsqueeze(-1).eq(counting(count, *this)).cast(dtypes::int64);
+}
+
+/// NOTE: no comparison with a NaN holds, so that it is behind all.
+Tensor Tensor::searchsorted(const Tensor& values, bool right, At at) const {
+  const OriginScope scope("searchsorted", at);
+  STRATA_CHECK(ndim() > 0, shape, "[searchsorted] into a scalar");
+  const Ints& sizes = values.shape();
+  STRATA_CHECK(ndim() == 1 || (sizes.size() == shape().size() &&
+                               std::equal(sizes.begin(), sizes.end() - 1, shape().begin())),
+               shape, "[searchsorted] values of shape ", render(sizes), " into shape ",
+               render(shape()));
+  const Tensor sorted = ndim() == 1 ? *this : unsqueeze(-2), v = values.unsqueeze(-1);
+  return (right ? sorted.gt(v) : sorted.ge(v)).logical_not().sum(-1);
+}
+
+}  // namespace strata

@@ -1,0 +1,248 @@
+// Pooling: reductions of windows.
+
+#include <algorithm>
+
+#include "strata/tensor/access.h"
+#include "strata/tensor/functional.h"
+#include "strata/tensor/indexed.h"
+#include "strata/tensor/spatial.h"
+
+namespace strata {
+
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+struct PoolPlan {
+  std::vector<Window> windows;
+  Numbers counts, padding;
+  ConvPadding::Sides sides;  // what is added, or behind taken away, so that windows just fit
+};
+
+struct PoolSizes {
+  const PerAxis& kernel;
+  const std::optional<PerAxis>& stride;
+  const PerAxis &padding, dilation;
+  bool ceil_mode;
+};
+
+/// NOTE: with ceil_mode a window that would begin behind the input and its padding in front is none.
+std::int64_t count_of(const Window& w, std::int64_t size, std::int64_t padding, bool ceil_mode) {
+  const std::int64_t left = size + 2 * padding - w.reach().value();
+  std::int64_t out = (left + (ceil_mode ? w.step - 1 : 0)) / w.step + 1;
+  if (ceil_mode && (out - 1) * w.step >= size + padding) --out;
+  return out;
+}
+
+PoolPlan plan(const char* operation, const Numbers& sizes, const PoolSizes& o) {
+  const std::size_t n = sizes.size();
+  const Numbers kernel = o.kernel.of(operation, "kernel size", n, 1),
+                dilation = o.dilation.of(operation, "dilation", n, 1),
+                stride = o.stride ? o.stride->of(operation, "stride", n, 1) : kernel;
+  PoolPlan out;
+  out.padding = o.padding.of(operation, "padding", n, 0);
+  for (std::size_t k = 0; k < n; ++k) {
+    const Window w{kernel[k], stride[k], dilation[k]};
+    const std::int64_t p = out.padding[k], reach = w.reach().value();
+    STRATA_CHECK(p <= kernel[k] / 2, domain, "[", operation, "] padding ", p,
+                 " is more than half of the kernel's size ", kernel[k]);
+    STRATA_CHECK(reach <= sizes[k] + 2 * p, shape, "[", operation, "] a window that reaches over ",
+                 reach, " elements does not fit the ", sizes[k] + 2 * p, " of spatial axis ", k,
+                 " with its padding");
+    out.counts.push_back(count_of(w, sizes[k], p, o.ceil_mode));
+    const Int used = Int(out.counts[k] - 1) * Int(w.step) + w.reach();
+    out.sides.emplace_back(p, (used - Int(sizes[k]) - Int(p)).value());
+    out.windows.push_back(w);
+  }
+  return out;
+}
+
+/// The last `n` axes.
+Axes last_axes(const Tensor& x, std::size_t n) {
+  Axes out;
+  for (std::size_t k = 0; k < n; ++k) out.push_back(x.ndim() - static_cast<std::int64_t>(n - k));
+  return out;
+}
+/// `sizes` with so many dimensions of size 1 behind or in front.
+Tensor with_ones_behind(const Tensor& x, std::size_t n) {
+  Ints sizes = x.shape();
+  for (std::size_t k = 0; k < n; ++k) sizes.push_back(1);
+  return x.reshape(sizes);
+}
+/// One number for each place of spatial axis k of n.
+Tensor along(const Tensor& x, std::size_t k, std::size_t n) {
+  Ints sizes(n, 1);
+  sizes[k] = x.size(0);
+  return x.reshape(sizes);
+}
+
+Number least_of(DType dtype) { return Number(identity_of(Ops::REDUCE_MAX, dtype)); }
+
+/// Places of elements in the input, as windows see them; what is padded is beyond all.
+Tensor places(const Tensor& x, const PoolPlan& p) {
+  Ints sizes;
+  for (std::int64_t k = 2; k < x.ndim(); ++k) sizes.push_back(x.size(k));
+  const Tensor each = counting(product(sizes), x).reshape(sizes);
+  return windows_of(padded(each, p.sides, Number(identity_of(Ops::REDUCE_MIN, dtypes::int64))),
+                    p.windows, p.counts);
+}
+
+std::pair<Tensor, Tensor> max_pool(const char* operation, const Tensor& input, const PerAxis& kernel,
+                                   std::size_t n, const MaxPoolOptions& o, bool indices) {
+  const Spatial x(operation, input, n);
+  const PoolPlan p = plan(operation, x.sizes, {kernel, o.stride, o.padding, o.dilation, o.ceil_mode});
+  const Tensor seen =
+      windows_of(padded(x.batched(), p.sides, least_of(input.dtype())), p.windows, p.counts);
+  const Tensor largest = seen.max(last_axes(seen, n));
+  if (!indices) return {x.unbatched(largest), input};
+  const Tensor is_it = seen.eq(with_ones_behind(largest, n)) | seen.isnan();
+  const Tensor at =
+      is_it.where(places(x.batched(), p), Number(identity_of(Ops::REDUCE_MIN, dtypes::int64)));
+  return {x.unbatched(largest), x.unbatched(at.min(last_axes(at, n)))};
+}
+
+/// How many elements each window along spatial axis k counts.
+Tensor counts_along(const Tensor& x, const PoolPlan& p, std::int64_t size, std::size_t k,
+                    bool with_padding) {
+  const Tensor begin = counting(p.counts[k], x) * p.windows[k].step - p.padding[k];
+  const Tensor end = (begin + p.windows[k].size).minimum(size + p.padding[k]);
+  return with_padding ? end - begin : end.minimum(size) - begin.maximum(0);
+}
+
+/// What sums of windows are divided by.
+Tensor averages(const Tensor& sums, const Spatial& x, const PoolPlan& p, const AvgPoolOptions& o) {
+  if (o.divisor_override) return sums / *o.divisor_override;
+  const std::size_t n = x.sizes.size();
+  std::int64_t all = 1;
+  bool are_full = true;
+  for (std::size_t k = 0; k < n; ++k) {
+    all *= p.windows[k].size;
+    are_full =
+        are_full && p.sides[k].second <= p.padding[k] && (o.count_include_pad || p.padding[k] == 0);
+  }
+  if (are_full) return sums / all;
+  Tensor counts = along(counts_along(sums, p, x.sizes[0], 0, o.count_include_pad), 0, n);
+  for (std::size_t k = 1; k < n; ++k)
+    counts = counts * along(counts_along(sums, p, x.sizes[k], k, o.count_include_pad), k, n);
+  return sums / counts.cast(sums.dtype());
+}
+
+Tensor avg_pool(const char* operation, const Tensor& input, const PerAxis& kernel, std::size_t n,
+                const AvgPoolOptions& o) {
+  STRATA_CHECK(!o.divisor_override || *o.divisor_override != 0, domain, "[", operation,
+               "] a divisor of 0");
+  STRATA_CHECK(input.dtype().is_float(), domain, "[", operation, "] of ", input.dtype().name(),
+               ": cast it to a float first");
+  const Spatial x(operation, input, n);
+  const PoolPlan p = plan(operation, x.sizes, {kernel, o.stride, o.padding, 1, o.ceil_mode});
+  const Tensor seen = windows_of(padded(x.batched(), p.sides), p.windows, p.counts);
+  return x.unbatched(averages(seen.sum(last_axes(seen, n)), x, p, o));
+}
+
+// --- adaptive: as many outputs as are asked for, of cells that may overlap and differ in size by one ---
+
+/// How many elements each of `count` cells has.
+Tensor sizes_of_cells(const Tensor& like, std::int64_t count, std::int64_t size) {
+  const Tensor cell = counting(count, like);
+  return ((cell + 1) * size + (count - 1)).floor_divide(count) - (cell * size).floor_divide(count);
+}
+
+/// Along an axis (..., count, ..., elements), `filler` where an element is none of the cell's.
+Tensor cells(const Tensor& x, std::int64_t axis, std::int64_t count, std::int64_t size,
+             const Number& filler) {
+  if (size % count == 0)
+    return TensorAccess::of(
+        windows(x.node(), static_cast<std::size_t>(axis), {size / count, size / count}, count), x);
+  const Tensor element = counting(size, x), cell = counting(count, x).unsqueeze(1);
+  // begin <= element < end, without the divisions: floor(cell*size/count) and ceil((cell+1)*size/count)
+  const Tensor is_in =
+      (cell * size).lt((element + 1) * count) & (element * count).lt((cell + 1) * size);
+  Ints mask(x.shape().size() + 1, 1);
+  mask[static_cast<std::size_t>(axis)] = count, mask.back() = size;
+  return is_in.reshape(mask).where(x.movedim({axis}, {-1}).unsqueeze(axis), filler);
+}
+
+Tensor adaptive(const char* operation, const Tensor& input, const PerAxis& output_size,
+                std::size_t n, bool is_max) {
+  const Spatial x(operation, input, n);
+  const Numbers to = output_size.of(operation, "output size", n, 1);
+  STRATA_CHECK(is_max || input.dtype().is_float(), domain, "[", operation, "] of ",
+               input.dtype().name(), ": cast it to a float first");
+  Tensor seen = x.batched();
+  for (std::size_t k = 0; k < n; ++k) {
+    STRATA_CHECK(x.sizes[k] > 0, shape, "[", operation, "] of nothing: shape ", render(input.shape()));
+    seen = cells(seen, static_cast<std::int64_t>(k) + 2, to[k], x.sizes[k],
+                 is_max ? least_of(input.dtype()) : Number(0));
+  }
+  if (is_max) return x.unbatched(seen.max(last_axes(seen, n)));
+  Tensor out = seen.sum(last_axes(seen, n));
+  for (std::size_t k = 0; k < n; ++k) {
+    out = x.sizes[k] % to[k] == 0
+              ? out / (x.sizes[k] / to[k])
+              : out / along(sizes_of_cells(out, to[k], x.sizes[k]), k, n).cast(out.dtype());
+  }
+  return x.unbatched(out);
+}
+
+}  // namespace
+
+#define STRATA_MAX_POOL(name, n)                                                              \
+  Tensor name(const Tensor& x, const PerAxis& kernel, const MaxPoolOptions& options, At at) { \
+    const OriginScope scope(#name, at);                                                       \
+    return max_pool(#name, x, kernel, n, options, false).first;                               \
+  }                                                                                           \
+  std::pair<Tensor, Tensor> name##_with_indices(const Tensor& x, const PerAxis& kernel,       \
+                                                const MaxPoolOptions& options, At at) {       \
+    const OriginScope scope(#name "_with_indices", at);                                       \
+    return max_pool(#name "_with_indices", x, kernel, n, options, true);                      \
+  }
+STRATA_MAX_POOL(max_pool1d, 1)
+STRATA_MAX_POOL(max_pool2d, 2)
+STRATA_MAX_POOL(max_pool3d, 3)
+#undef STRATA_MAX_POOL
+
+#define STRATA_AVG_POOL(name, n)                                                              \
+  Tensor name(const Tensor& x, const PerAxis& kernel, const AvgPoolOptions& options, At at) { \
+    const OriginScope scope(#name, at);                                                       \
+    return avg_pool(#name, x, kernel, n, options);                                            \
+  }
+STRATA_AVG_POOL(avg_pool1d, 1)
+STRATA_AVG_POOL(avg_pool2d, 2)
+STRATA_AVG_POOL(avg_pool3d, 3)
+#undef STRATA_AVG_POOL
+
+#define STRATA_ADAPTIVE_POOL(name, n, is_max)                       \
+  Tensor name(const Tensor& x, const PerAxis& output_size, At at) { \
+    const OriginScope scope(#name, at);                             \
+    return adaptive(#name, x, output_size, n, is_max);              \
+  }
+STRATA_ADAPTIVE_POOL(adaptive_avg_pool1d, 1, false)
+STRATA_ADAPTIVE_POOL(adaptive_avg_pool2d, 2, false)
+STRATA_ADAPTIVE_POOL(adaptive_max_pool1d, 1, true)
+STRATA_ADAPTIVE_POOL(adaptive_max_pool2d, 2, true)
+#undef STRATA_ADAPTIVE_POOL
+
+Tensor max_unpool2d(const Tensor& input, const Tensor& indices, const PerAxis& kernel,
+                    const std::optional<PerAxis>& stride, const PerAxis& padding,
+                    const std::optional<PerAxis>& output_size, At at) {
+  const OriginScope scope("max_unpool2d", at);
+  const Spatial x("max_unpool2d", input, 2), where("max_unpool2d", indices, 2);
+  STRATA_CHECK(input.shape() == indices.shape(), shape, "[max_unpool2d] indices of shape ",
+               render(indices.shape()), " for values of shape ", render(input.shape()));
+  const Numbers size = kernel.of("max_unpool2d", "kernel size", 2, 1),
+                step = stride ? stride->of("max_unpool2d", "stride", 2, 1) : size,
+                around = padding.of("max_unpool2d", "padding", 2, 0);
+  Numbers to;
+  for (std::size_t k = 0; k < 2; ++k)
+    to.push_back((Int(x.sizes[k] - 1) * Int(step[k]) - Int(2 * around[k]) + Int(size[k])).value());
+  if (output_size) to = output_size->of("max_unpool2d", "output size", 2, 0);
+  STRATA_CHECK(to[0] >= 0 && to[1] >= 0, shape, "[max_unpool2d] an output of ", to[0], " x ", to[1]);
+  const Ints& shape = x.batched().shape();
+  const Tensor zeros = TensorAccess::of(
+      LazyOp::constant(scalar_of(0, input.dtype()), {shape[0], shape[1], Int(to[0]) * Int(to[1])}),
+      input);
+  const Tensor flat = put_at(zeros, where.batched().flatten(2), x.batched().flatten(2), {});
+  return x.unbatched(flat.reshape({shape[0], shape[1], to[0], to[1]}));
+}
+
+}  // namespace strata

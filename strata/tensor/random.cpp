@@ -1,0 +1,167 @@
+#include "strata/tensor/random.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "strata/engine/feed.h"
+#include "strata/tensor/access.h"
+
+namespace strata {
+
+namespace {
+
+LazyOp u32(std::uint64_t value, const Ints& shape) {
+  return LazyOp::constant(Scalar::of(dtypes::uint32, value), shape);
+}
+LazyOp alu(Ops op, const LazyOp& a, const LazyOp& b) { return LazyOp::alu(op, {a, b}); }
+
+LazyOp rotated(const LazyOp& x, unsigned bits) {
+  return alu(Ops::OR, alu(Ops::SHL, x, u32(bits, x.shape())),
+             alu(Ops::SHR, x, u32(32 - bits, x.shape())));
+}
+
+struct Words {
+  LazyOp low, high;
+};
+
+/// Threefry-2x32, 20 rounds: two words of a counter under a key of two words.
+Words threefry(Words counter, const Words& key) {
+  constexpr unsigned kRotations[8] = {13, 15, 26, 6, 17, 29, 16, 24};
+  const Ints& shape = counter.low.shape();
+  const LazyOp keys[3] = {key.low, key.high,
+                          alu(Ops::XOR, alu(Ops::XOR, key.low, key.high), u32(0x1BD11BDA, shape))};
+  LazyOp x = counter.low + keys[0], y = counter.high + keys[1];
+  for (unsigned round = 0; round < 20; ++round) {
+    x = x + y;
+    y = alu(Ops::XOR, rotated(y, kRotations[round % 8]), x);
+    if (round % 4 != 3) continue;
+    const unsigned turn = round / 4 + 1;
+    x = x + keys[turn % 3];
+    y = y + keys[(turn + 1) % 3] + u32(turn, shape);
+  }
+  return {x, y};
+}
+
+LazyOp low_word(const LazyOp& x) { return x.cast(dtypes::uint32); }
+LazyOp high_word(const LazyOp& x) {
+  return alu(Ops::SHR, x, LazyOp::constant(Scalar::of(dtypes::uint64, std::uint64_t{32}), x.shape()))
+      .cast(dtypes::uint32);
+}
+
+/// Two random words for each element of `shape`.
+Words words(const Ints& shape, Generator generator) {
+  const Int size = product(shape);
+  const auto count = static_cast<std::uint64_t>(size.vmax());
+  const LazyOp state = feed(dtypes::uint64, 2, [generator, count](void* elements) mutable {
+    auto* at = static_cast<std::uint64_t*>(elements);
+    at[0] = generator.seed();
+    at[1] = generator.draw(count);
+  });
+  const auto part = [&](std::int64_t k) { return state.shrink({{k, k + 1}}).expand({size}); };
+  const LazyOp counter = LazyOp::iota(dtypes::uint64, ShapeTracker::from_shape({size})) + part(1),
+               seed = part(0);
+  const Words drawn =
+      threefry({low_word(counter), high_word(counter)}, {low_word(seed), high_word(seed)});
+  return {drawn.low.reshape(shape), drawn.high.reshape(shape)};
+}
+
+void check_float(const char* operation, DType dtype) {
+  STRATA_CHECK(dtype.is_float(), domain, "[", operation, "] of ", dtype.name(),
+               ", which is no float");
+}
+
+Tensor tensor(const LazyOp& node) { return TensorAccess::of(node, Device::default_device()); }
+
+/// A word as a number in [0, 1) of as many places as the dtype has (at most 32).
+Tensor fraction(const LazyOp& word, DType dtype) {
+  const int places = std::min(dtype.significand_bits(), 32);
+  const DType holds = places > 24 ? dtypes::float64 : dtypes::float32;
+  const LazyOp bits = alu(Ops::SHR, word, u32(static_cast<std::uint64_t>(32 - places), word.shape()));
+  return (tensor(bits.cast(holds)) * std::ldexp(1.0, -places)).cast(dtype);
+}
+
+/// [0, 1): an f64 takes both words.
+Tensor uniform(const Words& drawn, DType dtype) {
+  if (dtype != dtypes::float64) return fraction(drawn.low, dtype);
+  const Tensor high = tensor(drawn.high.cast(dtypes::float64)).floor_divide(2048);
+  return (tensor(drawn.low.cast(dtypes::float64)) * 0x1p21 + high) * 0x1p-53;
+}
+
+}  // namespace
+
+Tensor rand(const Ints& shape, DType dtype, Generator generator, At at) {
+  const OriginScope scope("rand", at);
+  check_float("rand", dtype);
+  return uniform(words(shape, std::move(generator)), dtype);
+}
+
+Tensor randn(const Ints& shape, DType dtype, Generator generator, At at) {
+  const OriginScope scope("randn", at);
+  check_float("randn", dtype);
+  const DType wide = dtype == dtypes::float64 ? dtypes::float64 : dtypes::float32;
+  const Words drawn = words(shape, std::move(generator));
+  const Tensor u = fraction(drawn.low, wide),
+               angle = fraction(drawn.high, wide) * (2 * std::numbers::pi);
+  return (((1 - u).log() * -2).sqrt() * angle.cos()).cast(dtype);
+}
+
+Tensor randint(std::int64_t low, std::int64_t high, const Ints& shape, DType dtype,
+               Generator generator, At at) {
+  const OriginScope scope("randint", at);
+  STRATA_CHECK(low < high, domain, "[randint] from ", low, " to ", high, ": nothing is between");
+  const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+  const Words drawn = words(shape, std::move(generator));
+  const auto u64 = [&](std::uint64_t v) {
+    return LazyOp::constant(Scalar::of(dtypes::uint64, v), shape);
+  };
+  const LazyOp first = drawn.low.cast(dtypes::uint64), second = drawn.high.cast(dtypes::uint64);
+  const LazyOp offset =
+      range < (std::uint64_t{1} << 32)
+          ? alu(Ops::SHR, first * u64(range), u64(32))
+          : alu(Ops::MOD, alu(Ops::OR, alu(Ops::SHL, first, u64(32)), second), u64(range));
+  return (tensor(offset.cast(dtypes::int64)) + low).cast(dtype);
+}
+
+Tensor randperm(std::int64_t n, Generator generator, At at) {
+  const OriginScope scope("randperm", at);
+  STRATA_CHECK(n >= 0, domain, "[randperm] of ", n);
+  return rand({n}, dtypes::float64, std::move(generator)).argsort(0);
+}
+
+Tensor bernoulli(const Tensor& p, Generator generator, At at) {
+  const OriginScope scope("bernoulli", at);
+  check_float("bernoulli", p.dtype());
+  return rand(p.shape(), dtypes::float32, std::move(generator)).to(p.device()).lt(p.detach()).cast(p.dtype());
+}
+
+Tensor dropout(const Tensor& x, double p, bool training, Generator generator, At at) {
+  const OriginScope scope("dropout", at);
+  STRATA_CHECK(0 <= p && p <= 1, domain, "[dropout] a probability of ", p);
+  if (!training || p == 0) return x;
+  if (p == 1) return x * 0;
+  const Tensor stays = rand(x.shape(), dtypes::float32, std::move(generator)).to(x.device()).ge(p);
+  return stays.where(x / (1 - p), 0);
+}
+
+/// Exponentials raced by their weights (Efraimidis and Spirakis): those that are first are a sample without replacement.
+Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement, Generator generator,
+                   At at) {
+  const OriginScope scope("multinomial", at);
+  check_float("multinomial", weights.dtype());
+  STRATA_CHECK(weights.ndim() >= 1 && weights.ndim() <= 2, shape, "[multinomial] weights of ",
+               weights.ndim(), " dimensions");
+  STRATA_CHECK(count > 0 && (replacement || known(is_at_most(count, weights.size(-1)))), domain,
+               "[multinomial] ", count, " of ", weights.size(-1).render(), " without replacement");
+  const auto race = [&](const Ints& shape) {
+    return -(1 - rand(shape, dtypes::float64, generator).to(weights.device())).log();
+  };
+  const Tensor w = weights.cast(dtypes::float64);
+  if (!replacement) return (race(w.shape()) / w).topk(count, -1, false).second;
+  Ints shape = w.shape();
+  shape.push_back(shape.back());
+  shape[shape.size() - 2] = count;
+  return (race(shape) / w.unsqueeze(-2)).argmin(-1);
+}
+
+}  // namespace strata

@@ -1,0 +1,250 @@
+// Tensors seen otherwise, as compositions of the movements in movement.cpp: nothing is copied.
+
+#include <algorithm>
+
+#include "strata/tensor/access.h"
+#include "strata/tensor/indexed.h"
+
+namespace strata {
+
+namespace {
+
+std::size_t at_axis(std::int64_t axis) { return static_cast<std::size_t>(axis); }
+
+/// Everything of `x` but begin to end along an axis.
+Tensor cut(const Tensor& x, std::int64_t axis, const Int& begin, const Int& end) {
+  Mask bounds;
+  for (const Int& size : x.shape()) bounds.push_back({0, size});
+  bounds[at_axis(axis)] = {begin, end};
+  return x.shrink(bounds);
+}
+
+/// An axis of a tensor that has dimensions.
+std::int64_t real_axis(const Tensor& x, std::int64_t axis, const char* operation) {
+  STRATA_CHECK(x.ndim() > 0, shape, "[", operation, "] a scalar has no axis ", axis);
+  return axis_of(axis, x.ndim(), operation);
+}
+
+/// Twice the axis, of which the turned one is a part.
+Tensor rolled(const Tensor& x, std::int64_t shift, std::int64_t axis) {
+  const std::int64_t n = number_of(x.size(axis), "roll");
+  const std::int64_t by = n > 0 ? floor_mod(shift, n) : 0;
+  if (by == 0) return x;
+  Ints counts(x.shape().size(), 1);
+  counts[at_axis(axis)] = 2;
+  return cut(x.repeat(counts), axis, n - by, Int(n - by) + n);
+}
+
+}  // namespace
+
+Tensor Tensor::t(At at) const {
+  const OriginScope scope("t", at);
+  STRATA_CHECK(ndim() <= 2, shape, "[t] shape ", render(shape()), " has more than 2 dimensions");
+  return ndim() < 2 ? *this : transpose(0, 1);
+}
+
+Tensor Tensor::movedim(const Axes& from, const Axes& to, At at) const {
+  const OriginScope scope("movedim", at);
+  STRATA_CHECK(from.size() == to.size(), shape, "[movedim] ", from.size(), " axes go to ",
+               to.size(), " places");
+  SmallVec<std::int64_t, 6> order(shape().size(), -1);
+  SmallVec<bool, 8> is_taken(shape().size(), false);
+  for (std::size_t k = 0; k < from.size(); ++k) {
+    const std::int64_t source = real_axis(*this, from[k], "movedim");
+    std::int64_t& place = order[at_axis(real_axis(*this, to[k], "movedim"))];
+    STRATA_CHECK(place < 0 && !is_taken[at_axis(source)], shape, "[movedim] axis ",
+                 place < 0 ? from[k] : to[k], " is there twice");
+    place = source;
+    is_taken[at_axis(source)] = true;
+  }
+  std::int64_t next = 0;
+  for (std::int64_t& place : order) {
+    if (place >= 0) continue;
+    while (is_taken[at_axis(next)]) ++next;
+    place = next++;
+  }
+  return permute(order);
+}
+
+Tensor Tensor::squeeze(const Axes& axes, At at) const {
+  const OriginScope scope("squeeze", at);
+  Axes named;
+  for (const std::int64_t a : axes) named.push_back(axis_of(a, ndim(), "squeeze"));
+  Ints sizes;
+  for (std::int64_t k = 0; k < ndim(); ++k)
+    if (!(size(k) == Int(1)) || std::find(named.begin(), named.end(), k) == named.end())
+      sizes.push_back(size(k));
+  return reshape(sizes);
+}
+
+Tensor Tensor::flipud(At at) const {
+  const OriginScope scope("flipud", at);
+  return flip(real_axis(*this, 0, "flipud"));
+}
+Tensor Tensor::fliplr(At at) const {
+  const OriginScope scope("fliplr", at);
+  return flip(real_axis(*this, 1, "fliplr"));
+}
+
+Tensor Tensor::ravel(At at) const {
+  const OriginScope scope("ravel", at);
+  return flatten();
+}
+
+Tensor Tensor::unflatten(std::int64_t axis, const Ints& sizes, At at) const {
+  const OriginScope scope("unflatten", at);
+  const std::int64_t a = real_axis(*this, axis, "unflatten");
+  Ints known_sizes, to;
+  for (const Int& s : sizes)
+    if (!(s == Int(-1))) known_sizes.push_back(s);
+  const bool is_open = known_sizes.size() < sizes.size();
+  const Int others = product(known_sizes);
+  const std::optional<Int> open = others == Int(0) ? std::nullopt : exact_quotient(size(a), others);
+  STRATA_CHECK(!sizes.empty() && known_sizes.size() + 1 >= sizes.size() &&
+                   (is_open ? open.has_value() : known(is_equal(size(a), others))),
+               shape, "[unflatten] axis ", axis, " of size ", size(a).render(), " does not fill ",
+               render(sizes));
+  for (std::int64_t k = 0; k < ndim(); ++k) {
+    if (k != a) to.push_back(size(k));
+    if (k == a)
+      for (const Int& s : sizes) to.push_back(s == Int(-1) ? *open : s);
+  }
+  return reshape(to);
+}
+
+Tensor Tensor::atleast_1d(At at) const {
+  const OriginScope scope("atleast_1d", at);
+  return ndim() == 0 ? unsqueeze(0) : *this;
+}
+Tensor Tensor::atleast_2d(At at) const {
+  const OriginScope scope("atleast_2d", at);
+  return ndim() < 2 ? atleast_1d().unsqueeze(0) : *this;
+}
+Tensor Tensor::atleast_3d(At at) const {
+  const OriginScope scope("atleast_3d", at);
+  return ndim() < 3 ? atleast_2d().unsqueeze(2) : *this;
+}
+
+Tensor Tensor::narrow(std::int64_t axis, const Int& begin, const Int& length, At at) const {
+  const OriginScope scope("narrow", at);
+  const std::int64_t a = real_axis(*this, axis, "narrow");
+  const Int from = known(is_less(begin, 0)) ? begin + size(a) : begin;
+  STRATA_CHECK(known(is_at_most(0, from)) && known(is_at_most(0, length)) &&
+                   known(is_at_most(from + length, size(a))),
+               shape, "[narrow] ", length.render(), " from ", begin.render(),
+               " on are not inside of axis ", axis, " of size ", size(a).render());
+  return cut(*this, a, from, from + length);
+}
+
+Tensor Tensor::select(std::int64_t axis, const Int& index, At at) const {
+  const OriginScope scope("select", at);
+  const std::int64_t a = real_axis(*this, axis, "select");
+  const Int from = known(is_less(index, 0)) ? index + size(a) : index;
+  STRATA_CHECK(known(is_at_most(0, from)) && known(is_less(from, size(a))), shape, "[select] index ",
+               index.render(), " is outside of axis ", axis, " of size ", size(a).render());
+  return cut(*this, a, from, from + Int(1)).squeeze(a);
+}
+
+Tensor Tensor::repeat(const Ints& counts, At at) const {
+  const OriginScope scope("repeat", at);
+  STRATA_CHECK(counts.size() >= shape().size(), shape, "[repeat] ", counts.size(),
+               " counts for the ", ndim(), " dimensions of ", render(shape()));
+  const std::size_t first = counts.size() - shape().size();
+  Ints apart, wide, merged;
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    const Int size = k < first ? Int(1) : shape()[k - first];
+    STRATA_CHECK(!known(is_less(counts[k], 0)), shape, "[repeat] the count ", counts[k].render(),
+                 " of dimension ", k, " is negative");
+    const bool once = counts[k] == Int(1);
+    if (!once) apart.push_back(1), wide.push_back(counts[k]);
+    apart.push_back(size), wide.push_back(size), merged.push_back(counts[k] * size);
+  }
+  return reshape(apart).expand(wide).reshape(merged);
+}
+
+Tensor Tensor::tile(const Ints& counts, At at) const {
+  const OriginScope scope("tile", at);
+  Ints all(shape().size() > counts.size() ? shape().size() - counts.size() : 0, 1);
+  for (const Int& c : counts) all.push_back(c);
+  return repeat(all);
+}
+
+Tensor Tensor::repeat_interleave(std::int64_t count, std::optional<std::int64_t> axis, At at) const {
+  const OriginScope scope("repeat_interleave", at);
+  STRATA_CHECK(count >= 0, shape, "[repeat_interleave] the count ", count, " is negative");
+  if (!axis) return flatten().repeat_interleave(count, 0);
+  const std::int64_t a = real_axis(*this, *axis, "repeat_interleave");
+  Ints wide = unsqueeze(a + 1).shape(), merged = shape();
+  wide[at_axis(a + 1)] = count;
+  merged[at_axis(a)] *= count;
+  return unsqueeze(a + 1).expand(wide).reshape(merged);
+}
+
+Tensor Tensor::roll(const Axes& shifts, const Axes& axes, At at) const {
+  const OriginScope scope("roll", at);
+  STRATA_CHECK(shifts.size() == axes.size(), shape, "[roll] ", shifts.size(), " shifts for ",
+               axes.size(), " axes");
+  Tensor out = *this;
+  for (std::size_t k = 0; k < axes.size(); ++k)
+    out = rolled(out, shifts[k], real_axis(*this, axes[k], "roll"));
+  return out;
+}
+Tensor Tensor::roll(std::int64_t shift, At at) const {
+  const OriginScope scope("roll", at);
+  return rolled(flatten(), shift, 0).reshape(shape());
+}
+
+Tensor Tensor::rot90(std::int64_t times, std::int64_t from, std::int64_t to, At at) const {
+  const OriginScope scope("rot90", at);
+  const std::int64_t a = real_axis(*this, from, "rot90"), b = real_axis(*this, to, "rot90");
+  STRATA_CHECK(a != b, shape, "[rot90] axes ", from, " and ", to, " of ", render(shape()),
+               " are the same");
+  switch (floor_mod(times, 4)) {
+    case 1: return flip(b).transpose(a, b);
+    case 2: return flip({a, b});
+    case 3: return flip(a).transpose(a, b);
+    default: return *this;
+  }
+}
+
+/// In copies of the axis as rows that are longer by one, each row begins one element later.
+Tensor Tensor::unfold(std::int64_t axis, std::int64_t size, std::int64_t step, At at) const {
+  const OriginScope scope("unfold", at);
+  const Tensor x = atleast_1d();
+  const std::int64_t a = axis_of(axis, x.ndim(), "unfold");
+  const std::int64_t n = number_of(x.size(a), "unfold");
+  STRATA_CHECK(0 <= size && size <= n && step > 0, shape, "[unfold] windows of ", size, ", every ",
+               step, ", of axis ", axis, " of size ", n);
+  const std::int64_t last = n - size, windows = last / step + 1;
+  const Tensor moved = x.movedim({a}, {-1});
+  Ints counts(moved.shape().size(), 1), rows = moved.shape(), steps(rows.size() + 1, 1);
+  rows.back() = size;
+  rows.push_back(Int(n) + 1);
+  steps.back() = step;
+  counts.back() = Int(size) + (n > 0 ? (size + n - 1) / n : 0);
+  const Tensor copies = moved.repeat(counts);
+  const Tensor shifted = cut(copies, copies.ndim() - 1, 0, Int(size) * (Int(n) + 1)).reshape(rows);
+  const Tensor kept = cut(shifted, shifted.ndim() - 1, 0, last + 1);
+  const Tensor out = TensorAccess::of(kept.node().stride(steps), *this);  // (..., size, windows)
+  STRATA_ASSERT(out.size(-1) == Int(windows), "[unfold] ", out.size(-1).render(), " windows");
+  return out.movedim({-1}, {a});
+}
+
+Tensor Tensor::pixel_shuffle(std::int64_t r, At at) const {
+  const OriginScope scope("pixel_shuffle", at);
+  STRATA_CHECK(ndim() >= 3 && r > 0, shape, "[pixel_shuffle] of ", render(shape()), " by ", r);
+  const std::int64_t n = ndim();
+  const Tensor apart = unflatten(-3, {-1, r, r});  // (..., c, r, r, h, w)
+  const Tensor together = apart.movedim({n - 2, n - 1}, {n - 1, n + 1});
+  return together.flatten(-2, -1).flatten(-3, -2);
+}
+
+Tensor Tensor::pixel_unshuffle(std::int64_t r, At at) const {
+  const OriginScope scope("pixel_unshuffle", at);
+  STRATA_CHECK(ndim() >= 3 && r > 0, shape, "[pixel_unshuffle] of ", render(shape()), " by ", r);
+  const std::int64_t n = ndim();
+  const Tensor apart = unflatten(-1, {-1, r}).unflatten(-3, {-1, r});  // (..., c, h, r, w, r)
+  return apart.movedim({n - 1, n + 1}, {n - 2, n - 1}).flatten(n - 3, n - 1);
+}
+
+}  // namespace strata

@@ -1,0 +1,138 @@
+// Order: a row's elements are counted, not moved about.
+//
+// An element's rank is how many come before it, and what has rank k is the k-th: two reductions of all pairs, without
+// a branch, stable. Elements are compared as integers whose order is that of the values, NaN the largest. Where few of
+// many are asked for, a row is cut into blocks, of which each gives its first.
+
+#include <algorithm>
+
+#include "strata/tensor/access.h"
+#include "strata/tensor/indexed.h"
+
+namespace strata {
+
+namespace {
+
+constexpr std::int64_t kBlock = 512;
+
+/// Integers in the order of the values, or in the opposite one. -0 is 0.
+Tensor keys_of(const Tensor& values, bool descending) {
+  Tensor x = values.detach();
+  if (x.dtype().is_bool()) x = x.cast(dtypes::int32);
+  if (x.dtype().is_float()) {
+    if (x.itemsize() == 2) x = x.cast(dtypes::float32);
+    const DType bits = x.itemsize() == 4 ? dtypes::int32 : dtypes::int64;
+    const Number greatest(identity_of(Ops::REDUCE_MIN, bits));
+    const Tensor pattern = x.eq(0).where(0, x).bitcast(bits);
+    // Of negative numbers, the larger the bits the smaller the value: all but the sign turn.
+    const Tensor ordered = pattern.lt(0).where(pattern.bitwise_xor(greatest), pattern);
+    x = x.isnan().where(greatest, ordered);
+  }
+  return descending ? x.bitwise_not() : x;
+}
+
+/// (..., n): how many come before each.
+Tensor ranks_of(const Tensor& keys) {
+  const Tensor place = counting(keys.size(-1), keys);
+  const Tensor own = keys.unsqueeze(-1), other = keys.unsqueeze(-2);
+  const Tensor is_before = other.lt(own) | (other.eq(own) & place.lt(place.unsqueeze(1)));
+  const Tensor counts = is_before.cast(dtypes::int32);
+  return TensorAccess::of(LazyOp::reduce(Ops::SUM, counts.node(), {counts.ndim() - 1}), keys).squeeze(-1);
+}
+
+/// (..., k): where the first k are.
+Tensor places_of_ranks(const Tensor& ranks, std::int64_t k) {
+  const Tensor place = counting(ranks.size(-1), ranks);
+  const Tensor is_it = ranks.unsqueeze(-2).eq(counting(k, ranks).unsqueeze(1).cast(dtypes::int32));
+  return is_it.where(place, 0).sum(-1);
+}
+
+/// (..., k): where the first k of the last axis are, in order.
+Tensor first_places(const Tensor& keys, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t kWorthwhile = 4;
+  if (n <= 2 * kBlock || k > kBlock / kWorthwhile) return places_of_ranks(ranks_of(keys), k);
+  const std::int64_t blocks = (n + kBlock - 1) / kBlock;
+  Padding padding(keys.shape().size(), {0, 0});
+  padding.back().second = blocks * kBlock - n;
+  const Number last(identity_of(Ops::REDUCE_MIN, keys.dtype()));
+  const Tensor rows =
+      keys.pad(padding, Tensor::PadMode::constant, last).unflatten(-1, {blocks, kBlock});
+  const Tensor inside = places_of_ranks(ranks_of(rows), k);  // (..., blocks, k)
+  const Tensor chosen = rows.gather(-1, inside).flatten(-2);
+  const Tensor place = (inside + counting(blocks, keys).unsqueeze(1) * kBlock).flatten(-2);
+  return place.gather(-1, first_places(chosen, blocks * k, k));
+}
+
+std::pair<Tensor, Tensor> ordered(const char* operation, const Tensor& x, std::int64_t axis,
+                                  std::optional<std::int64_t> count, bool descending) {
+  const std::int64_t a = axis_of(axis, x.ndim(), operation);
+  if (x.ndim() == 0) {
+    STRATA_CHECK(count.value_or(1) == 0 || count.value_or(1) == 1, shape, "[", operation, "] ",
+                 *count, " of a scalar");
+    const auto [values, indices] = ordered(operation, x.reshape({1}), 0, 1, descending);
+    return {values.reshape({}), indices.reshape({})};
+  }
+  const std::int64_t n = number_of(x.size(a), operation), k = count.value_or(n);
+  STRATA_CHECK(k >= 0 && k <= n, shape, "[", operation, "] ", k, " of the ", n,
+               " elements of axis ", axis, " of shape ", render(x.shape()));
+  const Tensor rows = x.movedim({a}, {-1});
+  const Tensor places = first_places(keys_of(rows, descending), n, k);
+  return {rows.gather(-1, places).movedim({-1}, {a}), places.movedim({-1}, {a})};
+}
+
+/// One of the pair's elements along an axis, which goes.
+std::pair<Tensor, Tensor> only(const std::pair<Tensor, Tensor>& all, std::int64_t axis,
+                               std::int64_t k, bool keepdim) {
+  const auto pick = [&](const Tensor& t) {
+    if (t.ndim() == 0) return t;
+    Mask bounds;
+    for (const Int& size : t.shape()) bounds.push_back({0, size});
+    bounds[static_cast<std::size_t>(axis)] = {k, k + 1};
+    const Tensor out = t.shrink(bounds);
+    return keepdim ? out : out.squeeze(axis);
+  };
+  return {pick(all.first), pick(all.second)};
+}
+
+}  // namespace
+
+std::pair<Tensor, Tensor> Tensor::sort(std::int64_t axis, bool descending, At at) const {
+  const OriginScope scope("sort", at);
+  return ordered("sort", *this, axis, {}, descending);
+}
+Tensor Tensor::argsort(std::int64_t axis, bool descending, At at) const {
+  const OriginScope scope("argsort", at);
+  return ordered("argsort", *this, axis, {}, descending).second;
+}
+std::pair<Tensor, Tensor> Tensor::topk(std::int64_t k, std::int64_t axis, bool largest, At at) const {
+  const OriginScope scope("topk", at);
+  return ordered("topk", *this, axis, k, largest);
+}
+std::pair<Tensor, Tensor> Tensor::kthvalue(std::int64_t k, std::int64_t axis, bool keepdim, At at) const {
+  const OriginScope scope("kthvalue", at);
+  const std::int64_t a = axis_of(axis, ndim(), "kthvalue");
+  STRATA_CHECK(k >= 1, domain, "[kthvalue] k is ", k, ", and counts from 1");
+  return only(ordered("kthvalue", *this, axis, k, false), a, k - 1, keepdim);
+}
+
+/// NaN is the largest: where one is, the row's last is taken.
+std::pair<Tensor, Tensor> Tensor::median(std::int64_t axis, bool keepdim, At at) const {
+  const OriginScope scope("median", at);
+  const std::int64_t a = axis_of(axis, ndim(), "median");
+  if (ndim() == 0) return ordered("median", *this, 0, {}, false);
+  const std::int64_t n = number_of(size(a), "median");
+  STRATA_CHECK(n > 0, shape, "[median] of nothing: shape ", render(shape()));
+  const auto all = ordered("median", *this, a, {}, false);
+  auto middle = only(all, a, (n - 1) / 2, keepdim);
+  if (!dtype().is_float()) return middle;
+  const Tensor nans = isnan().any(a, keepdim);
+  const auto first_nan = isnan().cast(dtypes::int32).argmax(a, keepdim);
+  const auto last = only(all, a, n - 1, keepdim);
+  return {nans.where(last.first, middle.first), nans.where(first_nan, middle.second)};
+}
+Tensor Tensor::median(At at) const {
+  const OriginScope scope("median", at);
+  return flatten().median(0).first;
+}
+
+}  // namespace strata

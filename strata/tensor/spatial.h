@@ -1,0 +1,34 @@
+// What convolutions and pooling share: inputs with and without a batch, padding, windows over several axes.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "strata/tensor/functional.h"
+#include "strata/tensor/products.h"
+
+namespace strata {
+
+/// An input (batch, channels, sizes...), or one without a batch, which counts as a batch of one.
+class Spatial {
+ public:
+  /// @throws Error (shape) naming `operation` unless it has `axes` spatial axes whose sizes are numbers
+  Spatial(const char* operation, const Tensor& x, std::size_t axes);
+  const Tensor& batched() const { return x_; }
+  /// `y` without the batch that the input had not.
+  Tensor unbatched(const Tensor& y) const { return is_one_ ? y.squeeze(0) : y; }
+
+  std::vector<std::int64_t> sizes;  ///< of the spatial axes
+
+ private:
+  Tensor x_;
+  bool is_one_ = false;
+};
+
+/// The last axes with so much of `value` around; less than 0 takes away.
+Tensor padded(const Tensor& x, const ConvPadding::Sides& sides, Number value = 0);
+
+/// Windows over the last axes: (..., counts..., sizes of windows...).
+Tensor windows_of(const Tensor& x, std::span<const Window> each, std::span<const std::int64_t> counts);
+
+}  // namespace strata

@@ -1,0 +1,62 @@
+// What stands in the brackets of a tensor.
+//
+//   x[0]                                  the first row
+//   x[{Slice{1, 9, 2}, -1}]               of rows 1, 3, 5, 7 the last element
+//   x[{ellipsis, Slice{{}, {}, -1}}]      the last axis backwards
+//   x[{new_axis, rows}]                   rows by a tensor of integers, under an axis of size 1
+//   x[x > 0]                              what is positive, as one dimension
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <variant>
+
+#include "strata/view/int.h"
+
+namespace strata {
+
+class Tensor;
+
+/// From begin to before end, every step-th, as Python has it: what is below 0 counts from the end, what is beyond an
+/// end is cut, a step below 0 goes backwards.
+struct Slice {
+  std::optional<Int> begin = {};
+  std::optional<Int> end = {};
+  std::int64_t step = 1;
+};
+/// All axes that nothing else names.
+struct Ellipsis {};
+/// A dimension of size 1.
+struct NewAxis {};
+inline constexpr Ellipsis ellipsis;
+inline constexpr NewAxis new_axis;
+
+/// One of those, an integer or a tensor: of integers (indices, below 0 from the end; where they are outside, there is
+/// 0), or of bools (those elements for which it holds: it is realized, as their number is a size).
+class Subscript {
+ public:
+  using Place = std::source_location;
+  using What = std::variant<Int, Slice, Ellipsis, NewAxis, std::shared_ptr<const Tensor>>;
+
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  Subscript(T index, Place at = Place::current())
+      : what_(Int(static_cast<std::int64_t>(index))), at_(at) {}
+  Subscript(const Int& index, Place at = Place::current()) : what_(index), at_(at) {}
+  Subscript(const Slice& slice, Place at = Place::current()) : what_(slice), at_(at) {}
+  Subscript(Ellipsis all, Place at = Place::current()) : what_(all), at_(at) {}
+  Subscript(NewAxis axis, Place at = Place::current()) : what_(axis), at_(at) {}
+  Subscript(const Tensor& indices, Place at = Place::current());
+
+  const What& what() const { return what_; }
+  const Place& at() const { return at_; }
+
+ private:
+  What what_;
+  Place at_;
+};
+
+}  // namespace strata

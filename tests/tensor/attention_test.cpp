@@ -1,0 +1,150 @@
+// Layers that are matrix products, attention and similarities, against loops.
+
+#include <limits>
+
+#include "strata/tensor/functional.h"
+#include "tests/tensor/arrays.h"
+#include "tests/tensor/reference.h"
+
+namespace strata::test {
+namespace {
+
+using Many = std::vector<Tensor>;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Of (heads, length, size); `mask` is added to scores.
+double attended(const Array& q, const Array& k, const Array& v, const Place& at, double scale,
+                const std::function<double(std::int64_t, std::int64_t)>& mask) {
+  const std::int64_t head = at[0] * k.shape[0] / q.shape[0];
+  double sum = 0, total = 0;
+  for (std::int64_t s = 0; s < k.shape[1]; ++s) {
+    double score = 0;
+    for (std::int64_t e = 0; e < q.shape[2]; ++e)
+      score += q.at({at[0], at[1], e}) * k.at({head, s, e});
+    const double weight = std::exp(score * scale + mask(at[1], s));
+    sum += weight * v.at({head, s, at[2]}), total += weight;
+  }
+  return total == 0 ? 0 : sum / total;
+}
+
+TEST(Attention, IsAWeightedSumOfValues) {
+  const Array q({2, 3, 4}, 1), k({2, 5, 4}, 2), v({2, 5, 3}, 3), m({3, 5}, 4);
+  const Tensor a = q.tensor(), b = k.tensor(), c = v.tensor();
+  const auto expect = [&](const AttentionOptions& o, double scale,
+                          const std::function<double(std::int64_t, std::int64_t)>& mask) {
+    expect_near(scaled_dot_product_attention(a, b, c, o), {2, 3, 3},
+                [&](const Place& p) { return attended(q, k, v, p, scale, mask); });
+  };
+  expect({}, 0.5, [](auto, auto) { return 0.0; });
+  expect({.scale = 2}, 2, [](auto, auto) { return 0.0; });
+  expect({.causal = true}, 0.5, [](auto row, auto column) { return column <= row ? 0 : -kInfinity; });
+  expect({.mask = m.tensor()}, 0.5, [&](auto row, auto column) { return m.at({row, column}); });
+  // A row that may look nowhere gives zeros.
+  expect({.mask = m.tensor().gt(0) & counted({3, 1}).ne(1)}, 0.5,
+         [&](auto row, auto column) { return m.at({row, column}) > 0 && row != 1 ? 0 : -kInfinity; });
+}
+
+TEST(Attention, SeveralQueriesOfAKey) {
+  const Array q({4, 3, 2}, 1), k({2, 3, 2}, 2), v({2, 3, 2}, 3);
+  expect_near(scaled_dot_product_attention(q.tensor(), k.tensor(), v.tensor(),
+                                           {.scale = 1, .enable_gqa = true}),
+              {4, 3, 2},
+              [&](const Place& p) { return attended(q, k, v, p, 1, [](auto, auto) { return 0.0; }); });
+  expect_error([&] { scaled_dot_product_attention(q.tensor(), k.tensor(), v.tensor()); },
+               "do not broadcast");
+  expect_error(
+      [&] {
+        scaled_dot_product_attention(counted({3, 2, 2}), k.tensor(), v.tensor(), {.enable_gqa = true});
+      },
+      "3 heads of queries for 2");
+  expect_error([&] { scaled_dot_product_attention(q.tensor(), counted({4, 3, 3}), v.tensor()); },
+               "[scaled_dot_product_attention] shapes");
+  expect_error(
+      [&] {
+        scaled_dot_product_attention(q.tensor(), q.tensor(), q.tensor(),
+                                     {.mask = counted({3, 3}), .causal = true});
+      },
+      "a mask, and causal, too");
+}
+
+TEST(Layers, LinearAndEmbedding) {
+  const Tensor x = counted({2, 3}), w = counted({2, 3}), b = f64({10, 20}, {2});
+  expect_values(linear(x, w), {2, 2}, {5, 14, 14, 50});
+  expect_values(linear(x, w, b), {2, 2}, {15, 34, 24, 70});
+  expect_values(linear(counted({3}), w, b), {2}, {15, 34});
+  EXPECT_EQ(linear(counted({2, 4, 3}), w).shape(), Ints({2, 4, 2}));
+  expect_values(linear(x, counted({3})), {2}, {5, 14});
+  expect_values(embedding(whole({2, 0}), counted({3, 2})), {2, 2}, {4, 5, 0, 1});
+  EXPECT_EQ(embedding(whole({2, 0, 1, 1}, {2, 2}), counted({3, 2})).shape(), Ints({2, 2, 2}));
+  EXPECT_EQ(embedding(whole({1}, {}), counted({3, 2})).shape(), Ints({2}));
+  // Rows that are not asked for do not matter.
+  expect_values(embedding(whole({1}), f64({NAN, 2, kInfinity}, {3, 1})), {1, 1}, {2});
+  expect_error([&] { linear(x, counted({2, 2})); },
+               "[linear] an input of shape (2, 3) and a weight of shape (2, 2)");
+  expect_error([&] { embedding(x, counted({3, 2})); }, "[embedding] indices of f64");
+  expect_error([&] { embedding(whole({1}), counted({3})); }, "[embedding] a weight of shape (3,)");
+}
+
+TEST(Layers, HalvesAndSimilarities) {
+  const Array x({2, 4}, 1), y({2, 4}, 2);
+  const auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };
+  expect_near(glu(x.tensor()), {2, 2},
+              [&](const Place& p) { return x.at(p) * sigmoid(x.at({p[0], p[1] + 2})); });
+  expect_near(glu(x.tensor(), 0), {1, 4},
+              [&](const Place& p) { return x.at(p) * sigmoid(x.at({1, p[1]})); });
+  expect_error([] { glu(counted({3})); }, "[glu] axis -1 of shape (3,) has an odd size");
+  expect_near(softmin(x.tensor(), 1), {2, 4}, [&](const Place& p) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < 4; ++k) sum += std::exp(-x.at({p[0], k}));
+    return std::exp(-x.at(p)) / sum;
+  });
+  const auto dot = [](const Array& a, const Array& b, std::int64_t n) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < 4; ++k) sum += a.at({n, k}) * b.at({n, k});
+    return sum;
+  };
+  expect_near(cosine_similarity(x.tensor(), y.tensor()), {2}, [&](const Place& p) {
+    return dot(x, y, p[0]) / std::sqrt(dot(x, x, p[0]) * dot(y, y, p[0]));
+  });
+  expect_values(cosine_similarity(f64({0, 0}, {1, 2}), f64({1, 1}, {1, 2})), {1}, {0});
+  expect_near(pairwise_distance(x.tensor(), y.tensor(), 1, 0), {2}, [&](const Place& p) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < 4; ++k) sum += std::abs(x.at({p[0], k}) - y.at({p[0], k}));
+    return sum;
+  });
+  EXPECT_EQ(pairwise_distance(x.tensor(), y.tensor(), 2, 1e-6, true).shape(), Ints({2, 1}));
+}
+
+TEST(Attention, Gradients) {
+  const auto check = [](const std::function<Tensor(const Many&)>& f, const std::vector<Ints>& shapes) {
+    std::vector<std::vector<double>> values;
+    for (const Ints& s : shapes)
+      values.push_back(spread(product(s).value(), -1, 1, values.size() + 1));
+    expect_gradient(f, values, shapes);
+  };
+  check(
+      [](const Many& x) { return scaled_dot_product_attention(x[0], x[1], x[2], {.causal = true}); },
+      {{2, 2}, {2, 2}, {2, 2}});
+  check([](const Many& x) { return scaled_dot_product_attention(x[0], x[1], x[2], {.mask = x[3]}); },
+        {{2, 2}, {3, 2}, {3, 2}, {2, 3}});
+  const Tensor nowhere = bools({true, true, false, false}, {2, 2});
+  check(
+      [&](const Many& x) {
+        return scaled_dot_product_attention(x[0], x[1], x[2], {.mask = nowhere});
+      },
+      {{2, 2}, {2, 2}, {2, 2}});
+  check(
+      [](const Many& x) {
+        return scaled_dot_product_attention(x[0], x[1], x[2], {.enable_gqa = true});
+      },
+      {{2, 2, 2}, {1, 2, 2}, {1, 2, 2}});
+  check([](const Many& x) { return linear(x[0], x[1], x[2]); }, {{2, 3}, {2, 3}, {2}});
+  check([](const Many& x) { return embedding(whole({1, 0, 1}), x[0]); }, {{3, 2}});
+  check([](const Many& x) { return glu(x[0]); }, {{2, 4}});
+  check([](const Many& x) { return cosine_similarity(x[0], x[1]); }, {{2, 3}, {2, 3}});
+  check([](const Many& x) { return pairwise_distance(x[0], x[1]); }, {{2, 3}, {2, 3}});
+  check([](const Many& x) { return softmin(x[0]); }, {{2, 3}});
+}
+
+}  // namespace
+}  // namespace strata::test
