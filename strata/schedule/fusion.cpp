@@ -237,7 +237,7 @@ class Fusing {
       if (std::any_of(kernel.rows.begin(), kernel.rows.end(),
                       [&](AxisSet row) { return (depends & ~row) == 0; }))
         return overlaps(n, at, kernel);
-      const AxisSet below_last = (AxisSet{2} << (std::bit_width(depends) - 1)) - 1;
+      const AxisSet below_last = 2 * std::bit_floor(depends) - 1;
       outside &= kernel.outputs & below_last;
     }
     return overlaps(n, at, kernel) * turns(outside, kernel);
