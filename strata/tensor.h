@@ -1,8 +1,10 @@
-// Tensors: operations, gradients, random numbers, captured functions.
+// Tensors: operations, gradients, random numbers, captured functions, memory shared with other libraries.
 #pragma once
 
 #include "strata/tensor/autograd.h"
+#include "strata/tensor/dlpack.h"
 #include "strata/tensor/functional.h"
+#include "strata/tensor/interop.h"
 #include "strata/tensor/jit.h"
 #include "strata/tensor/random.h"
 #include "strata/tensor/tensor.h"

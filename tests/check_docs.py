@@ -74,10 +74,8 @@ def program(text: str, marker: str) -> str:
 def check_cpp(block: Block, text: str, build: Path, work: Path) -> str | None:
     source, binary = work / "block.cpp", work / "block"
     source.write_text(program(text, block.marker))
-    libraries = [str(build / f"libstrata_{floor}.a") for floor in
-                 ("runtime", "render", "codegen", "graph", "ir", "view", "expr", "dtype", "base")]
-    if re.search(r"^TBB_DIR:\w+=.*(?<!NOTFOUND)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE):
-        libraries.append("-ltbb")
+    libs = re.search(r"^Libs: -L\S+ (.*)$", (build / "strata.pc").read_text(), re.MULTILINE)[1].split()
+    libraries = [f"-L{build}", *libs]
     only = ["-fsyntax-only"] if block.marker in {"compile", "declarations"} else ["-o", str(binary), *libraries]
     compiler = [os.environ.get("CXX", "g++"), "-std=c++20", "-UNDEBUG", "-O1", "-Wall", "-Wextra", f"-I{ROOT}"]
     result = subprocess.run([*compiler, str(source), *only, "-pthread"], capture_output=True, text=True)

@@ -11,7 +11,7 @@
 namespace strata::tools {
 namespace {
 
-constexpr std::size_t printed = 8;  // bytes of a value in the answer, or so
+constexpr std::size_t printed_value = 8;  // bytes of a value in the answer, or so
 
 /// The integer that is all of `text`; nothing for another text. @throws Error (overflow)
 std::optional<std::int64_t> integer_text(std::string_view text) {
@@ -66,7 +66,7 @@ LayoutAnswer call_complement(const LayoutArguments& args) {
 LayoutAnswer call_swizzle(const LayoutArguments& args) {
   const Swizzle swizzle(args.integer(0), args.integer(1), args.integer(2));
   args.work().charge(static_cast<std::size_t>(swizzle.size()));
-  args.work().charge(static_cast<std::size_t>(swizzle.size()) * (printed - 1));
+  args.work().charge(static_cast<std::size_t>(swizzle.size()) * (printed_value - 1));
   return {{}, table(swizzle, swizzle.size()), {}};
 }
 
@@ -178,7 +178,7 @@ LayoutAnswer ask_layout(const LayoutFunction& function, const LayoutArguments& a
 
 std::vector<std::int64_t> charged_table(const Layout& layout, Work& work) {
   const std::int64_t size = layout.size().value();
-  const auto each = static_cast<std::int64_t>(printed + layout.leaves().size());
+  const auto each = static_cast<std::int64_t>(printed_value + layout.leaves().size());
   std::int64_t units = 0;
   work.charge(try_mul(size, each, units) ? static_cast<std::size_t>(units) : SIZE_MAX);
   return table(layout, size);

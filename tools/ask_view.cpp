@@ -18,14 +18,8 @@ Axes to_axes(const Ints& numbers) {
   return axes;
 }
 
-Mask to_mask(const Padding& pairs) {
-  Mask mask;
-  for (const auto& [begin, end] : pairs) mask.push_back({begin, end});
-  return mask;
-}
-
 // clang-format off
-constexpr MovementOp ops[] = {
+constexpr MovementOp movement_table[] = {
     {"reshape", false, [](const ShapeTracker& s, const Movement& m) { return s.reshape(m.numbers); }},
     {"permute", false, [](const ShapeTracker& s, const Movement& m) { return s.permute(to_axes(m.numbers)); }},
     {"expand",  false, [](const ShapeTracker& s, const Movement& m) { return s.expand(m.numbers); }},
@@ -67,7 +61,7 @@ void require_names(const std::vector<std::string>& names, const ShapeTracker& st
                  " is there twice");
 }
 
-std::vector<Expr> index_variables(const ShapeTracker& stack, const std::vector<std::string>& names) {
+std::vector<Expr> variables_named(const ShapeTracker& stack, const std::vector<std::string>& names) {
   std::vector<Expr> idxs;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::int64_t last = std::max<std::int64_t>(stack.shape()[i].vmax(), 1) - 1;
@@ -184,10 +178,16 @@ std::vector<std::int64_t> addresses_of(const ShapeTracker& stack, Work& work) {
 
 }  // namespace
 
-std::span<const MovementOp> movement_ops() { return ops; }
+Mask to_mask(const Padding& pairs) {
+  Mask mask;
+  for (const auto& [begin, end] : pairs) mask.push_back({begin, end});
+  return mask;
+}
+
+std::span<const MovementOp> movement_ops() { return movement_table; }
 
 const MovementOp* find_movement(std::string_view name) {
-  for (const MovementOp& op : ops)
+  for (const MovementOp& op : movement_table)
     if (op.name == name) return &op;
   return nullptr;
 }
@@ -209,7 +209,7 @@ ViewAnswer ask_view(const ViewQuestion& question, Work& work) {
   const ShapeTracker& stack = out.stack;
   out.names = question.idxs ? *question.idxs : default_names(stack.rank());
   require_names(out.names, stack);
-  out.idxs = index_variables(stack, out.names);
+  out.idxs = variables_named(stack, out.names);
   out.index = question.simplify ? stack.expr_idxs(out.idxs) : index(stack.views(), out.idxs);
   work.charge(count_nodes(out.index.index));
   work.charge(count_nodes(out.index.valid));

@@ -19,6 +19,9 @@ struct Movement {
   Padding pairs;
 };
 
+/// Pairs of begin and end as a mask.
+Mask to_mask(const Padding& pairs);
+
 struct MovementOp {
   std::string_view name;
   bool takes_pairs;

@@ -89,6 +89,12 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
+std::string padded(std::string_view text, std::size_t width) {
+  std::string out(text);
+  out.resize(std::max(width, text.size()), ' ');
+  return out;
+}
+
 std::string_view nearest(std::string_view word, std::span<const std::string_view> choices) {
   std::string_view best;
   std::size_t least = 1 + std::max<std::size_t>(1, word.size() / 3);

@@ -101,6 +101,9 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 /// "a|b|c" as its parts; none for "".
 std::vector<std::string_view> split(std::string_view text, char separator);
 
+/// `text` with blanks behind it, `width` bytes in all; a longer one as it is.
+std::string padded(std::string_view text, std::size_t width);
+
 std::string help_text(bool colour);
 std::string help_text(const Command& command, bool colour);
 

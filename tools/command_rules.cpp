@@ -32,12 +32,6 @@ std::string_view check_text(const Rule& rule) {
   return rule.check == Check::z3 ? "z3" : "written proof";
 }
 
-std::string padded(std::string_view text, std::size_t width) {
-  std::string out(text);
-  out.resize(std::max(width, text.size()), ' ');
-  return out;
-}
-
 std::string rule_json(const Rule& rule) {
   JsonWriter json;
   json.begin_object().member("name", rule.name).member("section", title_of(rule.name.front()));

@@ -105,6 +105,17 @@ constexpr Example kernel_examples[] = {
     {"strata kernel 'a: f32[64,64]; b: f32[64,64]; c = a @ b' --show passes", "passes"},
 };
 
+constexpr std::string_view tour_chapters = "sum|gradient|movement|symbolic";
+constexpr Option tour_options[] = {
+    {"--device", "NAME", "LLVM|CLANG|OPENCL|INTERP", false, "what runs it (default: the flag DEVICE, or the first that can be used)"},
+    {"--json",   "",     "",                         false, "print one JSON object a stage"},
+    {"--color",  "WHEN", "always|never|auto",        false, "colours: always, never, or auto: on a terminal that shows them"},
+};
+constexpr Example tour_examples[] = {
+    {"strata tour sum --device INTERP", "> result.item<float>()\n  5.0"},
+    {"strata tour movement",            "> a.expr_idxs().index.render()\n  (((idx0%10)*10)+(idx0//10))"},
+};
+
 constexpr Option devices_options[] = {
     {"--json",  "",     "", false, "print one JSON object a device"},
     {"--color", "WHEN", "always|never|auto", false, "colours: always, never, or auto: on a terminal that shows them"},
@@ -145,7 +156,7 @@ constexpr Example completion_examples[] = {
     {"strata completion fish > ~/.config/fish/completions/strata.fish", ""},
 };
 
-constexpr Command table[] = {
+constexpr Command command_table[] = {
     {"expr", "TEXT", 1, 1, "", "simplify an index expression; its bounds and its C, Python and LaTeX text",
      "TEXT is infix: + - * // %  < <= > >= == !=  and or not  min max select(c,a,b); '/' and '//'\n"
      "both floor. Every name needs its bounds (--var). The bounds that are shown are those of the\n"
@@ -176,6 +187,10 @@ constexpr Command table[] = {
      "which keep their axes with size 1: x.sum(1) prod max min mean, () for all axes; x.softmax(1).\n"
      "Buffers: outputs are data0, data1, ..., inputs follow. Exit status 1 where --run differs from INTERP.",
      kernel_options, kernel_examples, command_kernel},
+    {"tour", "[CHAPTER...]", 0, any, tour_chapters, "2+3 through every layer, then gradients, movement, symbolic integers",
+     "Each stage is lines of C++ and what they print. Chapters: sum (Tensor, LazyOp, schedule, kernel,\n"
+     "UOps, C, LLVM IR, buffers, 5), gradient, movement (ShapeTrackers), symbolic (Variables, sizes).",
+     tour_options, tour_examples, command_tour},
     {"devices", "", 0, 0, "", "what kernels can run on here, and how to get what is missing",
      "", devices_options, devices_examples, command_devices},
     {"batch", "[FILE...]", 0, any, "FILE", "answer JSON requests, one a line",
@@ -192,13 +207,13 @@ constexpr Command table[] = {
      "", flags_options, flags_examples, command_flags},
     {"completion", "SHELL", 1, 1, "bash|zsh|fish", "write a completion script for bash, zsh or fish",
      "", {}, completion_examples, command_completion},
-    {"help", "[COMMAND]", 0, 1, "expr|view|layout|kernel|devices|batch|rules|flags|completion", "show this page, or a command's page",
+    {"help", "[COMMAND]", 0, 1, "expr|view|layout|kernel|tour|devices|batch|rules|flags|completion", "show this page, or a command's page",
      "", {}, {}, command_help},
 };
 // clang-format on
 
 }  // namespace
 
-std::span<const Command> commands() { return table; }
+std::span<const Command> commands() { return command_table; }
 
 }  // namespace strata::tools

@@ -8,12 +8,6 @@
 namespace strata::tools {
 namespace {
 
-std::string padded(std::string_view text, std::size_t width) {
-  std::string out(text);
-  out.resize(std::max(width, text.size()), ' ');
-  return out;
-}
-
 std::string heading(bool colour, std::string_view text) {
   return detail::message("\n", paint(colour, Style::bold, text), "\n");
 }

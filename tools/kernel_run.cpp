@@ -121,7 +121,7 @@ struct Difference {
   bool other = false;  ///< true iff NaN or integers differ
 };
 
-void compare(const Buffer& got, const Buffer& expected, Difference& out) {
+void compare_buffers(const Buffer& got, const Buffer& expected, Difference& out) {
   for (std::int64_t k = 0; k < got.size(); ++k) {
     const Scalar a = got[k], b = expected[k];
     const double x = a.as_double(), y = b.as_double();
@@ -153,7 +153,7 @@ void check(const CompiledKernel& kernel, const Device& device, const VariableVal
   interpret(kernel.kernel().ast, memory, values);
   Difference difference;
   for (std::size_t k = 0; k < got.size(); ++k)
-    if (kernel.kernel().buffers[k].written) compare(got[k], expected[k], difference);
+    if (kernel.kernel().buffers[k].written) compare_buffers(got[k], expected[k], difference);
   const double most = tolerance_of(kernel.kernel(), sizes) * difference.scale;
   out.agrees = !difference.other && difference.largest <= most;
   if (difference.exact)

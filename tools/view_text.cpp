@@ -99,12 +99,6 @@ struct Source {
   }
 };
 
-Mask to_mask(const Padding& pairs) {
-  Mask mask;
-  for (const auto& [begin, end] : pairs) mask.push_back({begin, end});
-  return mask;
-}
-
 /// `View(name=value, ...)` without its frame.
 View read_view(const Source& source, std::string_view fields) {
   std::optional<Ints> shape;

@@ -5,6 +5,7 @@
 // `Extent` arithmetic (sat_*) saturates: INT64_MIN and INT64_MAX stand for -infinity and +infinity.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -56,6 +57,13 @@ constexpr std::int64_t gcd(std::int64_t a, std::int64_t b) {
     y = r;
   }
   return x > static_cast<std::uint64_t>(kPosInf) ? 1 : static_cast<std::int64_t>(x);
+}
+
+/// a + b, or the largest number of the type where that does not fit.
+template <std::unsigned_integral T>
+constexpr T saturating_add(T a, T b) {
+  const T sum = static_cast<T>(a + b);
+  return sum < a ? std::numeric_limits<T>::max() : sum;
 }
 
 constexpr bool is_inf(std::int64_t a) { return a == kNegInf || a == kPosInf; }

@@ -7,6 +7,7 @@
 
 #include "strata/base/check.h"
 #include "strata/base/quotes.h"
+#include "strata/base/text.h"
 
 namespace strata {
 namespace {
@@ -14,8 +15,6 @@ namespace {
 [[noreturn]] void fail(std::size_t column, const std::string& message) {
   throw Error(ErrorKind::request, "[json] " + message, column);
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 void append_utf8(std::string& out, std::uint32_t code) {
   const auto put = [&out](std::uint32_t byte) {

@@ -5,8 +5,6 @@
 namespace strata {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 // The digit run at `i`, without leading zeros; moves `i` past it.
 std::string_view take_number(std::string_view s, std::size_t& i) {
   while (i < s.size() && s[i] == '0') ++i;

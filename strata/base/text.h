@@ -1,10 +1,13 @@
-// Names in their natural order ("idx2" before "idx10").
+// Digits, and names in their natural order ("idx2" before "idx10").
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
 namespace strata {
+
+/// The same in every locale.
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Three-way natural comparison: digit runs compare as numbers, everything else by byte. Names that differ in
 /// leading zeros only compare by byte at the end, so 0 means equal.

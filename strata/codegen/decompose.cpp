@@ -9,11 +9,8 @@
 #include "strata/codegen/formula.h"
 
 namespace strata {
-
-using namespace formulas;
+namespace formulas {
 namespace {
-
-using Build = UOp (*)(UOpGraph&, std::span<const UOp>, const OpSet&);
 
 template <Value (*F)(Value)>
 UOp unary(UOpGraph& graph, std::span<const UOp> v, const OpSet& native) {
@@ -44,7 +41,7 @@ constexpr std::string_view kHalves = "f16 bf16";
 
 // `ulp` is the largest error that tests/codegen/math_sweep.cpp has met, rounded up, whether MULACC rounds once or twice.
 // clang-format off
-constexpr Decomposition kRows[] = {
+constexpr Decomposition kDecompositions[] = {
   {Ops::NOOP,     "itself",                          kAll,      0,    first},
   {Ops::IDIV,     "divisor made safe",               kIntegers, 0,    binary<idiv_formula>},
   {Ops::MOD,      "divisor made safe",               kIntegers, 0,    binary<mod_formula>},
@@ -103,7 +100,7 @@ using RowIndex = std::array<std::array<const Decomposition*, DType::kCount + 1>,
 /// Rows by op and dtype.
 RowIndex make_index() {
   RowIndex out{};
-  for (const Decomposition& r : kRows) {
+  for (const Decomposition& r : kDecompositions) {
     for (std::string_view rest = r.dtypes; !rest.empty();) {
       const std::size_t end = std::min(rest.find(' '), rest.size());
       const DType dtype = dtypes::parse(rest.substr(0, end));
@@ -118,6 +115,7 @@ RowIndex make_index() {
 }
 
 }  // namespace
+}  // namespace formulas
 
 const OpSet& basic_ops() {
   static const OpSet ops{Ops::ADD,  Ops::SUB,   Ops::MUL,   Ops::DIV,   Ops::NEG,   Ops::ABS,
@@ -132,10 +130,10 @@ const OpSet& guarded_ops() {
   return ops;
 }
 
-std::span<const Decomposition> decompositions() { return kRows; }
+std::span<const Decomposition> decompositions() { return formulas::kDecompositions; }
 
 const Decomposition* find_decomposition(Ops op, DType dtype) {
-  static const RowIndex index = make_index();
+  static const formulas::RowIndex index = formulas::make_index();
   return index[static_cast<std::size_t>(op)][static_cast<std::size_t>(dtype.id())];
 }
 

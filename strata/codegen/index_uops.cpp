@@ -33,10 +33,7 @@ std::vector<const Node*> nodes_below(const Node* root) {
   return out;
 }
 
-std::uint64_t magnitude(std::int64_t v) {
-  return v < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v);
-}
-std::uint64_t magnitude(const Node* n) {
+std::uint64_t greatest_magnitude(const Node* n) {
   return std::max(magnitude(lower(n)), magnitude(upper(n)));
 }
 
@@ -44,7 +41,8 @@ std::uint64_t magnitude(const Node* n) {
 Int128 sum_magnitude(const Node* n) {
   Int128 total = static_cast<Int128>(magnitude(n->k0()));
   for (const Term& t : n->terms()) {
-    total += static_cast<Int128>(magnitude(t.coefficient)) * static_cast<Int128>(magnitude(t.atom));
+    total += static_cast<Int128>(magnitude(t.coefficient)) *
+             static_cast<Int128>(greatest_magnitude(t.atom));
     if (total > std::numeric_limits<std::int64_t>::max()) break;
   }
   return total;
@@ -60,7 +58,8 @@ bool is_power_of_two(const Node* n) {
 DType index_width(const Expr& e) {
   Int128 most = 0;
   for (const Node* n : nodes_below(e.node()))
-    most = std::max(most, n->op == Op::Sum ? sum_magnitude(n) : static_cast<Int128>(magnitude(n)));
+    most = std::max(
+        most, n->op == Op::Sum ? sum_magnitude(n) : static_cast<Int128>(greatest_magnitude(n)));
   STRATA_CHECK(most <= std::numeric_limits<std::int64_t>::max(), overflow, "[lower] the index ",
                e.render(), " may leave 64 bits");
   return most <= std::numeric_limits<std::int32_t>::max() ? dtypes::int32 : dtypes::int64;

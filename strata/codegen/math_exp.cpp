@@ -61,7 +61,7 @@ constexpr double kErfcF64[] = {0.25539567631050575, -0.4271858474139583, 0.24165
                                -1.6264122111121816e-06};
 // clang-format on
 
-const ExpNumbers& numbers_of(Value x) {
+const ExpNumbers& exp_numbers(Value x) {
   static const ExpNumbers f32{
       .least_log2 = -151,
       .most_log2 = 128,
@@ -106,7 +106,7 @@ struct Reduced {
   Value shifted, rest;
 };
 Reduced reduce_by_ln2(Value a, int offset) {
-  const ExpNumbers& k = numbers_of(a);
+  const ExpNumbers& k = exp_numbers(a);
   const double shift = shifter(a.dtype(), offset);
   const Value shifted = mulacc(a, kLog2E, shift);
   const Value n = shifted - shift;
@@ -119,17 +119,17 @@ Value odd(Value x, Value size, double bound, Value small, Value large) {
 }
 
 Value erfc_of(Value a) {
-  const ExpNumbers& k = numbers_of(a);
+  const ExpNumbers& k = exp_numbers(a);
   if (a.scalar() == dtypes::float32) return polynomial(a, k.erfc).apply(Ops::EXP);
   return (-(a * a)).apply(Ops::EXP) * polynomial((a - 2.0) / (a + 2.0), k.erfc);
 }
 
 }  // namespace
 
-Value exp2_fraction(Value x) { return mulacc(polynomial(x, numbers_of(x).exp2), x, 1.0); }
+Value exp2_fraction(Value x) { return mulacc(polynomial(x, exp_numbers(x).exp2), x, 1.0); }
 
 Value exp2_formula(Value x) {
-  const ExpNumbers& k = numbers_of(x);
+  const ExpNumbers& k = exp_numbers(x);
   const Value a = min(max(x, k.least_log2), k.most_log2);
   const double shift = shifter(x.dtype(), 2 * format_of(x.dtype()).bias);
   const Value shifted = a + shift;
@@ -138,7 +138,7 @@ Value exp2_formula(Value x) {
 }
 
 Value exp_formula(Value x) {
-  const ExpNumbers& k = numbers_of(x);
+  const ExpNumbers& k = exp_numbers(x);
   const Value a = min(max(x, k.least_log), k.most_log);
   const auto [shifted, rest] = reduce_by_ln2(a, 2 * format_of(x.dtype()).bias);
   const Value p = polynomial(rest, k.exp);
@@ -147,7 +147,7 @@ Value exp_formula(Value x) {
 
 Value expm1_formula(Value x) {
   // With s = 2^(n - 1), which is finite: 2 * (s * (e^rest - 1) + (s - 1/2)).
-  const ExpNumbers& k = numbers_of(x);
+  const ExpNumbers& k = exp_numbers(x);
   const FloatFormat& format = format_of(x.dtype());
   const Value a = min(max(x, k.minus_one), k.most_log);
   const auto [shifted, rest] = reduce_by_ln2(a, format.bias - 1);
@@ -158,7 +158,7 @@ Value expm1_formula(Value x) {
 }
 
 Value tanh_formula(Value x) {
-  const ExpNumbers& k = numbers_of(x);
+  const ExpNumbers& k = exp_numbers(x);
   const Value a = abs(x);
   const Value square = a * a;
   const Value small = mulacc(polynomial(square, k.tanh) * square, a, a);
@@ -167,7 +167,7 @@ Value tanh_formula(Value x) {
 }
 
 Value erf_formula(Value x) {
-  const ExpNumbers& k = numbers_of(x);
+  const ExpNumbers& k = exp_numbers(x);
   const Value a = abs(x);
   const Value small = mulacc(polynomial(a * a, k.erf), a, a);
   return odd(x, a, 1, small, 1.0 - erfc_of(min(a, k.erf_one)));

@@ -35,7 +35,7 @@ constexpr double kPowF64[] = {0.1999999999999999, 0.14285714285721926, 0.1111111
                               0.07692279187295156, 0.06668133390737913, 0.05837865536828406, 0.0599109458409738};
 // clang-format on
 
-const LogNumbers& numbers_of(Value x) {
+const LogNumbers& log_numbers(Value x) {
   static const LogNumbers f32{
       .smallest = 0x1p-126,
       .itself = 0x1p-27,
@@ -77,7 +77,7 @@ struct Parts {
 Parts parts_of_normal(Value x) {
   const FloatFormat& format = format_of(x.dtype());
   const Value bits = signed_bits_of(x);
-  const Value n = (bits - numbers_of(x).root_bits) >> format.fraction_bits;
+  const Value n = (bits - log_numbers(x).root_bits) >> format.fraction_bits;
   const Value significand = (bits - (n << format.fraction_bits)).bitcast(x.scalar());
   return {(n + format.shifter_bits).bitcast(x.scalar()) - format.shifter, significand};
 }
@@ -86,7 +86,7 @@ Parts parts_of_normal(Value x) {
 Parts parts_of(Value x) {
   const FloatFormat& format = format_of(x.dtype());
   const double up = format.dtype == dtypes::float32 ? 0x1p23 : 0x1p52;
-  const Value small = x < numbers_of(x).smallest;
+  const Value small = x < log_numbers(x).smallest;
   const Parts scaled = parts_of_normal(where(small, x * up, x));
   const Value offset = where(small, -static_cast<double>(format.fraction_bits), x.like(0.0));
   return {scaled.exponent + offset, scaled.significand};
@@ -94,7 +94,7 @@ Parts parts_of(Value x) {
 
 /// log(1 + f) = f + rest, where rest is small beside f.
 Value log_rest(Value f) {
-  const LogNumbers& k = numbers_of(f);
+  const LogNumbers& k = log_numbers(f);
   const Value half_square = f * f * 0.5;
   if (f.scalar() == dtypes::float32) return mulacc(polynomial(f, k.log), f * f * f, -half_square);
   // 2*atanh(s) with s = f / (2 + f), where 2*s = f - f^2/2 + s*f^2/2.
@@ -112,7 +112,7 @@ Value with_log_edges(Value x, Value result) {
 
 /// n * ln(2) + log(1 + f)
 Value log_of(Value n, Value f) {
-  const LogNumbers& k = numbers_of(f);
+  const LogNumbers& k = log_numbers(f);
   return mulacc(n, k.ln2_high, f + mulacc(n, k.ln2_low, log_rest(f)));
 }
 
@@ -123,7 +123,7 @@ struct Pair {
 
 /// log2 of the parts, in more than the dtype's digits; `high` is of upper_half.
 Pair log2_pair(const Parts& x) {
-  const LogNumbers& k = numbers_of(x.significand);
+  const LogNumbers& k = log_numbers(x.significand);
   // s = (m - 1) / (m + 1), of which the division tells the first digits, and its remainder the others.
   const Value m = x.significand;
   const Value above = m - 1.0, below = m + 1.0;
@@ -150,7 +150,7 @@ Pair log2_pair(const Parts& x) {
 
 /// 2^(y * log), where y is bounded.
 Value exp2_of_product(Value y, const Pair& log) {
-  const LogNumbers& k = numbers_of(y);
+  const LogNumbers& k = log_numbers(y);
   const Value y_high = upper_half(y);
   const Value high = y_high * log.high;
   const Value low = (y - y_high) * log.high + y * log.low;
@@ -178,7 +178,7 @@ Value log2_formula(Value x) {
 }
 
 Value log1p_formula(Value x) {
-  const LogNumbers& k = numbers_of(x);
+  const LogNumbers& k = log_numbers(x);
   const FloatFormat& format = format_of(x.dtype());
   // u + lost == 1 + x
   const Value u = x + 1.0;
@@ -194,7 +194,7 @@ Value log1p_formula(Value x) {
 }
 
 Value pow_formula(Value x, Value y) {
-  const LogNumbers& k = numbers_of(x);
+  const LogNumbers& k = log_numbers(x);
   const Value size = abs(x);
   const Value bounded = min(max(y, -k.most_exponent), k.most_exponent);
   Value result = exp2_of_product(bounded, log2_pair(parts_of(size)));

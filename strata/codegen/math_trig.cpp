@@ -170,7 +170,7 @@ Sum cos_of(const Quarters& q) {
 }
 
 /// a / b
-Value quotient(const Sum& a, const Sum& b) {
+Value quotient_of_sums(const Sum& a, const Sum& b) {
   const Value above = a.value(), below = b.value();
   const Value q = above / below;
   if (q.scalar() == dtypes::float32) return q;
@@ -207,7 +207,7 @@ Value tan_formula(Value x) {
   const Value odd = is_odd(q);
   const Sum above{where(odd, c.main, s.main), where(odd, c.tail, s.tail)};
   const Sum below{where(odd, s.main, c.main), where(odd, s.tail, c.tail)};
-  return flip_sign(quotient(above, below), sign_from(q, 0) ^ sign_of(x));
+  return flip_sign(quotient_of_sums(above, below), sign_from(q, 0) ^ sign_of(x));
 }
 
 }  // namespace strata::formulas

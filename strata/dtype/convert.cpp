@@ -12,7 +12,6 @@ namespace {
 constexpr FloatFormat kF16 = float_format(dtypes::float16);
 constexpr FloatFormat kBf16 = float_format(dtypes::bfloat16);
 constexpr FloatFormat kF32 = float_format(dtypes::float32);
-constexpr FloatFormat kF64 = float_format(dtypes::float64);
 
 float widen(std::uint16_t bits, FloatFormat from) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(convert_float(bits, from, kF32)));

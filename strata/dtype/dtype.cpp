@@ -13,13 +13,13 @@ namespace strata {
 
 namespace {
 
-struct Row {
+struct DTypeRow {
   DTypeKind kind;
   int bits;
   std::string_view name, spec, numpy, c;
 };
 
-constexpr std::array<Row, DType::kCount> kRows{{
+constexpr std::array<DTypeRow, DType::kCount> kDTypeRows{{
 #define STRATA_DTYPE(id, kind, bits, name, spec, c, significand, min_exponent) \
   {DTypeKind::kind, bits, name, spec, #id, c},
 #include "strata/dtype/dtypes.def"
@@ -30,9 +30,9 @@ constexpr std::array<DType, DType::kCount> kAll{
 #include "strata/dtype/dtypes.def"
 };
 
-const Row& row(DType dtype) {
+const DTypeRow& row_of(DType dtype) {
   STRATA_ASSERT(!dtype.is_none(), "the dtype of no value was asked for its properties");
-  return kRows[static_cast<std::size_t>(dtype.id()) - 1];
+  return kDTypeRows[static_cast<std::size_t>(dtype.id()) - 1];
 }
 
 }  // namespace
@@ -45,11 +45,11 @@ DType DType::vec(int lanes) const {
   return with(lanes, false);
 }
 
-DTypeKind DType::kind() const { return row(*this).kind; }
-int DType::bits() const { return row(*this).bits; }
+DTypeKind DType::kind() const { return row_of(*this).kind; }
+int DType::bits() const { return row_of(*this).bits; }
 int DType::significand_bits() const { return is_float() ? float_format(*this).significand : 0; }
 int DType::min_exponent() const { return is_float() ? float_format(*this).min_exponent : 0; }
-std::string_view DType::c_name() const { return row(*this).c; }
+std::string_view DType::c_name() const { return row_of(*this).c; }
 
 std::size_t DType::itemsize() const {
   if (is_pointer()) return 8;
@@ -57,7 +57,7 @@ std::size_t DType::itemsize() const {
 }
 
 std::string DType::name() const {
-  std::string out(is_none() ? "none" : row(*this).name);
+  std::string out(is_none() ? "none" : row_of(*this).name);
   if (is_vector()) out.append("x").append(std::to_string(lanes()));
   if (is_pointer()) out += '*';
   return out;
@@ -66,7 +66,7 @@ std::string DType::name() const {
 std::string DType::spec_name() const {
   if (is_none()) return "";
   std::string out(is_pointer() ? "ptr.dtypes." : "dtypes.");
-  out += row(*this).spec;
+  out += row_of(*this).spec;
   if (is_vector()) out.append(".vec(").append(std::to_string(lanes())).append(")");
   return out;
 }
@@ -112,7 +112,7 @@ std::optional<DType> try_parse(std::string_view text) {
   const int lanes = parser.drop_lanes(called ? ".vec(" : "x");
   if (lanes == 0 || (called && lanes == 1)) return std::nullopt;
   for (std::size_t i = 0; i < kAll.size(); ++i) {
-    const Row& names = kRows[i];
+    const DTypeRow& names = kDTypeRows[i];
     if (parser.rest != names.name && parser.rest != names.spec && parser.rest != names.numpy)
       continue;
     const DType found = kAll[i].vec(lanes);
@@ -128,7 +128,8 @@ std::span<const DType> all() { return kAll; }
 DType parse(std::string_view text) {
   if (const std::optional<DType> found = try_parse(text)) return *found;
   std::string names;
-  for (const Row& known : kRows) names.append(names.empty() ? "" : ", ").append(known.name);
+  for (const DTypeRow& known : kDTypeRows)
+    names.append(names.empty() ? "" : ", ").append(known.name);
   throw Error(ErrorKind::parse,
               detail::message("[dtype] '", text, "' is none of ", names, ", with x2 to x",
                               DType::kMostLanes, " behind it for a vector"));

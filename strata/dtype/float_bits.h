@@ -36,6 +36,9 @@ constexpr FloatFormat float_format(DType dtype) {
   return kFormats[static_cast<std::size_t>(dtype.id())];
 }
 
+/// The format of double, which holds the values of all others.
+inline constexpr FloatFormat kF64 = float_format(dtypes::float64);
+
 /// The bits of significand * 2^exponent, rounded to nearest, ties to even; infinity beyond the largest.
 constexpr std::uint64_t round_to_float(std::uint64_t significand, int exponent, FloatFormat to) {
   if (significand == 0) return 0;

@@ -11,7 +11,7 @@ namespace strata {
 
 namespace {
 
-using Row = std::array<DType, DType::kCount>;
+using PromotionRow = std::array<DType, DType::kCount>;
 
 constexpr DType b1 = dtypes::boolean, f2 = dtypes::float16, bf = dtypes::bfloat16,
                 f4 = dtypes::float32, f8 = dtypes::float64;
@@ -20,7 +20,7 @@ constexpr DType u1 = dtypes::uint8, u2 = dtypes::uint16, u4 = dtypes::uint32, u8
 
 // By bytes: i2 is int16. Rows and columns are in the order of dtypes.def.
 // clang-format off
-constexpr std::array<Row, DType::kCount> kPromotion{{
+constexpr std::array<PromotionRow, DType::kCount> kPromotion{{
   //        b1  i1  i2  i4  i8  u1  u2  u4  u8  f2  bf  f4  f8
   /*b1*/ {{ b1, i1, i2, i4, i8, u1, u2, u4, u8, f2, bf, f4, f8 }},
   /*i1*/ {{ i1, i1, i2, i4, i8, i2, i4, i8, f8, f2, bf, f4, f8 }},
@@ -38,7 +38,7 @@ constexpr std::array<Row, DType::kCount> kPromotion{{
 }};
 // clang-format on
 
-std::size_t row(DType dtype) { return static_cast<std::size_t>(dtype.id()) - 1; }
+std::size_t promotion_index(DType dtype) { return static_cast<std::size_t>(dtype.id()) - 1; }
 
 void append_cell(std::string& out, std::string_view text) {
   constexpr std::size_t width = 5;
@@ -52,7 +52,7 @@ DType promote(DType a, DType b) {
   STRATA_CHECK(values, domain, "[promote] ", a.name(), " and ", b.name(), " are not both values");
   STRATA_CHECK(a.lanes() == b.lanes(), domain, "[promote] ", a.name(), " and ", b.name(),
                " differ in lanes");
-  return kPromotion[row(a)][row(b)].vec(a.lanes());
+  return kPromotion[promotion_index(a)][promotion_index(b)].vec(a.lanes());
 }
 
 std::string promotion_table() {

@@ -14,8 +14,6 @@ namespace strata {
 
 namespace {
 
-constexpr FloatFormat kF64 = float_format(dtypes::float64);
-
 void check_scalar(DType dtype, std::string_view operation) {
   STRATA_CHECK(!dtype.is_none() && !dtype.is_vector() && !dtype.is_pointer(), domain, "[",
                operation, "] ", dtype.name(), " is not a scalar dtype");

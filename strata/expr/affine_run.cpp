@@ -13,8 +13,8 @@ namespace strata {
 namespace {
 
 /// |product| as 64 bits and a sign, so that only a product that does not fit is refused.
-bool exact_product(std::span<const AffineOperand> operands, const std::int64_t* values,
-                   std::int64_t& out) {
+bool try_product(std::span<const AffineOperand> operands, const std::int64_t* values,
+                 std::int64_t& out) {
   std::uint64_t magnitude_of_product = 1;
   bool negative = false, overflow = false;
   for (const AffineOperand& o : operands) {
@@ -52,7 +52,7 @@ Outcome run_step(const AffineProgram& program, const AffineStep& step, const std
   if (step.action == Action::add)
     return try_sum(step.constant, {x, step.count}, r, out) ? Outcome::ok : Outcome::overflow;
   if (step.action == Action::mul)
-    return exact_product({x, step.count}, r, out) ? Outcome::ok : Outcome::overflow;
+    return try_product({x, step.count}, r, out) ? Outcome::ok : Outcome::overflow;
   if (step.action == Action::select) {
     out = r[x[0].value] != 0 ? r[x[1].value] : r[x[2].value];
     return Outcome::ok;

@@ -63,12 +63,12 @@ void fold(T* __restrict out, const T* __restrict x, std::size_t n, F f) {
   for (std::size_t i = 0; i < n; ++i) out[i] = f(out[i], x[i]);
 }
 
-constexpr std::size_t kBlock = 2048;                  // points of one block, at most
-constexpr std::size_t kCheckedBlock = 64;             // the same, point by point
-constexpr std::size_t kStore = std::size_t{1} << 18;  // slots times points of one block: what fits a cache
+constexpr std::size_t kBlock = 2048;          // points of one block, at most
+constexpr std::size_t kCheckedBlock = 64;     // the same, point by point
+constexpr std::size_t kBlockStore = 1 << 18;  // slots times points of one block: what fits a cache
 
 std::size_t block_capacity(std::size_t slots) {
-  const std::size_t fit = kStore / std::max<std::size_t>(slots, 1);
+  const std::size_t fit = kBlockStore / std::max<std::size_t>(slots, 1);
   return std::clamp(fit - fit % 8, std::size_t{8}, kBlock);
 }
 

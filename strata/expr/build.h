@@ -98,6 +98,8 @@ class RuleDepth {
   static inline thread_local int depth_ = 0;
 };
 
+/// A counted handle of `n`.
+inline Expr shared(const Node* n) { return Expr::share(n); }
 /// `l` without its constant.
 inline LinearRef without_constant(LinearRef l) { return {0, l.terms}; }
 /// gcd of the coefficients (0 when there are none).

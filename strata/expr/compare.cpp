@@ -7,12 +7,6 @@
 namespace strata {
 namespace {
 
-Expr shared(const Node* n) { return Expr::share(n); }
-
-bool is_condition(const Node* n) {
-  return n->is(Op::Lt) || n->is(Op::Eq) || n->is(Op::Ne) || n->is(Op::And) || n->is(Op::Or);
-}
-
 Expr difference(const Build& build, const Expr& a, const Expr& b) { return build.add(a, 1, b, -1); }
 
 // a - b, or nothing where a coefficient leaves 64 bits.

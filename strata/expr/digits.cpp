@@ -11,10 +11,8 @@
 namespace strata {
 namespace {
 
-Expr shared(const Node* n) { return Expr::share(n); }
-
 // A quotient or modulus by a constant.
-bool is_digit(const Node* n, Op op) { return n->is(op) && n->src(1)->is(Op::Const); }
+bool is_constant_digit(const Node* n, Op op) { return n->is(op) && n->src(1)->is(Op::Const); }
 // Its divisor.
 std::int64_t divisor(const Node* digit) {
   const std::int64_t c = digit->src(1)->value();
@@ -54,9 +52,10 @@ bool Digits::step() {
     const Term t = l_.terms[i];
     const Node* n = t.atom;
     if (t.coefficient == kNegInf) continue;
-    if (is_digit(n, Op::Mod) && join(t)) return true;
-    if (is_digit(n, Op::Div) && (residue_difference(t) || absorb(t) || aligned(t))) return true;
-    if (n->is(Op::Mod) && !is_digit(n, Op::Mod) && join_symbolic(t)) return true;
+    if (is_constant_digit(n, Op::Mod) && join(t)) return true;
+    if (is_constant_digit(n, Op::Div) && (residue_difference(t) || absorb(t) || aligned(t)))
+      return true;
+    if (n->is(Op::Mod) && !is_constant_digit(n, Op::Mod) && join_symbolic(t)) return true;
     if (n->is(Op::Min) && join_extrema(t)) return true;
   }
   return false;
@@ -77,8 +76,8 @@ bool Digits::join(const Term& low) {
   for (std::size_t i = 0; i < l_.terms.size(); ++i) {
     const Term high = l_.terms[i];
     if (high.atom == low.atom) continue;
-    if (is_digit(high.atom, Op::Div) && join_quotient(low, high)) return true;
-    if (is_digit(high.atom, Op::Mod) && (join_digit(low, high) || digit_difference(low, high)))
+    if (is_constant_digit(high.atom, Op::Div) && join_quotient(low, high)) return true;
+    if (is_constant_digit(high.atom, Op::Mod) && (join_digit(low, high) || digit_difference(low, high)))
       return true;
   }
   return multiple_difference(low);
@@ -105,7 +104,7 @@ bool Digits::join_quotient(const Term& low, const Term& high) {
     return replace(low.atom, high.atom, z, a);
   }
   // D33: x = z//l and y//d = z//(l*c)
-  if (high.coefficient == above && is_digit(x, Op::Div) && y == x->src(0) &&
+  if (high.coefficient == above && is_constant_digit(x, Op::Div) && y == x->src(0) &&
       try_mul(divisor(x), c, whole) && divisor(high.atom) == whole &&
       replace(low.atom, high.atom, shared(x), a)) {
     STRATA_FIRED(D33, {"x", shared(y)}, {"c", divisor(x)}, {"k", c}, {"a", a});
@@ -119,11 +118,11 @@ bool Digits::join_digit(const Term& low, const Term& high) {
   const Node *x = low.atom->src(0), *w = high.atom->src(0);
   const std::int64_t c = divisor(low.atom), a = low.coefficient, k = divisor(high.atom);
   std::int64_t above = 0, whole = 0, inner = 0;
-  if (!try_mul(a, c, above) || high.coefficient != above || !is_digit(w, Op::Div) ||
+  if (!try_mul(a, c, above) || high.coefficient != above || !is_constant_digit(w, Op::Div) ||
       !try_mul(c, k, whole))
     return false;
   const bool direct = divisor(w) == c && congruent(w->src(0), x, c);
-  const bool shifted = is_digit(x, Op::Div) && w->src(0) == x->src(0) &&
+  const bool shifted = is_constant_digit(x, Op::Div) && w->src(0) == x->src(0) &&
                        try_mul(divisor(x), c, inner) && divisor(w) == inner;
   if (!direct && !shifted) return false;
   const Expr y = shared(direct ? w->src(0) : x);
@@ -171,7 +170,7 @@ bool Digits::residue_difference(const Term& quotient) {
   if (take_multiple(quotient, shared(x), c)) return true;
   for (std::size_t i = 0; i < l_.terms.size(); ++i) {
     const Node* z = l_.terms[i].atom;
-    if (z == quotient.atom || !is_digit(z, Op::Div) || z->src(0) != x || c % divisor(z) != 0)
+    if (z == quotient.atom || !is_constant_digit(z, Op::Div) || z->src(0) != x || c % divisor(z) != 0)
       continue;
     if (take_multiple(quotient, shared(z), c / divisor(z))) return true;
   }

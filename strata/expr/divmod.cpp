@@ -7,8 +7,6 @@
 namespace strata {
 namespace {
 
-Expr shared(const Node* n) { return Expr::share(n); }
-
 std::int64_t constant_divisor(const Node* n) {
   return n->src(1)->is(Op::Const) ? n->src(1)->value() : 0;
 }

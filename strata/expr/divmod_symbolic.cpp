@@ -8,9 +8,8 @@
 namespace strata {
 namespace {
 
-Expr shared(const Node* n) { return Expr::share(n); }
-
-const Node* lone_atom(LinearRef l) {
+// The atom that `l` is, else null.
+const Node* as_atom(LinearRef l) {
   return l.terms.size() == 1 && l.terms[0].coefficient == 1 && l.k0 == 0 ? l.terms[0].atom : nullptr;
 }
 
@@ -87,7 +86,7 @@ Expr divided_by(const Build& build, const Expr& x, const Node* factor) {
 
 // 0 when 0 <= x < n is proven, -1 when -n <= x < 0 is; otherwise nothing.
 static std::optional<std::int64_t> small_quotient(const Build& build, const Expr& x, const Expr& n) {
-  if (const Node* atom = lone_atom(LinearView(x.node()));
+  if (const Node* atom = as_atom(LinearView(x.node()));
       atom != nullptr && atom->is(Op::Mod) && atom->src(1) == n.node())
     return 0;
   const Range r = build.range(x);
@@ -140,7 +139,7 @@ Expr Build::div_symbolic(const Expr& x, const Expr& n) const {
     return add(s.quotient, 1, div_symbolic(s.rest, n), 1);
   }
   const LinearView l(x.node()), m(n.node());
-  if (const Node* atom = lone_atom(l)) {
+  if (const Node* atom = as_atom(l)) {
     if (atom->is(Op::Div)) {
       STRATA_FIRED(Y4, {"x", shared(atom->src(0))}, {"n", shared(atom->src(1))}, {"m", n});
       return div(shared(atom->src(0)), mul(shared(atom->src(1)), n));
@@ -191,7 +190,7 @@ Expr Build::mod_symbolic(const Expr& x, const Expr& n) const {
   }
   if (x.is_constant() && x.value() == 0) return 0;
   const LinearView l(x.node()), m(n.node());
-  if (const Node* atom = lone_atom(l); atom != nullptr && atom->is(Op::Mod)) {
+  if (const Node* atom = as_atom(l); atom != nullptr && atom->is(Op::Mod)) {
     const Split by = split(*this, shared(atom->src(1)), n);
     if (by.rest.is_constant() && by.rest.value() == 0) {
       STRATA_FIRED(Y14, {"x", shared(atom->src(0))}, {"n", n}, {"m", by.quotient});

@@ -7,7 +7,7 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kMaxVariables = 64;
+constexpr std::size_t kMaxExactVariables = 64;
 constexpr int kMaxPasses = 64;
 constexpr int kMaxExhausted = 4;
 
@@ -21,7 +21,7 @@ Expr simplify_where(const Expr& e, const Expr& valid) {
   int exhausted = 0;
   for (int i = 0; i < kMaxPasses && exhausted < kMaxExhausted; ++i) {
     const Tape tape(std::vector<Expr>{best, valid});
-    if (tape.variables().size() > kMaxVariables) return best;
+    if (tape.variables().size() > kMaxExactVariables) return best;
     Costs costs(tape);
     Budget budget(exact_budget());
     const Expr next = ExactPass(best, valid, budget).run();

@@ -15,21 +15,6 @@ constexpr std::size_t kFitted = 16;  // variables of an affine function under an
 
 std::uint64_t wrap(std::int64_t x) { return static_cast<std::uint64_t>(x); }
 
-std::uint64_t mix(std::uint64_t h, std::uint64_t x) {
-  h = (h ^ x) * 0x9e3779b97f4a7c15u;
-  return h ^ (h >> 29);
-}
-
-// Adds what `make` builds; a candidate whose constants leave 64 bits, or that would divide by zero, is none.
-template <class Make>
-void try_candidate(std::vector<Expr>& out, Make make) {
-  try {
-    out.push_back(make());
-  } catch (const Error&) {
-    return;
-  }
-}
-
 }  // namespace
 
 ExactPass::ExactPass(const Expr& root, const Expr& valid, Budget& budget)
@@ -123,7 +108,7 @@ std::optional<ExactPass::Signature> ExactPass::signature(const Column& v) {
   if (first < 0) unit = -unit;
   for (const std::int64_t x : v) {
     const std::int64_t d = x - v[0];
-    h = mix(h, unit == -1 ? -wrap(d) : wrap(unit == 1 ? d : d / unit));  // -2^63 has no negative
+    h = mix_hash(h, unit == -1 ? -wrap(d) : wrap(unit == 1 ? d : d / unit));  // -2^63 has no negative
   }
   return Signature{h, v[0], unit};
 }

@@ -59,6 +59,16 @@ Sample make_sample(const Box& box, std::size_t slots);
 /// Points where root 1 of `tape` is not 0; `exhaustive` is set when all of the box was looked at.
 Sample make_valid_sample(const Tape& tape, Budget& budget, bool& exhaustive);
 
+/// Adds what `make` builds; a candidate whose constants leave 64 bits, or that would divide by zero, is none.
+template <class Make>
+void try_candidate(std::vector<Expr>& out, Make make) {
+  try {
+    out.push_back(make());
+  } catch (const Error&) {
+    return;
+  }
+}
+
 class ExactPass {
  public:
   /// What making a tape of one node costs, in node evaluations.

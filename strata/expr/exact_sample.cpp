@@ -9,19 +9,15 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kFlips = 192;                       // base points, at most
-constexpr std::size_t kValidPoints = 1024;                // points of a sample under an assumption
-constexpr std::uint64_t kStore = std::uint64_t{1} << 23;  // slots times points of a sample, at most
+constexpr std::size_t kFlips = 192;         // base points, at most
+constexpr std::size_t kValidPoints = 1024;  // points of a sample under an assumption
+constexpr std::uint64_t kSampleStore = std::uint64_t{1} << 23;  // slots times points of a sample, at most
 constexpr std::uint64_t kWholeBox = std::uint64_t{1} << 21;
 
 std::int64_t draw(std::mt19937_64& random, const Interval& r) {
   const std::uint64_t extent = r.extent(), bits = random();
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(r.lo) +
                                    (extent == UINT64_MAX ? bits : bits % extent));
-}
-
-std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
-  return a + b < a ? UINT64_MAX : a + b;
 }
 
 // What a node adds to the size of its children, as count_nodes has it.
@@ -86,7 +82,7 @@ const Costs::Info& Costs::info(const Expr& e) {
 Sample make_sample(const Box& box, std::size_t slots) {
   std::mt19937_64 random(0x57ada);
   const std::size_t n = box.size();
-  const std::size_t room = static_cast<std::size_t>(kStore / std::max<std::size_t>(slots, 1));
+  const std::size_t room = static_cast<std::size_t>(kSampleStore / std::max<std::size_t>(slots, 1));
   Sample s;
   s.columns.resize(n);
   s.base = 1 + n + (n <= 4 ? std::size_t{1} << n : 16);

@@ -16,15 +16,6 @@ constexpr std::size_t kPairTerms = 8;  // sums of up to this many terms have all
 constexpr std::uint64_t kAxisPoints = 4096;  // extents of the variables of a closed form, together
 constexpr std::uint64_t kTame = std::uint64_t{1} << 60;
 
-template <class Make>
-void try_candidate(std::vector<Expr>& out, Make make) {
-  try {
-    out.push_back(make());
-  } catch (const Error&) {
-    return;
-  }
-}
-
 Expr at_slot(const Tape& tape, std::uint32_t slot) { return Expr::share(tape.node(slot)); }
 
 bool tame(const Column& v) {

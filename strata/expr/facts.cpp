@@ -8,8 +8,6 @@
 namespace strata {
 namespace {
 
-using Wide = __int128;
-
 void set_flag(Node& n, NodeFlag flag, bool on = true) {
   if (on) n.flags = static_cast<std::uint8_t>(n.flags | flag);
 }
@@ -31,7 +29,7 @@ Congruence join(Congruence a, Congruence b) {
 Congruence congruence_of(const Node* n) { return {n->modulus, n->residue}; }
 
 // {r + c*s} for r in a, s in b; gives up (modulus 1) where a product leaves 64 bits.
-Congruence add_scaled(Congruence a, std::int64_t c, Congruence b) {
+Congruence add_multiple(Congruence a, std::int64_t c, Congruence b) {
   if (a.modulus == 1) return a;
   if ((c == 1 || c == -1) && b.modulus == 1) return {1, 0};
   std::int64_t step = 0, shift = 0, residue = 0;
@@ -59,9 +57,9 @@ void set_congruence(Node& n, Congruence c) {
 void tighten(Node& n) {
   if (n.modulus <= 1) return;
   if (!is_inf(n.lo))
-    n.lo = clamp_lower(Wide{n.lo} + floor_mod(n.residue - floor_mod(n.lo, n.modulus), n.modulus));
+    n.lo = clamp_lower(Int128{n.lo} + floor_mod(n.residue - floor_mod(n.lo, n.modulus), n.modulus));
   if (!is_inf(n.hi))
-    n.hi = clamp_upper(Wide{n.hi} - floor_mod(floor_mod(n.hi, n.modulus) - n.residue, n.modulus));
+    n.hi = clamp_upper(Int128{n.hi} - floor_mod(floor_mod(n.hi, n.modulus) - n.residue, n.modulus));
 }
 
 // True iff the terms (dense, on disjoint variables) together take every integer of their range: each coefficient, by
@@ -76,11 +74,11 @@ bool fills_range(std::span<const Term> terms) {
       sorted[j] = sorted[j - 1];
     sorted[j] = terms[i];
   }
-  Wide reach = 0;
+  Int128 reach = 0;
   for (const Term& t : std::span(sorted).first(terms.size())) {
-    const Wide step = static_cast<Wide>(magnitude(t.coefficient));
+    const Int128 step = static_cast<Int128>(magnitude(t.coefficient));
     if (step > reach + 1) return false;
-    reach += step * (Wide{t.atom->hi} - t.atom->lo);
+    reach += step * (Int128{t.atom->hi} - t.atom->lo);
     if (reach > kPosInf) return false;
   }
   return true;
@@ -97,7 +95,7 @@ void sum_facts(Node& n) {
     dense &= a->has(kDense);
     linear &= a->is(Op::Var);
     seen |= a->variables;
-    c = add_scaled(c, t.coefficient, congruence_of(a));
+    c = add_multiple(c, t.coefficient, congruence_of(a));
     set_flag(n, kDivMod, a->is(Op::Div) || a->is(Op::Mod));
     set_flag(n, kBound, a->has(kBound));
   }
@@ -112,10 +110,10 @@ void sum_facts(Node& n) {
 }
 
 // Growing the divisor moves the quotient towards 0 (or -1): the extremes lie at the corners.
-Wide quotient_bound(Wide x, std::int64_t small, std::int64_t large, bool lowest) {
+Int128 quotient_bound(Int128 x, std::int64_t small, std::int64_t large, bool lowest) {
   const bool towards_zero = lowest == (x >= 0);  // the larger divisor gives the extreme
   if (towards_zero && is_inf(large)) return lowest ? 0 : -1;
-  const Wide d = towards_zero ? large : small;
+  const Int128 d = towards_zero ? large : small;
   return x / d - (x % d < 0);
 }
 
@@ -148,13 +146,13 @@ void mod_facts(Node& n) {
   // A dense source that crosses a multiple of c takes c-1 and 0; one that is c long takes all residues.
   const bool crosses = floor_div(x->lo, c) != floor_div(x->hi, c);
   set_flag(n, kTight, crosses);
-  set_flag(n, kDense, crosses && Wide{x->hi} - x->lo + 1 >= c);
+  set_flag(n, kDense, crosses && Int128{x->hi} - x->lo + 1 >= c);
 }
 
 // The range of a factor, or of its square.
-std::array<Wide, 2> factor_range(const Node* a, bool squared) {
+std::array<Int128, 2> factor_range(const Node* a, bool squared) {
   if (!squared) return {a->lo, a->hi};
-  const Wide p = Wide{a->lo} * a->lo, q = Wide{a->hi} * a->hi;
+  const Int128 p = Int128{a->lo} * a->lo, q = Int128{a->hi} * a->hi;
   return {a->lo <= 0 && a->hi >= 0 ? 0 : std::min(p, q), std::max(p, q)};
 }
 
@@ -169,7 +167,7 @@ void sign_facts(Node& n) {
 }
 
 void mul_facts(Node& n) {
-  Wide lo = 1, hi = 1;
+  Int128 lo = 1, hi = 1;
   bool tight = true;
   std::uint64_t seen = 0;
   Congruence c{0, 1};
@@ -180,7 +178,7 @@ void mul_facts(Node& n) {
     const bool squared = i + 1 < sources.size() && sources[i + 1] == a;
     const auto [l, h] = factor_range(a, squared);
     if (h >= kPosInf) return sign_facts(n);  // 128 bits hold 64 by 64 alone
-    const std::array<Wide, 4> corners{lo * l, lo * h, hi * l, hi * h};
+    const std::array<Int128, 4> corners{lo * l, lo * h, hi * l, hi * h};
     lo = *std::min_element(corners.begin(), corners.end());
     hi = *std::max_element(corners.begin(), corners.end());
     if (lo <= kNegInf || hi >= kPosInf) return sign_facts(n);

@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "strata/base/quotes.h"
+#include "strata/base/text.h"
 
 namespace strata {
 
@@ -66,7 +67,6 @@ inline constexpr std::size_t kMaxBrackets = 200000;
 constexpr bool is_name_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 /// The words that cannot be names of variables.

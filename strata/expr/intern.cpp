@@ -17,11 +17,6 @@ namespace {
 constexpr std::uint64_t kOrderMask = (std::uint64_t{1} << 56) - 1;
 constexpr std::int64_t kSmallMin = -256, kSmallMax = 1024;
 
-std::uint64_t mix(std::uint64_t h, std::uint64_t v) {
-  h = (h ^ v) * 0x9E3779B97F4A7C15u;
-  return h ^ (h >> 29);
-}
-
 std::uint64_t hash_text(std::string_view text) {
   std::uint64_t h = 0xCBF29CE484222325u;
   for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
@@ -163,7 +158,7 @@ void fill_constant(Node& n, std::int64_t value) {
 }
 
 std::uint64_t hash_constant(std::int64_t value) {
-  return mix(1, static_cast<std::uint64_t>(value));
+  return mix_hash(1, static_cast<std::uint64_t>(value));
 }
 
 // Constants of small magnitude are made once and never counted.
@@ -279,9 +274,10 @@ Expr intern_constant(std::int64_t value) {
 }
 
 Expr intern_variable(const VariableInfo& info) {
-  std::uint64_t hash = mix(mix(mix(2, hash_text(info.name)), static_cast<std::uint64_t>(info.min)),
-                           static_cast<std::uint64_t>(info.max));
-  if (info.bound) hash = mix(hash + 1, static_cast<std::uint64_t>(info.value));
+  std::uint64_t hash =
+      mix_hash(mix_hash(mix_hash(2, hash_text(info.name)), static_cast<std::uint64_t>(info.min)),
+               static_cast<std::uint64_t>(info.max));
+  if (info.bound) hash = mix_hash(hash + 1, static_cast<std::uint64_t>(info.value));
   return Expr::adopt(shard_of(hash).find_or_make(
       hash,
       [&](const Node* n) { return n->is(Op::Var) && compare_variables(n->variable(), info) == 0; },
@@ -289,7 +285,7 @@ Expr intern_variable(const VariableInfo& info) {
         auto owned = std::make_unique<const VariableInfo>(info);
         Node* n = allocate(Op::Var, 0, sizeof(owned.get()), hash);
         n->order |= natural_key(info.name);
-        n->variables = std::uint64_t{1} << (mix(3, hash_text(info.name)) >> 58);
+        n->variables = std::uint64_t{1} << (mix_hash(3, hash_text(info.name)) >> 58);
         *reinterpret_cast<const VariableInfo**>(n + 1) = owned.release();
         compute_facts(*n);
         return n;
@@ -302,9 +298,9 @@ Expr intern_sum(const Linear& sum) {
     return Expr::share(sum.terms[0].atom);
   const std::size_t arity = sum.terms.size(), bytes = arity * sizeof(Term);
   STRATA_ASSERT(arity <= kMaxArity, "a sum of ", arity, " terms");
-  std::uint64_t hash = mix(4, static_cast<std::uint64_t>(sum.k0));
+  std::uint64_t hash = mix_hash(4, static_cast<std::uint64_t>(sum.k0));
   for (const Term& t : sum.terms)
-    hash = mix(hash + static_cast<std::uint64_t>(t.coefficient), t.atom->hash);
+    hash = mix_hash(hash + static_cast<std::uint64_t>(t.coefficient), t.atom->hash);
   return Expr::adopt(shard_of(hash).find_or_make(
       hash,
       [&](const Node* n) {
@@ -334,8 +330,8 @@ Expr intern_sum(const Linear& sum) {
 namespace {
 
 std::uint64_t hash_sources(Op op, std::span<const Node* const> sources) {
-  std::uint64_t hash = mix(5, static_cast<std::uint64_t>(op));
-  for (const Node* s : sources) hash = mix(hash, s->hash);
+  std::uint64_t hash = mix_hash(5, static_cast<std::uint64_t>(op));
+  for (const Node* s : sources) hash = mix_hash(hash, s->hash);
   return hash;
 }
 
@@ -371,7 +367,7 @@ const Node* find_interned(Op op, std::span<const Node* const> sources) {
 
 const Node* find_interned(Op op, const Node* x, std::int64_t c) {
   const std::uint64_t hash =
-      mix(mix(mix(5, static_cast<std::uint64_t>(op)), x->hash), hash_constant(c));
+      mix_hash(mix_hash(mix_hash(5, static_cast<std::uint64_t>(op)), x->hash), hash_constant(c));
   return shard_of(hash).find_counted(
       hash, [&](const Node* n) { return n->op == op && n->src(0) == x && n->src(1)->is_const(c); });
 }

@@ -7,14 +7,12 @@
 namespace strata {
 namespace {
 
-using Slots = std::vector<Interval>;
-
 std::int64_t clamp_to_64(__int128 value) {
   if (value >= kPosInf) return kPosInf;
   return value <= kNegInf ? kNegInf : static_cast<std::int64_t>(value);
 }
 
-Interval of_sum(const Node* n, std::span<const std::uint32_t> in, const Slots& v) {
+Interval of_sum(const Node* n, std::span<const std::uint32_t> in, const SlotIntervals& v) {
   __int128 lo = n->k0(), hi = n->k0();
   bool lo_known = true, hi_known = true;
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -32,7 +30,7 @@ Interval of_sum(const Node* n, std::span<const std::uint32_t> in, const Slots& v
   return {lo_known ? clamp_to_64(lo) : kNegInf, hi_known ? clamp_to_64(hi) : kPosInf};
 }
 
-Interval of_product(std::span<const std::uint32_t> in, const Slots& v) {
+Interval of_product(std::span<const std::uint32_t> in, const SlotIntervals& v) {
   Interval r{1, 1};
   for (const std::uint32_t s : in) {
     const std::int64_t p[] = {sat_mul(r.lo, v[s].lo), sat_mul(r.lo, v[s].hi),
@@ -69,7 +67,6 @@ Interval of_mod(Interval x, Interval d) {
 Interval opened(Interval x) { return {std::min(x.lo, kPosInf - 1), std::max(x.hi, kNegInf + 1)}; }
 
 bool excludes_zero(Interval x) { return x.lo > 0 || x.hi < 0; }
-bool is_zero(Interval x) { return x.lo == 0 && x.hi == 0; }
 
 Interval of_equal(Interval x, Interval y) {
   if (x.hi < y.lo || y.hi < x.lo) return {0, 0};
@@ -77,7 +74,7 @@ Interval of_equal(Interval x, Interval y) {
   return {single ? 1 : 0, 1};
 }
 
-Interval of_step(const Node* n, std::span<const std::uint32_t> in, const Slots& v) {
+Interval of_step(const Node* n, std::span<const std::uint32_t> in, const SlotIntervals& v) {
   const auto fold = [&](auto combine) {
     Interval r = v[in[0]];
     for (const std::uint32_t s : in) r = {combine(r.lo, v[s].lo), combine(r.hi, v[s].hi)};
@@ -117,7 +114,7 @@ Interval of_step(const Node* n, std::span<const std::uint32_t> in, const Slots& 
 
 }  // namespace
 
-void run_intervals(const Tape& tape, const Box& box, std::vector<Interval>& bounds) {
+void run_intervals(const Tape& tape, const Box& box, SlotIntervals& bounds) {
   bounds.resize(tape.size());
   for (std::size_t i = 0; i < box.size(); ++i) bounds[tape.variables()[i]] = opened(box[i]);
   for (std::size_t slot = 0; slot < tape.size(); ++slot) {

@@ -5,8 +5,6 @@
 namespace strata {
 namespace {
 
-using Wide = __int128;
-
 bool scaled_sum(std::int64_t a, std::int64_t s, std::int64_t b, std::int64_t t, std::int64_t& out) {
   return !__builtin_mul_overflow(b, t, &b) && !__builtin_mul_overflow(a, s, &a) && try_add(a, b, out);
 }
@@ -72,14 +70,14 @@ void remove_term(Linear& l, const Node* atom) {
 }
 
 WideRange wide_interval(LinearRef l) {
-  constexpr Wide kFar =
-      Wide{1} << 120;  // 127 bits are not enough for 1,024 products: beyond, a side is unknown
+  constexpr Int128 kFar =
+      Int128{1} << 120;  // 127 bits are not enough for 1,024 products: beyond, a side is unknown
   WideRange r{l.k0, l.k0, true, true};
   for (const Term& t : l.terms) {
     const Node* a = t.atom;
     const bool declared = a->is(Op::Var);  // its bounds are known even at the ends of 64 bits
-    const Wide down = Wide{t.coefficient} * (t.coefficient > 0 ? a->lo : a->hi);
-    const Wide up = Wide{t.coefficient} * (t.coefficient > 0 ? a->hi : a->lo);
+    const Int128 down = Int128{t.coefficient} * (t.coefficient > 0 ? a->lo : a->hi);
+    const Int128 up = Int128{t.coefficient} * (t.coefficient > 0 ? a->hi : a->lo);
     const bool low_open = !declared && a->lo == kNegInf, high_open = !declared && a->hi == kPosInf;
     r.lo += down;
     r.hi += up;
@@ -93,10 +91,10 @@ WideRange wide_interval(LinearRef l) {
   return r;
 }
 
-std::int64_t clamp_lower(Wide v) {
+std::int64_t clamp_lower(Int128 v) {
   return v <= kNegInf ? kNegInf : v >= kPosInf ? kPosInf - 1 : std::int64_t(v);
 }
-std::int64_t clamp_upper(Wide v) {
+std::int64_t clamp_upper(Int128 v) {
   return v >= kPosInf ? kPosInf : v <= kNegInf ? kNegInf + 1 : std::int64_t(v);
 }
 
@@ -107,18 +105,18 @@ Range interval(LinearRef l) {
 
 bool affine_quotient(LinearRef l, std::int64_t c, Linear& quotient) {
   // At the corner of all lower bounds the value is `base` = q0*c + p0; one step along atom j moves the quotient by x_j.
-  Wide base = l.k0;
+  Int128 base = l.k0;
   for (const Term& t : l.terms) {
     const std::int64_t lo = lower(t.atom);
     if (is_inf(lo) || is_inf(upper(t.atom))) {
       if (t.coefficient % c != 0) return false;  // an unbounded atom must be divided exactly
       continue;
     }
-    base += Wide{t.coefficient} * lo;
-    if (base > (Wide{1} << 100) || base < -(Wide{1} << 100)) return false;
+    base += Int128{t.coefficient} * lo;
+    if (base > (Int128{1} << 100) || base < -(Int128{1} << 100)) return false;
   }
-  const Wide q0 = base / c - (base % c < 0), p0 = base - q0 * c;
-  Wide least = p0, most = p0, constant = q0;
+  const Int128 q0 = base / c - (base % c < 0), p0 = base - q0 * c;
+  Int128 least = p0, most = p0, constant = q0;
   quotient.terms.clear();
   for (const Term& t : l.terms) {
     const std::int64_t lo = lower(t.atom), hi = upper(t.atom);
@@ -126,8 +124,8 @@ bool affine_quotient(LinearRef l, std::int64_t c, Linear& quotient) {
       quotient.terms.push_back({t.coefficient / c, t.atom});
       continue;
     }
-    const Wide step = p0 + t.coefficient, x = step / c - (step % c < 0), r = t.coefficient - x * c;
-    const Wide travel = r * (Wide{hi} - lo);
+    const Int128 step = p0 + t.coefficient, x = step / c - (step % c < 0), r = t.coefficient - x * c;
+    const Int128 travel = r * (Int128{hi} - lo);
     (travel < 0 ? least : most) += travel;
     if (least < 0 || most >= c) return false;
     if (x == 0) continue;

@@ -7,20 +7,13 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kPairwise = 16;  // operands compared with each other up to this many
+constexpr std::size_t kPairwiseTerms = 16;  // operands compared with each other up to this many
 constexpr std::size_t kNegatable = 64;  // conditions of up to this many nodes are negated by De Morgan
 
-Expr shared(const Node* n) { return Expr::share(n); }
-Op dual(Op op) { return op == Op::And ? Op::Or : Op::And; }
+Op dual_junction(Op op) { return op == Op::And ? Op::Or : Op::And; }
 
 // How two operands of `and` relate, from what they say of the same sum.
 enum class Relation { none, first_implies, second_implies, exclusive };
-
-// x <= most when the condition is x < bound, for a sum x and its negative alike.
-struct Bound {
-  const Node* x;
-  std::int64_t bound;
-};
 
 bool opposite(const Node* x, const Node* y) {
   const LinearView a(x), b(y);
@@ -78,7 +71,7 @@ Relation relate(const Node* p, const Node* q) {
 
 // An operand of `or` that is implied by `p`: absorption, p or (p and q) = p and p and (p or q) = p.
 bool absorbs(Op op, const Node* p, const Node* q) {
-  if (q->op != dual(op)) return false;
+  if (q->op != dual_junction(op)) return false;
   const auto s = q->sources();
   return std::find(s.begin(), s.end(), p) != s.end();
 }
@@ -132,7 +125,7 @@ Expr Build::negate(const Expr& p) const {
           STRATA_FIRED(B15, {"p", shared(n->src(0))}, {"q", shared(n->src(1))});
         }
       }
-      return junction(dual(n->op), parts);
+      return junction(dual_junction(n->op), parts);
     }
     default: STRATA_FIRED(B19, {"x", p}); return eq(p, 0);
   }
@@ -195,7 +188,7 @@ Expr Build::junction(Op op, std::span<const Expr> given) const {
   terms.erase(std::unique(terms.begin(), terms.end(),
                           [](const Expr& a, const Expr& b) { return same(a, b); }),
               terms.end());
-  if (terms.size() <= kPairwise && !settle_pairs(op, terms)) return Expr(1 - neutral);
+  if (terms.size() <= kPairwiseTerms && !settle_pairs(op, terms)) return Expr(1 - neutral);
   if (terms.size() == 1) return terms[0];
   STRATA_CHECK(terms.size() <= kMaxArity, budget, "[", to_string(op), "] more than ", kMaxArity,
                " operands");

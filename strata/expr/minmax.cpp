@@ -7,16 +7,16 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kPairwise = 8;  // arms compared with each other up to this many
+constexpr std::size_t kPairwiseArms = 8;  // arms compared with each other up to this many
 
-Op dual(Op op) { return op == Op::Min ? Op::Max : Op::Min; }
+Op dual_extremum(Op op) { return op == Op::Min ? Op::Max : Op::Min; }
 
 // The term of `l` that makes l = rest + g * min(S) an arm per s in S: min with g > 0 or max with g < 0 (for Op::Min).
 // Null when there is none or more than one.
 const Term* inner_extremum(Op op, LinearRef l) {
   const Term* found = nullptr;
   for (const Term& t : l.terms) {
-    if (t.atom->op != (t.coefficient > 0 ? op : dual(op))) continue;
+    if (t.atom->op != (t.coefficient > 0 ? op : dual_extremum(op))) continue;
     if (found != nullptr) return nullptr;
     found = &t;
   }
@@ -35,7 +35,7 @@ void push_flat(const Build& build, Op op, const Expr& arm, std::vector<Expr>& ou
 
 // Does `a` make `b` superfluous?  For min: a <= b everywhere.
 bool dominates(const Build& build, Op op, const Expr& a, const Expr& b) {
-  if (b.op() == dual(op)) {  // absorption: min(x, max(x, y)) = x
+  if (b.op() == dual_extremum(op)) {  // absorption: min(x, max(x, y)) = x
     const auto s = b.node()->sources();
     if (std::find(s.begin(), s.end(), a.node()) != s.end()) return true;
   }
@@ -117,7 +117,7 @@ void sort_arms(std::vector<Expr>& arms) {
 // Drops the arms that another arm beats. Among few, all pairs are compared; among many, only the constant with the rest.
 std::vector<Expr> undominated(const Build& build, Op op, const std::vector<Expr>& arms) {
   std::vector<Expr> kept;
-  const bool few = arms.size() <= kPairwise;
+  const bool few = arms.size() <= kPairwiseArms;
   for (const Expr& e : arms) {
     const auto beats = [&](const Expr& by) {
       if (!dominates(build, op, by, e)) return false;
@@ -165,7 +165,7 @@ std::optional<Expr> Build::pull_shared(Op op, std::vector<Expr>& arms) const {
         STRATA_FIRED(S11, {"x", arms[0]}, {"y", arms[1]}, {"c", -g});
       }
     }
-    return scale(extremum(g > 0 ? op : dual(op), arms), g);
+    return scale(extremum(g > 0 ? op : dual_extremum(op), arms), g);
   }
   return std::nullopt;
 }

@@ -9,9 +9,7 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kMaxSlots = 1024, kMaxVariables = 16;
-
-using Slots = std::vector<Interval>;
+constexpr std::size_t kMaxSlopeSlots = 1024, kMaxSlopeVariables = 16;
 
 Interval hull(Interval a, Interval b) { return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)}; }
 Interval plus(Interval a, Interval b) {
@@ -23,7 +21,6 @@ Interval times(Interval a, Interval b) {
                                       sat_mul(a.hi, b.hi)};
   return {*std::min_element(p.begin(), p.end()), *std::max_element(p.begin(), p.end())};
 }
-bool is_zero(Interval x) { return x.lo == 0 && x.hi == 0; }
 std::int64_t sat_ceil_div(std::int64_t a, std::int64_t c) {
   return sat_neg(sat_floor_div(sat_neg(a), c));
 }
@@ -31,7 +28,7 @@ std::int64_t sat_ceil_div(std::int64_t a, std::int64_t c) {
 // How values change when one variable takes a step up: every slot, from the slots' bounds on the box.
 class Slopes {
  public:
-  Slopes(const Tape& tape, const Slots& bounds, std::uint32_t variable)
+  Slopes(const Tape& tape, const SlotIntervals& bounds, std::uint32_t variable)
       : tape_(tape), bounds_(bounds) {
     steps_.resize(tape.size());
     for (std::size_t slot = 0; slot < tape.size(); ++slot) {
@@ -106,14 +103,14 @@ class Slopes {
   }
 
   const Tape& tape_;
-  const Slots& bounds_;
-  Slots steps_;
+  const SlotIntervals& bounds_;
+  SlotIntervals steps_;
 };
 
 // Pins every variable along which root 0 is monotone to the end where it is least (sign 1) or largest (-1). Pinning one
 // narrows the others' slopes, so this repeats until nothing moves.
 Interval pinned(const Tape& tape, Box box, std::int64_t sign) {
-  Slots bounds;
+  SlotIntervals bounds;
   for (bool moved = true; moved;) {
     moved = false;
     run_intervals(tape, box, bounds);
@@ -135,7 +132,7 @@ Interval pinned(const Tape& tape, Box box, std::int64_t sign) {
 MonotoneBounds monotone_bounds(const Tape& tape, const Box& box) {
   const Node* n = tape.node(tape.root(0));
   MonotoneBounds found{{n->lo, n->hi}, false};
-  if (tape.size() > kMaxSlots || box.size() > kMaxVariables) return found;
+  if (tape.size() > kMaxSlopeSlots || box.size() > kMaxSlopeVariables) return found;
   const Interval least = pinned(tape, box, 1), most = pinned(tape, box, -1);
   found.bounds = {std::max(n->lo, least.lo), std::min(n->hi, most.hi)};
   found.exact = least.lo == least.hi && most.lo == most.hi && !is_inf(least.lo) && !is_inf(most.hi);

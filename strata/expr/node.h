@@ -90,8 +90,19 @@ void for_each_child(const Node* n, F&& f) {
   }
 }
 
+/// A comparison, `and` or `or`: 0 or 1 whatever its sources are.
+inline bool is_condition(const Node* n) {
+  return n->is(Op::Lt) || n->is(Op::Eq) || n->is(Op::Ne) || n->is(Op::And) || n->is(Op::Or);
+}
+
 /// Canonical three-way order of nodes; 0 iff identical. Walks one path down, never the whole graph.
 int compare_nodes(const Node* a, const Node* b);
+
+/// The hash of what `h` is the hash of and, behind it, `v`.
+inline std::uint64_t mix_hash(std::uint64_t h, std::uint64_t v) {
+  h = (h ^ v) * 0x9E3779B97F4A7C15u;
+  return h ^ (h >> 29);
+}
 
 inline void retain(const Node* n) noexcept {
   if (!n->has(kImmortal)) n->refs.fetch_add(1, std::memory_order_relaxed);

@@ -47,12 +47,12 @@ ExprProgram compile(std::string_view text, std::span<const std::string> names) {
 
 namespace {
 
-using Outcome = ExprProgram::Outcome;
+using ProgramOutcome = ExprProgram::Outcome;
 
-Outcome value_of(std::int64_t value) { return {value, false, ErrorKind::parse, 0}; }
-Outcome failure(ErrorKind kind, std::size_t column) { return {0, true, kind, column}; }
+ProgramOutcome value_of(std::int64_t value) { return {value, false, ErrorKind::parse, 0}; }
+ProgramOutcome failure(ErrorKind kind, std::size_t column) { return {0, true, kind, column}; }
 
-Outcome divide(Action action, std::int64_t a, std::int64_t b, std::size_t column) {
+ProgramOutcome divide(Action action, std::int64_t a, std::int64_t b, std::size_t column) {
   if (b == 0) return failure(ErrorKind::domain, column);
   if (action == Action::mod) return value_of(floor_mod(a, b));
   std::int64_t quotient = 0;
@@ -62,7 +62,7 @@ Outcome divide(Action action, std::int64_t a, std::int64_t b, std::size_t column
 }
 
 /// Operators on two values that did not fail.
-Outcome binary(Action action, std::int64_t a, std::int64_t b, std::size_t column) {
+ProgramOutcome binary(Action action, std::int64_t a, std::int64_t b, std::size_t column) {
   std::int64_t out = 0;
   const auto fit = [&](bool ok) { return ok ? value_of(out) : failure(ErrorKind::overflow, column); };
   switch (action) {
@@ -91,21 +91,22 @@ Outcome binary(Action action, std::int64_t a, std::int64_t b, std::size_t column
 }
 
 /// `and`, `or`: the left side decides alone when it can.
-Outcome logical(Action action, const Outcome& a, const Outcome& b) {
+ProgramOutcome logical(Action action, const ProgramOutcome& a, const ProgramOutcome& b) {
   if (a.failed) return a;
   const bool decisive = action == Action::logical_or;
   if ((a.value != 0) == decisive) return value_of(decisive);
   return b.failed ? b : value_of(b.value != 0);
 }
 
-Outcome choose(const Outcome& condition, const Outcome& a, const Outcome& b) {
+ProgramOutcome choose(const ProgramOutcome& condition, const ProgramOutcome& a,
+                      const ProgramOutcome& b) {
   if (condition.failed) return condition;
   return condition.value != 0 ? a : b;
 }
 
 }  // namespace
 
-Outcome ExprProgram::apply(Action action, std::span<const Outcome> in, std::size_t column) {
+ExprProgram::Outcome ExprProgram::apply(Action action, std::span<const Outcome> in, std::size_t column) {
   if (action == Action::select) return choose(in[0], in[1], in[2]);
   if (action == Action::if_else) return choose(in[1], in[0], in[2]);
   if (action == Action::logical_and || action == Action::logical_or)
@@ -121,7 +122,7 @@ Outcome ExprProgram::apply(Action action, std::span<const Outcome> in, std::size
   return out;
 }
 
-Outcome ExprProgram::try_evaluate(std::span<const std::int64_t> values) const {
+ExprProgram::Outcome ExprProgram::try_evaluate(std::span<const std::int64_t> values) const {
   STRATA_CHECK(values.size() == names_.size(), domain, "[evaluate] ", values.size(), " values for ",
                names_.size(), " names");
   std::vector<Outcome> stack;

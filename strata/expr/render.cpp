@@ -178,10 +178,6 @@ class PythonPrinter : public Printer {
   }
 };
 
-std::size_t saturating_add(std::size_t a, std::size_t b) {
-  return a + b < a ? static_cast<std::size_t>(-1) : a + b;
-}
-
 /// Operators and leaves that `n` itself adds to those of its children, each child once.
 std::size_t own_count(const Node* n) {
   switch (n->op) {

@@ -44,10 +44,6 @@ class CPrinter : public Printer {
   explicit CPrinter(const Node* root) { find_narrow(root); }
 
  private:
-  static bool is_condition(const Node* n) {
-    return n->is(Op::Lt) || n->is(Op::Eq) || n->is(Op::Ne) || n->is(Op::And) || n->is(Op::Or);
-  }
-
   /// Fills narrow_: true iff C gives the text of the node the type int.
   void find_narrow(const Node* root) {
     std::vector<const Node*> work{root};

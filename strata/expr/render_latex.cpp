@@ -36,8 +36,6 @@ Binding binding(const Node* n) {
   throw InternalError("internal error: render met an unknown op");
 }
 
-bool is_condition(const Node* n) { return binding(n) >= kOr && binding(n) <= kComparison; }
-
 class LatexPrinter : public Printer {
   bool turns() const override { return false; }
   void expand(const Node* n, Place place) override {

@@ -37,8 +37,11 @@ class Budget {
   std::uint64_t left_;
 };
 
+inline bool is_zero(Interval x) { return x.lo == 0 && x.hi == 0; }
+/// One Interval for each slot of a tape.
+using SlotIntervals = std::vector<Interval>;
 /// Sound bounds of every slot of `tape` on `box`.
-void run_intervals(const Tape& tape, const Box& box, std::vector<Interval>& bounds);
+void run_intervals(const Tape& tape, const Box& box, SlotIntervals& bounds);
 
 /// Bounds of root 0 on `box`, with every variable along which it is monotone put at its ends. `exact` when that pins all of
 /// them, so that both bounds are values.

@@ -14,10 +14,8 @@
 #include "strata/graph/kernel_sizes.h"
 
 namespace strata {
-
+namespace kernel_words {
 namespace {
-
-using namespace kernel_words;
 
 /// An input or output.
 struct BufferRow {
@@ -182,11 +180,12 @@ class KernelReader {
 };
 
 }  // namespace
+}  // namespace kernel_words
 
 KernelText parse_kernel(std::string_view text) {
   STRATA_CHECK(text.size() <= kMostKernelText, budget, "[kernel] the text has ", text.size(),
                " bytes, more than ", kMostKernelText);
-  return KernelReader(text).run();
+  return kernel_words::KernelReader(text).run();
 }
 
 }  // namespace strata

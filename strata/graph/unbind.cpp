@@ -1,9 +1,8 @@
 // Bound variables of a kernel as plain ones: one kernel for all their values.
 
 #include <algorithm>
-#include <unordered_map>
 
-#include "strata/graph/lazy_op.h"
+#include "strata/graph/rebuild.h"
 
 namespace strata {
 
@@ -14,22 +13,9 @@ class Unbinding {
   explicit Unbinding(Values& values) : values_(values) {}
 
   LazyOp run(const LazyOp& root) {
-    std::vector<std::pair<LazyOp, std::size_t>> open;
-    open.emplace_back(root, 0);
-    while (!open.empty()) {
-      auto& [n, next] = open.back();
-      if (made_.contains(n.node())) {
-        open.pop_back();
-      } else if (next < n.src().size()) {
-        const LazyOp s = n.src(next++);
-        open.emplace_back(s, 0);
-      } else {
-        const LazyOp node = n;
-        open.pop_back();
-        made_.emplace(node.node(), made(node));
-      }
-    }
-    return made_.at(root.node());
+    return detail::Rebuild([this](const LazyOp& n, const std::vector<LazyOp>& sources) {
+      return made(n, sources);
+    })(root);
   }
 
  private:
@@ -62,9 +48,7 @@ class Unbinding {
     return std::move(out);
   }
 
-  LazyOp made(const LazyOp& n) {
-    std::vector<LazyOp> sources;
-    for (const LazyOp& s : n.src()) sources.push_back(made_.at(s.node()));
+  LazyOp made(const LazyOp& n, const std::vector<LazyOp>& sources) {
     switch (n.op()) {
       case Ops::LOAD: {
         const auto& arg = std::get<BufferArg>(n.arg());
@@ -105,7 +89,6 @@ class Unbinding {
   }
 
   Values& values_;
-  std::unordered_map<const LazyNode*, LazyOp> made_;
 };
 
 bool has_bound(const LazyOp& root) {

@@ -212,7 +212,7 @@ Scalar apply(std::span<const Scalar> v, DType result) {
     return pack(result, F(unpack<T>(v[0]), unpack<T>(v[1]), unpack<T>(v[2])));
 }
 
-struct Row {
+struct FunctionRow {
   Ops op;
   std::array<ScalarFunction, kClasses> by_class;  ///< null where the op is not defined
 };
@@ -227,21 +227,21 @@ constexpr ScalarFunction cell() {
 
 /// The row of an op that is one lambda on values.
 template <auto F>
-constexpr Row on_values(Ops op) {
+constexpr FunctionRow on_values(Ops op) {
   return {op,
           {cell<F, std::int64_t>(), cell<F, std::uint64_t>(), cell<F, bool>(), cell<F, float>(),
            cell<F, double>()}};
 }
 /// The row of a function of libm, one precision up.
 template <auto F>
-constexpr Row on_wider(Ops op) {
+constexpr FunctionRow on_wider(Ops op) {
   return on_values<[]<Float T, std::same_as<T>... More>(T a, More... more)
                      requires std::invocable<decltype(F), Wider<T>, Wider<More>...>
                    { return rounded<T>(F, a, more...); }>(op);
 }
 /// The row of an op that works on Scalars of every class.
-constexpr Row on_scalars(Ops op, ScalarFunction f) { return {op, {f, f, f, f, f}}; }
-constexpr Row on_integers(Ops op, ScalarFunction f) {
+constexpr FunctionRow on_scalars(Ops op, ScalarFunction f) { return {op, {f, f, f, f, f}}; }
+constexpr FunctionRow on_integers(Ops op, ScalarFunction f) {
   return {op, {f, f, nullptr, nullptr, nullptr}};
 }
 
@@ -251,7 +251,7 @@ Scalar convert(std::span<const Scalar> v, DType to) { return v[0].cast(to); }
 Scalar reinterpret(std::span<const Scalar> v, DType to) { return v[0].bitcast(to); }
 
 // clang-format off
-constexpr std::array kRows = {
+constexpr std::array kFunctionRows = {
   on_scalars(Ops::NOOP, first),
   on_values<[]<Number T>(T a) { return negative(a); }>(Ops::NEG),
   on_values<[]<Number T>(T a) { return size(a); }>(Ops::ABS),
@@ -305,9 +305,10 @@ constexpr std::array kRows = {
 
 ScalarFunction scalar_function(Ops op, DType operand) {
   const auto at = static_cast<std::size_t>(op);
-  if (at >= kRows.size() || operand.is_none() || operand.is_pointer()) return nullptr;
-  STRATA_ASSERT(kRows[at].op == op, "the table of functions is not in the order of ops.def");
-  return kRows[at].by_class[class_of(operand)];
+  if (at >= kFunctionRows.size() || operand.is_none() || operand.is_pointer()) return nullptr;
+  STRATA_ASSERT(kFunctionRows[at].op == op,
+                "the table of functions is not in the order of ops.def");
+  return kFunctionRows[at].by_class[class_of(operand)];
 }
 
 Scalar evaluate(Ops op, std::span<const Scalar> operands, DType to) {

@@ -20,8 +20,8 @@ namespace {
 constexpr std::uint64_t kMostRegisters = std::uint64_t{1} << 26;  // of all instances that wait at once
 constexpr std::int64_t kMostScratch = std::int64_t{1} << 32;      // bytes
 
-/// "5 UOps.STORE", as the line in the listing begins.
-std::string place(UOp u) {
+/// "[interpret] 5 UOps.STORE": whose the message is, and how the line in the listing begins.
+std::string failing_place(UOp u) {
   return detail::message("[interpret] ", u.num(), " ", spec_name(u.op()));
 }
 
@@ -104,30 +104,31 @@ class Program {
     const auto& variable = std::get<Variable>(u.arg());
     for (const auto& [name, value] : values) {
       if (name != variable.name()) continue;
-      STRATA_CHECK(value >= variable.min() && value <= variable.max(), domain, place(u), " ", name,
-                   " is ", value, ", not from ", variable.min(), " to ", variable.max());
+      STRATA_CHECK(value >= variable.min() && value <= variable.max(), domain, failing_place(u),
+                   " ", name, " is ", value, ", not from ", variable.min(), " to ", variable.max());
       return value;
     }
-    STRATA_CHECK(false, domain, place(u), " ", variable.name(), " is given no value");
+    STRATA_CHECK(false, domain, failing_place(u), " ", variable.name(), " is given no value");
     return 0;
   }
 
   static Target global(UOp u, std::span<const Memory> buffers) {
     const auto& global = std::get<Global>(u.arg());
     const auto slot = static_cast<std::size_t>(global.slot);
-    STRATA_CHECK(slot < buffers.size(), domain, place(u), " ", global.name, " is buffer ", slot,
-                 " of ", buffers.size());
+    STRATA_CHECK(slot < buffers.size(), domain, failing_place(u), " ", global.name, " is buffer ",
+                 slot, " of ", buffers.size());
     const Memory& memory = buffers[slot];
-    STRATA_CHECK(memory.size >= 0 && (memory.data != nullptr || memory.size == 0), domain, place(u),
-                 " ", global.name, " has no memory for ", memory.size, " elements");
+    STRATA_CHECK(memory.size >= 0 && (memory.data != nullptr || memory.size == 0), domain,
+                 failing_place(u), " ", global.name, " has no memory for ", memory.size,
+                 " elements");
     return {static_cast<std::byte*>(memory.data), memory.size, global.name};
   }
 
   Target local(UOp u) {
     const auto& local = std::get<Local>(u.arg());
     const auto width = static_cast<std::int64_t>(u.dtype().pointee().itemsize());
-    STRATA_CHECK(local.size <= (kMostScratch - scratch_bytes_) / width, budget, place(u), " ",
-                 local.name, " of ", local.size, " elements is more scratch memory than ",
+    STRATA_CHECK(local.size <= (kMostScratch - scratch_bytes_) / width, budget, failing_place(u),
+                 " ", local.name, " of ", local.size, " elements is more scratch memory than ",
                  kMostScratch, " bytes");
     scratch_bytes_ += local.size * width;
     scratch_.emplace_back(static_cast<std::size_t>(local.size * width), std::byte{255});
@@ -157,7 +158,7 @@ class Instance {
   void run(std::uint64_t& left) {
     while (!is_done()) {
       const UOp u = program_->list[next_++];
-      STRATA_CHECK(left > 0, budget, place(u), " is one UOp more than the budget");
+      STRATA_CHECK(left > 0, budget, failing_place(u), " is one UOp more than the budget");
       --left;
       if (u.op() == UOps::BARRIER) return;
       step(u);
@@ -230,7 +231,7 @@ class Instance {
 
   void compute(UOp u) {
     const ScalarFunction f = program_->function[u.num()];
-    STRATA_ASSERT(f != nullptr, place(u), " has no function");
+    STRATA_ASSERT(f != nullptr, failing_place(u), " has no function");
     const std::span<const UOp> src = u.src();
     const DType result = u.dtype().scalar();
     Scalar operands[3];
@@ -249,9 +250,9 @@ class Instance {
     const Int128 element =
         (index.dtype().is_unsigned() ? Int128(index.as_uint()) : Int128(index.as_int())) +
         static_cast<Int128>(k);
-    STRATA_CHECK(element >= 0 && element < target.size, domain, place(u), " ", does, " element ",
-                 index.text(), k == 0 ? std::string() : detail::message(" + ", k), " of ",
-                 target.name, ", which has ", target.size);
+    STRATA_CHECK(element >= 0 && element < target.size, domain, failing_place(u), " ", does,
+                 " element ", index.text(), k == 0 ? std::string() : detail::message(" + ", k),
+                 " of ", target.name, ", which has ", target.size);
     const auto width = static_cast<Int128>(pointer.dtype().pointee().itemsize());
     return target.data + static_cast<std::ptrdiff_t>(element * width);
   }

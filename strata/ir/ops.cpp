@@ -9,7 +9,7 @@
 namespace strata {
 namespace {
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kOpRows[] = {
 #define STRATA_OP(id, group, name, arity, typing, commutes, text) \
   {#name, text, Ops::id, OpGroup::group, arity, OpTyping::typing, (commutes) != 0},
 #include "strata/ir/ops.def"
@@ -36,8 +36,6 @@ constexpr std::string_view requirement(OpTyping typing) {
   }
   return {};
 }
-
-bool is_element(DType dtype) { return !dtype.is_none() && !dtype.is_pointer(); }
 
 bool is_admitted(OpTyping typing, DType dtype) {
   switch (typing) {
@@ -85,11 +83,11 @@ DType typed(const OpRow& op, std::span<const DType> operands, DType to) {
 
 const OpRow& row(Ops op) {
   const auto at = static_cast<std::size_t>(op);
-  STRATA_ASSERT(at < std::size(kRows), "there is no op ", at);
-  return kRows[at];
+  STRATA_ASSERT(at < std::size(kOpRows), "there is no op ", at);
+  return kOpRows[at];
 }
 
-std::span<const OpRow> op_rows() { return kRows; }
+std::span<const OpRow> op_rows() { return kOpRows; }
 
 std::string spec_name(Ops op) {
   const OpRow& r = row(op);
@@ -101,7 +99,7 @@ std::optional<Ops> find_op(std::string_view name) {
   const bool bare = dot == std::string_view::npos;
   const std::string_view group = bare ? std::string_view() : name.substr(0, dot);
   const std::string_view own = bare ? name : name.substr(dot + 1);
-  for (const OpRow& r : kRows)  // binary rows stand before reductions of the same name
+  for (const OpRow& r : kOpRows)  // binary rows stand before reductions of the same name
     if (r.name == own && (bare || group_name(r.group) == group)) return r.op;
   return std::nullopt;
 }

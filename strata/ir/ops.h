@@ -55,6 +55,8 @@ inline bool is_elementwise(Ops op) {
 inline bool is_reduce(Ops op) { return row(op).group == OpGroup::Reduce; }
 inline bool is_movement(Ops op) { return row(op).group == OpGroup::Movement; }
 
+/// True iff its values are numbers, or vectors of them.
+inline bool is_element(DType dtype) { return !dtype.is_none() && !dtype.is_pointer(); }
 /// The dtype of `op` on operands of these dtypes; vectors lane by lane. `to` is the dtype of CAST and BITCAST.
 /// @throws Error (domain) naming the op and the dtypes where it is not defined on them, or their number is wrong.
 DType result_dtype(Ops op, std::span<const DType> operands, DType to = dtypes::none);

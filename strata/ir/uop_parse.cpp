@@ -12,6 +12,7 @@
 
 #include "strata/base/check.h"
 #include "strata/base/quotes.h"
+#include "strata/base/text.h"
 #include "strata/ir/uop.h"
 #include "strata/ir/uop_rules.h"
 
@@ -19,7 +20,6 @@ namespace strata {
 namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// The whole of `text` as a number.
 template <class T, class... Format>

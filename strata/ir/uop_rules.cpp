@@ -28,7 +28,7 @@ constexpr ArgKind arg_kind(UOps op) {
   }
 }
 
-constexpr UOpRow kRows[] = {
+constexpr UOpRow kUOpRows[] = {
 #define STRATA_UOP(name, least, most, value, text) \
   {#name, least, most, UOps::name, (value) != 0, arg_kind(UOps::name)},
 #include "strata/ir/uops.def"
@@ -63,7 +63,6 @@ struct Candidate {
   }
 };
 
-bool is_element(DType dtype) { return !dtype.is_none() && !dtype.is_pointer(); }
 bool is_scalar_int(DType dtype) {
   return is_element(dtype) && !dtype.is_vector() && dtype.is_int();
 }
@@ -273,12 +272,12 @@ constexpr Check check_of(UOps op) {
 
 const UOpRow& row(UOps op) {
   const auto at = static_cast<std::size_t>(op);
-  STRATA_ASSERT(at < std::size(kRows), "there is no UOp ", at);
-  return kRows[at];
+  STRATA_ASSERT(at < std::size(kUOpRows), "there is no UOp ", at);
+  return kUOpRows[at];
 }
 
 std::optional<UOps> find_uop(std::string_view name) {
-  for (const UOpRow& r : kRows)
+  for (const UOpRow& r : kUOpRows)
     if (r.name == name) return r.op;
   return std::nullopt;
 }

@@ -18,12 +18,12 @@ constexpr std::size_t kAlignment = 64;   // of the elements in the file
 constexpr std::size_t kRoomToGrow = 21;  // NumPy leaves place for the first size to become this wide
 constexpr bool kIsBig = std::endian::native == std::endian::big;
 
-struct DtypeRow {
+struct NpyDtype {
   std::string_view name;  // without the byte order
   DType dtype;
 };
 // clang-format off
-constexpr DtypeRow kDtypes[] = {
+constexpr NpyDtype kNpyDtypes[] = {
     {"b1", dtypes::boolean},
     {"i1", dtypes::int8},  {"i2", dtypes::int16},   {"i4", dtypes::int32},   {"i8", dtypes::int64},
     {"u1", dtypes::uint8}, {"u2", dtypes::uint16},  {"u4", dtypes::uint32},  {"u8", dtypes::uint64},
@@ -140,7 +140,7 @@ class DictReader {
     if (name.empty() || std::string_view("<>=|").find(name[0]) == name.npos)
       fail(begin, "expected a dtype like '<f4', '>i8' or '|b1', found ", in_quotes(name));
     const std::string_view type = name.substr(1);
-    for (const DtypeRow& row : kDtypes) {
+    for (const NpyDtype& row : kNpyDtypes) {
       if (row.name != type) continue;
       out_.dtype = row.dtype;
       if (row.dtype.itemsize() == 1) return;
@@ -207,7 +207,7 @@ std::string prefix(int version, std::size_t length) {
 }
 
 std::string npy_name(DType dtype) {
-  for (const DtypeRow& row : kDtypes) {
+  for (const NpyDtype& row : kNpyDtypes) {
     if (row.dtype != dtype) continue;
     const char order = dtype.itemsize() == 1 ? '|' : kIsBig ? '>' : '<';
     return detail::message(std::string_view(&order, 1), row.name);

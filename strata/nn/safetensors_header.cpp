@@ -15,13 +15,13 @@ constexpr std::size_t kLengthSize = 8;
 constexpr std::string_view kReader = "[json] ";  // in front of its messages
 constexpr std::string_view kMetadata = "__metadata__";
 
-struct DtypeRow {
+struct SafeTensorsDtype {
   std::string_view name;
   DType dtype;
 };
 // The order is that of the reference implementation, by which it sorts tensors.
 // clang-format off
-constexpr DtypeRow kDtypes[] = {
+constexpr SafeTensorsDtype kSafeTensorsDtypes[] = {
     {"BOOL", dtypes::boolean},
     {"U8",   dtypes::uint8},
     {"I8",   dtypes::int8},
@@ -40,7 +40,8 @@ constexpr DtypeRow kDtypes[] = {
 
 std::string dtype_names() {
   std::string out;
-  for (const DtypeRow& row : kDtypes) out += detail::message(out.empty() ? "" : ", ", row.name);
+  for (const SafeTensorsDtype& row : kSafeTensorsDtypes)
+    out += detail::message(out.empty() ? "" : ", ", row.name);
   return out;
 }
 
@@ -123,7 +124,7 @@ class HeaderReader {
   DType read_dtype(const JsonValue& value, const std::string& name) const {
     expect(value, JsonKind::string, "the dtype");
     const std::string_view text = value.as_string("the dtype");
-    for (const DtypeRow& row : kDtypes)
+    for (const SafeTensorsDtype& row : kSafeTensorsDtypes)
       if (row.name == text) return row.dtype;
     fail(value.column(), "the dtype of ", name, " is ", in_quotes(text), ", not one of ",
          dtype_names());
@@ -217,10 +218,10 @@ SafeTensorsHeader read_safetensors_header(const ByteSource& source) {
 }
 
 std::size_t safetensors_rank(DType dtype) {
-  const auto* const row = std::find_if(std::begin(kDtypes), std::end(kDtypes),
-                                       [&](const DtypeRow& r) { return r.dtype == dtype; });
-  STRATA_ASSERT(row != std::end(kDtypes), "safetensors has no dtype ", dtype.name());
-  return static_cast<std::size_t>(row - std::begin(kDtypes));
+  const auto* const row = std::find_if(std::begin(kSafeTensorsDtypes), std::end(kSafeTensorsDtypes),
+                                       [&](const SafeTensorsDtype& r) { return r.dtype == dtype; });
+  STRATA_ASSERT(row != std::end(kSafeTensorsDtypes), "safetensors has no dtype ", dtype.name());
+  return static_cast<std::size_t>(row - std::begin(kSafeTensorsDtypes));
 }
 
 std::string safetensors_header_text(const SafeTensorsHeader& header) {
@@ -234,7 +235,7 @@ std::string safetensors_header_text(const SafeTensorsHeader& header) {
   }
   for (const TensorRow& row : header.tensors) {
     json.key(row.name).begin_object();
-    json.member("dtype", kDtypes[safetensors_rank(row.dtype)].name).key("shape").begin_array();
+    json.member("dtype", kSafeTensorsDtypes[safetensors_rank(row.dtype)].name).key("shape").begin_array();
     for (const std::int64_t size : row.shape) json.value(size);
     json.end_array().key("data_offsets").begin_array();
     json.value(static_cast<std::int64_t>(row.begin)).value(static_cast<std::int64_t>(row.end));

@@ -12,6 +12,10 @@
 
 namespace strata {
 
+/// The most that fields of 32 and of 16 bits hold, which says that the number is in a wide field.
+inline constexpr std::uint32_t kZipMost32 = 0xFFFFFFFF;
+inline constexpr std::uint16_t kZipMost16 = 0xFFFF;
+
 struct ZipEntry {
   std::string name;  ///< UTF-8 without NUL
   bool is_deflated = false;
@@ -33,7 +37,7 @@ class ZipWriter {
  public:
   /// Numbers from `most32` and `most16` on are written in wide fields; anything less than the format's limits makes
   /// archives that are legal and longer than need be.
-  explicit ZipWriter(std::uint64_t most32 = 0xFFFFFFFF, std::uint64_t most16 = 0xFFFF)
+  explicit ZipWriter(std::uint64_t most32 = kZipMost32, std::uint64_t most16 = kZipMost16)
       : most32_(most32), most16_(most16) {}
   /// @pre the name is UTF-8 of less than 65,536 bytes
   void add(const std::string& name, BytePieces contents);

@@ -11,8 +11,6 @@
 namespace strata {
 namespace {
 
-constexpr std::uint32_t kMost32 = 0xFFFFFFFF;
-constexpr std::uint16_t kMost16 = 0xFFFF;
 constexpr std::size_t kLocalSize = 30, kEntrySize = 46, kEndSize = 22;
 constexpr std::size_t kLocatorSize = 20, kWideEndSize = 56;
 constexpr std::uint16_t kEncrypted = 1, kStored = 0, kDeflated = 8;
@@ -53,7 +51,7 @@ std::optional<Directory> wide_directory(const ByteSource& source, std::uint64_t 
 }
 
 Directory find_directory(const ByteSource& source) {
-  const std::uint64_t tail_size = std::min<std::uint64_t>(source.size(), kEndSize + kMost16);
+  const std::uint64_t tail_size = std::min<std::uint64_t>(source.size(), kEndSize + kZipMost16);
   const std::vector<std::byte> tail = source.read(source.size() - tail_size, tail_size);
   for (std::size_t at = tail.size() < kEndSize ? 0 : tail.size() - kEndSize + 1; at-- > 0;) {
     const std::span<const std::byte> record = std::span(tail).subspan(at);
@@ -64,7 +62,7 @@ Directory find_directory(const ByteSource& source) {
     const Directory out = {load_little<std::uint32_t>(&record[16]),
                            load_little<std::uint32_t>(&record[12]),
                            load_little<std::uint16_t>(&record[10])};
-    if (out.count == kMost16 || out.size == kMost32 || out.at == kMost32)
+    if (out.count == kZipMost16 || out.size == kZipMost32 || out.at == kZipMost32)
       if (const auto wide = wide_directory(source, end)) return *wide;
     const bool is_one = load_little<std::uint16_t>(&record[4]) == 0 &&
                         load_little<std::uint16_t>(&record[8]) == out.count;
@@ -95,7 +93,7 @@ class WideFields {
   }
   /// `narrow`, or the next wide field where that says that there is one.
   std::uint64_t next(std::uint32_t narrow) {
-    if (narrow != kMost32) return narrow;
+    if (narrow != kZipMost32) return narrow;
     if (left_.size() < 8) source_.fail("entry ", in_quotes(name_), " lacks its zip64 sizes");
     const auto out = load_little<std::uint64_t>(left_.data());
     left_ = left_.subspan(8);

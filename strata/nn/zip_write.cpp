@@ -7,8 +7,6 @@
 namespace strata {
 namespace {
 
-constexpr std::uint32_t kMost32 = 0xFFFFFFFF;
-constexpr std::uint16_t kMost16 = 0xFFFF;
 constexpr std::uint16_t kDate = 1 << 5 | 1;  // 1980-01-01
 constexpr std::uint16_t kUtf8Names = 1 << 11;
 constexpr std::uint16_t kVersion = 20, kWideVersion = 45;
@@ -41,7 +39,7 @@ void ZipWriter::add(const std::string& name, BytePieces contents) {
   std::uint32_t crc = 0;
   for (const std::span<const std::byte> bytes : contents.spans()) crc = crc32(bytes, crc);
   const bool is_wide = size >= most32_, is_far = at >= most32_;
-  const std::string common = common_fields(name, crc, is_wide ? kMost32 : u32(size));
+  const std::string common = common_fields(name, crc, is_wide ? kZipMost32 : u32(size));
 
   std::string extra;
   if (is_wide) extra = fields(std::uint16_t{1}, std::uint16_t{16}, size, size);
@@ -60,7 +58,7 @@ void ZipWriter::add(const std::string& name, BytePieces contents) {
   constexpr std::uint16_t comment = 0, disk = 0, internal = 0;
   directory_ += detail::message(
       "PK\1\2", fields(u16(kUnix | version), version), common,
-      fields(u16(extra.size()), comment, disk, internal, kFileMode, is_far ? kMost32 : u32(at)),
+      fields(u16(extra.size()), comment, disk, internal, kFileMode, is_far ? kZipMost32 : u32(at)),
       name, extra);
   ++count_;
 }
@@ -76,10 +74,10 @@ BytePieces ZipWriter::finish() && {
         "PK\6\6",
         fields(rest, u16(kUnix | kWideVersion), kWideVersion, disk, disk, count_, count_, size, at),
         "PK\6\7", fields(disk, at + size, disks));
-  const std::uint16_t count16 = is_wide ? kMost16 : u16(count_);
+  const std::uint16_t count16 = is_wide ? kZipMost16 : u16(count_);
   directory_ += detail::message(
-      "PK\5\6", fields(disk16, disk16, count16, count16, is_wide ? kMost32 : u32(size),
-                       is_wide ? kMost32 : u32(at), comment));
+      "PK\5\6", fields(disk16, disk16, count16, count16, is_wide ? kZipMost32 : u32(size),
+                       is_wide ? kZipMost32 : u32(at), comment));
   out_.add(std::move(directory_));
   return std::move(out_);
 }

@@ -2,12 +2,11 @@
 #include "strata/render/cstyle.h"
 
 namespace strata {
+namespace rendering {
 namespace {
 
-using namespace rendering;
-
 // clang-format off
-constexpr TypeText kTypes[] = {
+constexpr TypeText kCTypes[] = {
     {dtypes::boolean,  "unsigned char",      "unsigned char"},
     {dtypes::int8,     "signed char",        "signed char"},
     {dtypes::int16,    "short",              "short"},
@@ -23,13 +22,13 @@ constexpr TypeText kTypes[] = {
     {dtypes::float64,  "double",             "double"},
 };
 
-constexpr NarrowText kNarrow[] = {
+constexpr NarrowText kCNarrow[] = {
     {dtypes::float16,  "((float)$a)", "((_Float16)$a)", "((float)(_Float16)$a)", "((float)(_Float16)$a)"},
     {dtypes::bfloat16, "strata_bf16_load($a)", "strata_bf16_store($a)", "strata_bf16_round($a)",
                        "strata_bf16_round(strata_round_odd($a))"},
 };
 
-constexpr OpText kOps[] = {
+constexpr OpText kCOps[] = {
     {Ops::ABS,   kFloat, "__builtin_fabs$f($a)"},
     {Ops::SQRT,  kFloat, "__builtin_sqrt$f($a)"},
     {Ops::TRUNC, kFloat, "__builtin_trunc$f($a)"},
@@ -39,7 +38,7 @@ constexpr OpText kOps[] = {
 };
 // clang-format on
 
-constexpr HelperText kHelpers[] = {
+constexpr HelperText kCHelpers[] = {
     {"strata_bf16_load", R"(static inline float strata_bf16_load(unsigned short x) {
   union { unsigned int u; float f; } v = {(unsigned int)x << 16};
   return v.f;
@@ -83,13 +82,13 @@ constexpr HelperText kHelpers[] = {
 #endif)"},
 };
 
-constexpr Language make() {
+constexpr Language make_c() {
   Language out;
   out.name = "C";
-  out.types = kTypes;
-  out.narrow = kNarrow;
-  out.ops = kOps;
-  out.helpers = kHelpers;
+  out.types = kCTypes;
+  out.narrow = kCNarrow;
+  out.ops = kCOps;
+  out.helpers = kCHelpers;
   out.bits = "((union{$S x;$T y;}){.x=$a}).y";
   out.restricted = " restrict";
   out.infinity[0] = "__builtin_inff()";
@@ -102,10 +101,11 @@ constexpr Language make() {
   return out;
 }
 
-constexpr Language kLanguage = make();
+constexpr Language kCLanguage = make_c();
 
 }  // namespace
+}  // namespace rendering
 
-const Language& CLanguage() { return kLanguage; }
+const Language& CLanguage() { return rendering::kCLanguage; }
 
 }  // namespace strata

@@ -5,7 +5,7 @@ namespace strata::rendering {
 namespace {
 
 // clang-format off
-constexpr OpText kRows[] = {
+constexpr OpText kCommonRows[] = {
     {Ops::NOOP,   kAny,               "$a"},
     {Ops::NEG,    kFloat | kIndex,    "(-$a)"},
     {Ops::NEG,    kInt,               "(($T)(0-($U)$a))"},
@@ -59,6 +59,6 @@ constexpr OpText kRows[] = {
 
 }  // namespace
 
-std::span<const OpText> common_rows() { return kRows; }
+std::span<const OpText> common_rows() { return kCommonRows; }
 
 }  // namespace strata::rendering

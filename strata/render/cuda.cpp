@@ -2,12 +2,11 @@
 #include "strata/render/cstyle.h"
 
 namespace strata {
+namespace rendering {
 namespace {
 
-using namespace rendering;
-
 // clang-format off
-constexpr TypeText kTypes[] = {
+constexpr TypeText kCudaTypes[] = {
     {dtypes::boolean,  "unsigned char",      "unsigned char"},
     {dtypes::int8,     "signed char",        "signed char"},
     {dtypes::int16,    "short",              "short"},
@@ -23,14 +22,14 @@ constexpr TypeText kTypes[] = {
     {dtypes::float64,  "double",             "double"},
 };
 
-constexpr NarrowText kNarrow[] = {
+constexpr NarrowText kCudaNarrow[] = {
     {dtypes::float16,  "__half2float($a)", "__float2half_rn($a)", "__half2float(__float2half_rn($a))",
                        "__half2float(__double2half($a))"},
     {dtypes::bfloat16, "strata_bf16_load($a)", "strata_bf16_store($a)", "strata_bf16_round($a)",
                        "strata_bf16_round(strata_round_odd($a))"},
 };
 
-constexpr OpText kOps[] = {
+constexpr OpText kCudaOps[] = {
     {Ops::ABS,    kFloat, "fabs$f($a)"},
     {Ops::SQRT,   kFloat, "sqrt$f($a)"},
     {Ops::TRUNC,  kFloat, "trunc$f($a)"},
@@ -55,7 +54,7 @@ constexpr OpText kOps[] = {
 };
 // clang-format on
 
-constexpr HelperText kHelpers[] = {
+constexpr HelperText kCudaHelpers[] = {
     {"__half", "#include <cuda_fp16.h>"},
     {"strata_bits", R"(template <class T, class F>
 static __device__ inline T strata_bits(F x) {
@@ -81,13 +80,13 @@ static __device__ inline T strata_bits(F x) {
 })"},
 };
 
-constexpr Language make() {
+constexpr Language make_cuda() {
   Language out;
   out.name = "CUDA";
-  out.types = kTypes;
-  out.narrow = kNarrow;
-  out.ops = kOps;
-  out.helpers = kHelpers;
+  out.types = kCudaTypes;
+  out.narrow = kCudaNarrow;
+  out.ops = kCudaOps;
+  out.helpers = kCudaHelpers;
   out.special = {"(long long)blockIdx.$x*blockDim.$x+threadIdx.$x", "blockIdx.$x", "threadIdx.$x"};
   out.bits = "strata_bits<$T>(($S)$a)";
   out.kernel = "extern \"C\" __global__ void";
@@ -103,10 +102,11 @@ constexpr Language make() {
   return out;
 }
 
-constexpr Language kLanguage = make();
+constexpr Language kCudaLanguage = make_cuda();
 
 }  // namespace
+}  // namespace rendering
 
-const Language& CUDALanguage() { return kLanguage; }
+const Language& CUDALanguage() { return rendering::kCudaLanguage; }
 
 }  // namespace strata

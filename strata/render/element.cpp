@@ -24,8 +24,6 @@ std::string with_operand(std::string_view text, const std::string& a) {
   return fill(text, [&](char) { return a; });
 }
 
-const Scalar* constant_of(UOp u) { return u.op() == UOps::CONST ? &u.constant() : nullptr; }
-
 bool is_real_constant(UOp u) {
   const Scalar* c = constant_of(u);
   return c != nullptr && !c->is_nan();

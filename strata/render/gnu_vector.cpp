@@ -13,7 +13,7 @@ using detail::message;
 
 // clang-format off
 /// As the rows for scalars; $I is the signed type of the lanes' width, $H its largest number.
-constexpr OpText kRows[] = {
+constexpr OpText kVectorRows[] = {
     {Ops::NOOP,   kAny,               "$a"},
     {Ops::NEG,    kFloat | kUnsigned, "(-$a)"},
     {Ops::NEG,    kSigned,            "(($T)(-($U)$a))"},
@@ -39,7 +39,7 @@ constexpr OpText kRows[] = {
 };
 // clang-format on
 
-std::uint8_t class_of(DType dtype) {
+std::uint8_t lane_class(DType dtype) {
   if (dtype.is_bool()) return kBool;
   if (dtype.is_float()) return kFloat;
   return dtype.is_unsigned() ? kUnsigned : kSigned;
@@ -122,11 +122,11 @@ void GnuVectors::alu(UOp u) {
 
 bool GnuVectors::try_row(UOp u) {
   const DType dtype = u.dtype();
-  const std::uint8_t on = class_of(dtype);
-  const auto* found = std::find_if(std::begin(kRows), std::end(kRows), [&](const OpText& r) {
-    return r.op == u.alu() && (r.on & on) != 0;
-  });
-  if (found == std::end(kRows)) return false;
+  const std::uint8_t on = lane_class(dtype);
+  const auto* found =
+      std::find_if(std::begin(kVectorRows), std::end(kVectorRows),
+                   [&](const OpText& r) { return r.op == u.alu() && (r.on & on) != 0; });
+  if (found == std::end(kVectorRows)) return false;
   std::string text = fill(found->text, [&](char c) -> std::string {
     switch (c) {
       case 'T': return w_.native_type(dtype);

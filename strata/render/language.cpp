@@ -13,7 +13,7 @@ const TypeText* find_type(const Language& language, DType scalar) {
   return at == language.types.end() ? nullptr : &*at;
 }
 
-const OpText* find_op(std::span<const OpText> rows, Ops op, std::uint8_t on) {
+const OpText* find_row(std::span<const OpText> rows, Ops op, std::uint8_t on) {
   const auto at = std::find_if(rows.begin(), rows.end(),
                                [&](const OpText& r) { return r.op == op && (r.on & on) != 0; });
   return at == rows.end() ? nullptr : &*at;
@@ -73,8 +73,8 @@ const NarrowText* narrow_of(const Language& language, DType scalar) {
 }
 
 const OpText& op_text(const Language& language, Ops op, DType operand, std::uint8_t on) {
-  const OpText* found = find_op(language.ops, op, on);
-  if (found == nullptr) found = find_op(common_rows(), op, on);
+  const OpText* found = find_row(language.ops, op, on);
+  if (found == nullptr) found = find_row(common_rows(), op, on);
   STRATA_CHECK(found != nullptr && !found->text.empty(), domain, "[render] ", language.name,
                " has no ", spec_name(op), " of ", operand.name());
   return *found;

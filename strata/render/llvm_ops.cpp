@@ -7,13 +7,13 @@ namespace strata::rendering {
 namespace {
 
 /// What an op is on each kind of operand: an instruction, or an intrinsic after "@"; empty: neither, or more than one.
-struct OpText {
+struct LlvmOpText {
   Ops op;
   std::string_view sint, uint, floating, boolean;
 };
 
 // clang-format off
-constexpr OpText kOps[] = {
+constexpr LlvmOpText kLlvmOps[] = {
   {Ops::ADD,   "add",       "add",       "fadd",       "or"},
   {Ops::SUB,   "sub",       "sub",       "fsub",       ""},
   {Ops::MUL,   "mul",       "mul",       "fmul",       "and"},
@@ -38,8 +38,8 @@ constexpr OpText kOps[] = {
 // clang-format on
 
 std::string_view text_of(Ops op, DType dtype) {
-  const auto* const found = std::ranges::find(kOps, op, &OpText::op);
-  if (found == std::end(kOps)) return {};
+  const auto* const found = std::ranges::find(kLlvmOps, op, &LlvmOpText::op);
+  if (found == std::end(kLlvmOps)) return {};
   switch (dtype.kind()) {
     case DTypeKind::sint: return found->sint;
     case DTypeKind::uint: return found->uint;

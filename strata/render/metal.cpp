@@ -3,12 +3,11 @@
 #include "strata/render/cstyle.h"
 
 namespace strata {
+namespace rendering {
 namespace {
 
-using namespace rendering;
-
 // clang-format off
-constexpr TypeText kTypes[] = {
+constexpr TypeText kMetalTypes[] = {
     {dtypes::boolean,  "uchar",  "uchar"},
     {dtypes::int8,     "char",   "char"},
     {dtypes::int16,    "short",  "short"},
@@ -21,13 +20,13 @@ constexpr TypeText kTypes[] = {
     {dtypes::float32,  "float",  "float"},
 };
 
-constexpr NarrowText kNarrow[] = {
+constexpr NarrowText kMetalNarrow[] = {
     {dtypes::float16,  "float($a)", "half($a)", "float(half($a))", ""},
     {dtypes::bfloat16, "as_type<float>((uint)$a<<16)", "((ushort)(as_type<uint>($a)>>16))", "strata_bf16_round($a)",
                        ""},
 };
 
-constexpr OpText kOps[] = {
+constexpr OpText kMetalOps[] = {
     {Ops::ABS,    kFloat, "fabs($a)"},
     {Ops::SQRT,   kFloat, "precise::sqrt($a)"},
     {Ops::TRUNC,  kFloat, "trunc($a)"},
@@ -49,14 +48,14 @@ constexpr OpText kOps[] = {
 };
 // clang-format on
 
-constexpr HelperText kHelpers[] = {
+constexpr HelperText kMetalHelpers[] = {
     {"strata_bf16_round", R"(static inline float strata_bf16_round(float x) {
   uint u = as_type<uint>(x);
   return as_type<float>((x != x ? 2143289344u : u + 32767u + (u >> 16 & 1u)) & 4294901760u);
 })"},
 };
 
-std::string head(const Language& language, const Signature& signature) {
+std::string metal_head(const Language& language, const Signature& signature) {
   Signature buffers = signature;
   buffers.values.clear();
   std::string parameters = c_parameters(language, buffers);
@@ -70,15 +69,15 @@ std::string head(const Language& language, const Signature& signature) {
                          "]], uint3 lid [[thread_position_in_threadgroup]]) {");
 }
 
-constexpr int kLaneCounts[] = {2, 3, 4};
+constexpr int kMetalLaneCounts[] = {2, 3, 4};
 
-constexpr Language make() {
+constexpr Language make_metal() {
   Language out;
   out.name = "Metal";
-  out.types = kTypes;
-  out.narrow = kNarrow;
-  out.ops = kOps;
-  out.helpers = kHelpers;
+  out.types = kMetalTypes;
+  out.narrow = kMetalNarrow;
+  out.ops = kMetalOps;
+  out.helpers = kMetalHelpers;
   out.prelude = "#include <metal_stdlib>\nusing namespace metal;\n";
   out.special = {"gid.$x", "gid.$x", "lid.$x"};
   out.bits = "as_type<$T>(($S)$a)";
@@ -86,19 +85,20 @@ constexpr Language make() {
   out.space = "device ";
   out.local = "threadgroup $T $n[$k];";
   out.barrier = "threadgroup_barrier(mem_flags::mem_threadgroup);";
-  out.lane_counts = kLaneCounts;
+  out.lane_counts = kMetalLaneCounts;
   out.vectors_anywhere = false;
   out.load_lanes = "*(device const packed_$T$k*)($p+$i)";
   out.store_lanes = "*(device packed_$T$k*)($p+$i) = packed_$T$k($v);";
-  out.head = head;
+  out.head = metal_head;
   out.constant = c_constant;
   return out;
 }
 
-constexpr Language kLanguage = make();
+constexpr Language kMetalLanguage = make_metal();
 
 }  // namespace
+}  // namespace rendering
 
-const Language& MetalLanguage() { return kLanguage; }
+const Language& MetalLanguage() { return rendering::kMetalLanguage; }
 
 }  // namespace strata

@@ -5,12 +5,11 @@
 #include "strata/render/cstyle.h"
 
 namespace strata {
+namespace rendering {
 namespace {
 
-using namespace rendering;
-
 // clang-format off
-constexpr TypeText kTypes[] = {
+constexpr TypeText kOpenClTypes[] = {
     {dtypes::boolean,  "uchar",  "uchar"},
     {dtypes::int8,     "char",   "char"},
     {dtypes::int16,    "short",  "short"},
@@ -26,21 +25,21 @@ constexpr TypeText kTypes[] = {
     {dtypes::float64,  "double", "double"},
 };
 
-constexpr NarrowText kNarrow[] = {
+constexpr NarrowText kOpenClNarrow[] = {
     {dtypes::float16,  "((float)$a)", "convert_half_rte($a)", "((float)convert_half_rte($a))",
                        "((float)convert_half_rte($a))"},
     {dtypes::bfloat16, "as_float((uint)$a<<16)", "((ushort)(as_uint($a)>>16))", "strata_bf16_round($a)",
                        "strata_bf16_round(strata_round_odd($a))"},
 };
 
-constexpr NarrowText kNarrowByBits[] = {
+constexpr NarrowText kOpenClNarrowByBits[] = {
     {dtypes::float16,  "strata_f16_load($a)", "strata_f16_store($a)", "strata_f16_round($a)",
                        "strata_f16_round(strata_round_odd($a))"},
     {dtypes::bfloat16, "as_float((uint)$a<<16)", "((ushort)(as_uint($a)>>16))", "strata_bf16_round($a)",
                        "strata_bf16_round(strata_round_odd($a))"},
 };
 
-constexpr OpText kOps[] = {
+constexpr OpText kOpenClOps[] = {
     {Ops::ABS,    kFloat, "fabs($a)"},
     {Ops::SQRT,   kFloat, "sqrt($a)"},
     // NOTE: pocl rounds through int, also what does not fit, which is undefined where it is a constant.
@@ -66,7 +65,7 @@ constexpr OpText kOps[] = {
 };
 // clang-format on
 
-constexpr HelperText kHelpers[] = {
+constexpr HelperText kOpenClHelpers[] = {
     {"half", "#pragma OPENCL EXTENSION cl_khr_fp16 : enable"},
     {"double", "#pragma OPENCL EXTENSION cl_khr_fp64 : enable"},
     {"strata_bf16_round", R"(static inline float strata_bf16_round(float x) {
@@ -102,23 +101,23 @@ constexpr HelperText kHelpers[] = {
 })"},
 };
 
-constexpr int kLaneCounts[] = {2, 3, 4, 8, 16};
+constexpr int kOpenClLaneCounts[] = {2, 3, 4, 8, 16};
 
 constexpr auto types_by_bits() {
-  auto out = std::to_array(kTypes);
+  auto out = std::to_array(kOpenClTypes);
   for (TypeText& t : out)
     if (t.dtype == dtypes::float16) t.memory = "ushort";
   return out;
 }
-constexpr auto kTypesByBits = types_by_bits();
+constexpr auto kOpenClTypesByBits = types_by_bits();
 
-constexpr Language make(std::span<const TypeText> types, std::span<const NarrowText> narrow) {
+constexpr Language make_opencl(std::span<const TypeText> types, std::span<const NarrowText> narrow) {
   Language out;
   out.name = "OpenCL";
   out.types = types;
   out.narrow = narrow;
-  out.ops = kOps;
-  out.helpers = kHelpers;
+  out.ops = kOpenClOps;
+  out.helpers = kOpenClHelpers;
   out.special = {"get_global_id($i)", "get_group_id($i)", "get_local_id($i)"};
   out.bits = "as_$T(($S)$a)";
   out.kernel = "__kernel void";
@@ -126,7 +125,7 @@ constexpr Language make(std::span<const TypeText> types, std::span<const NarrowT
   out.restricted = " restrict";
   out.local = "__local $T $n[$k];";
   out.barrier = "barrier(CLK_LOCAL_MEM_FENCE);";
-  out.lane_counts = kLaneCounts;
+  out.lane_counts = kOpenClLaneCounts;
   out.load_lanes = "vload$k(0, $p+$i)";
   out.store_lanes = "vstore$k(($T$k)($v), 0, $p+$i);";
   out.component = ".s$h";
@@ -138,12 +137,13 @@ constexpr Language make(std::span<const TypeText> types, std::span<const NarrowT
   return out;
 }
 
-constexpr Language kLanguage = make(kTypes, kNarrow);
-constexpr Language kLanguageByBits = make(kTypesByBits, kNarrowByBits);
+constexpr Language kOpenClLanguage = make_opencl(kOpenClTypes, kOpenClNarrow);
+constexpr Language kOpenClLanguageByBits = make_opencl(kOpenClTypesByBits, kOpenClNarrowByBits);
 
 }  // namespace
+}  // namespace rendering
 
-const Language& OpenCLLanguage() { return kLanguage; }
-const Language& OpenCLLanguageWithoutHalf() { return kLanguageByBits; }
+const Language& OpenCLLanguage() { return rendering::kOpenClLanguage; }
+const Language& OpenCLLanguageWithoutHalf() { return rendering::kOpenClLanguageByBits; }
 
 }  // namespace strata

@@ -8,8 +8,6 @@ namespace {
 /// Deeper expressions get variables: texts stay readable, and compilers recurse over them.
 constexpr std::uint8_t kDeepest = 20;
 
-const Scalar* constant_of(UOp u) { return u.op() == UOps::CONST ? &u.constant() : nullptr; }
-
 bool is_end(const Scalar& value, bool largest) {
   const DType dtype = value.dtype();
   if (dtype.is_float()) return false;

@@ -9,6 +9,9 @@
 
 namespace strata::rendering {
 
+/// The value of a CONST; null for other UOps.
+inline const Scalar* constant_of(UOp u) { return u.op() == UOps::CONST ? &u.constant() : nullptr; }
+
 /// The value where it is a constant by the form of the op (`x < 0` and `min(x, 0)` of unsigned, a shift beyond the
 /// width). Compilers warn of those.
 std::optional<Scalar> folded(UOp u);

@@ -4,12 +4,11 @@
 #include "strata/render/cstyle.h"
 
 namespace strata {
+namespace rendering {
 namespace {
 
-using namespace rendering;
-
 // clang-format off
-constexpr TypeText kTypes[] = {
+constexpr TypeText kWgslTypes[] = {
     {dtypes::boolean, "bool", ""},
     {dtypes::int32,   "i32",  "i32"},
     {dtypes::uint32,  "u32",  "u32"},
@@ -17,11 +16,11 @@ constexpr TypeText kTypes[] = {
     {dtypes::float32, "f32",  "f32"},
 };
 
-constexpr NarrowText kNarrow[] = {
+constexpr NarrowText kWgslNarrow[] = {
     {dtypes::float16, "f32($a)", "f16($a)", "f32(f16($a))", ""},
 };
 
-constexpr OpText kOps[] = {
+constexpr OpText kWgslOps[] = {
     {Ops::NEG,    kUnsigned,       "(0u-$a)"},
     {Ops::NEG,    kSigned | kIndex, "(-$a)"},
     {Ops::ABS,    kFloat | kInt | kIndex, "abs($a)"},
@@ -69,7 +68,7 @@ constexpr OpText kOps[] = {
 };
 
 /// Read from a variable, since a constant expression may not be one of these.
-constexpr HelperText kHelpers[] = {
+constexpr HelperText kWgslHelpers[] = {
     {"f16", "enable f16;"},
     {"strata_inf", "fn strata_inf() -> f32 { var bits = 0x7f800000u; return bitcast<f32>(bits); }"},
     {"strata_nan", "fn strata_nan() -> f32 { var bits = 0x7fc00000u; return bitcast<f32>(bits); }"},
@@ -91,7 +90,7 @@ std::string bindings(const Language& language, const Signature& signature) {
   return out;
 }
 
-std::string head(const Language& language, const Signature& signature) {
+std::string wgsl_head(const Language& language, const Signature& signature) {
   const bool counted = signature.has_special && !signature.in_groups;
   const auto size = [&](int axis) { return std::to_string(signature.group[axis]); };
   const std::string group = counted ? "64" : detail::message(size(0), ", ", size(1), ", ", size(2));
@@ -101,18 +100,18 @@ std::string head(const Language& language, const Signature& signature) {
       "vec3<u32>, @builtin(global_invocation_id) idx: vec3<u32>) {");
 }
 
-std::string constant(const Language& language, const Scalar& value) {
+std::string wgsl_constant(const Language& language, const Scalar& value) {
   if (value.dtype().is_bool()) return value.as_bool() ? "true" : "false";
   return c_constant(language, value);
 }
 
-constexpr Language make() {
+constexpr Language make_wgsl() {
   Language out;
   out.name = "WGSL";
-  out.types = kTypes;
-  out.narrow = kNarrow;
-  out.ops = kOps;
-  out.helpers = kHelpers;
+  out.types = kWgslTypes;
+  out.narrow = kWgslNarrow;
+  out.ops = kWgslOps;
+  out.helpers = kWgslHelpers;
   out.special = {"idx.$x", "gid.$x", "lid.$x"};
   out.declare = "let $n: $T = $v;";
   out.variable = "var $n: $T = $v;";
@@ -128,15 +127,16 @@ constexpr Language make() {
   out.ternary = false;
   out.silence_unused = false;
   out.local_outside = true;
-  out.head = head;
-  out.constant = constant;
+  out.head = wgsl_head;
+  out.constant = wgsl_constant;
   return out;
 }
 
-constexpr Language kLanguage = make();
+constexpr Language kWgslLanguage = make_wgsl();
 
 }  // namespace
+}  // namespace rendering
 
-const Language& WGSLLanguage() { return kLanguage; }
+const Language& WGSLLanguage() { return rendering::kWgslLanguage; }
 
 }  // namespace strata

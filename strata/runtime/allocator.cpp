@@ -15,7 +15,7 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 62;  // rounding up any less cannot overflow
+constexpr std::size_t kMostBlockBytes = std::size_t{1} << 62;  // rounding up any less cannot overflow
 
 constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) & ~(unit - 1);
@@ -70,7 +70,7 @@ Allocator& Allocator::host() {
 }
 
 /// The size of the block for `bytes`: the next with four bits, so that at most an eighth is lost. @pre bytes <
-/// kMostBytes
+/// kMostBlockBytes
 std::size_t Allocator::block_bytes(std::size_t bytes) const {
   if (pool_limit_ == 0) return std::max<std::size_t>(bytes, 1);
   bytes = std::max(round_up(bytes, kAlignment), kAlignment);
@@ -85,9 +85,9 @@ std::size_t Allocator::class_of(std::size_t block_bytes) {
 }
 
 void* Allocator::allocate(std::size_t bytes) {
-  const std::size_t size = bytes < kMostBytes ? block_bytes(bytes) : bytes;
+  const std::size_t size = bytes < kMostBlockBytes ? block_bytes(bytes) : bytes;
   void* block = nullptr;
-  if (bytes < kMostBytes) {
+  if (bytes < kMostBlockBytes) {
     block = take_pooled(size);
     if (block != nullptr) return block;
     block = take_from_system(size);

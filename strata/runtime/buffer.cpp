@@ -40,14 +40,17 @@ class OwnedMemory final : public HostMemory {
 
 class BorrowedMemory final : public HostMemory {
  public:
-  BorrowedMemory(void* at, Buffer::Deleter deleter)
-      : HostMemory(at), deleter_(std::move(deleter)) {}
+  BorrowedMemory(void* at, Buffer::Deleter deleter, bool read_only)
+      : HostMemory(at), deleter_(std::move(deleter)), is_read_only_(read_only) {}
   ~BorrowedMemory() override {
     if (deleter_) deleter_(host());
   }
+  bool is_borrowed() const override { return true; }
+  bool is_read_only() const override { return is_read_only_; }
 
  private:
   Buffer::Deleter deleter_;
+  bool is_read_only_;
 };
 
 /// The bytes of a buffer. @throws as Buffer::allocate does
@@ -76,13 +79,14 @@ Buffer Buffer::fromCPU(const void* elements, std::int64_t size, DType dtype) {
   return out;
 }
 
-Buffer Buffer::from_pointer(void* elements, std::int64_t size, DType dtype, Deleter deleter) {
+Buffer Buffer::from_pointer(void* elements, std::int64_t size, DType dtype, Deleter deleter,
+                            bool read_only) {
   checked_bytes("from_pointer", size, dtype);
   const auto address = reinterpret_cast<std::uintptr_t>(elements);
   STRATA_CHECK(address != 0 && address % dtype.itemsize() == 0, domain,
                "[from_pointer] the address of ", dtype.name(), " elements is ",
                address == 0 ? "null" : "not a multiple of their size");
-  return {std::make_shared<BorrowedMemory>(elements, std::move(deleter)), size, dtype};
+  return {std::make_shared<BorrowedMemory>(elements, std::move(deleter), read_only), size, dtype};
 }
 
 Buffer Buffer::from_memory(std::shared_ptr<DeviceMemory> memory, std::int64_t size, DType dtype) {
@@ -102,6 +106,11 @@ void Buffer::check_type(DType wanted, std::size_t itemsize) const {
   const bool bits = wanted == dtypes::uint16 && dtype_.is_float() && dtype_.itemsize() == itemsize;
   STRATA_CHECK(wanted == dtype_ || bits, domain, "[as] a buffer of ", dtype_.name(), " read as ",
                wanted.is_none() ? std::string("another type") : wanted.name());
+}
+
+void Buffer::check_writable() const {
+  STRATA_CHECK(!is_read_only(), domain, "[copy_from] a buffer of ", size_, " ", dtype_.name(),
+               " in memory that is read-only");
 }
 
 Scalar Buffer::operator[](std::int64_t i) const {
@@ -124,12 +133,14 @@ void Buffer::copy_to(void* to, std::size_t bytes) const {
 
 void Buffer::copy_from(const void* from, std::size_t bytes) const {
   STRATA_CHECK(bytes == nbytes(), shape, "[copy_from] ", bytes, " bytes for a buffer of ", nbytes());
+  check_writable();
   memory_->write(from, bytes);
 }
 
 void Buffer::copy_from(const Buffer& other) const {
   STRATA_CHECK(other.dtype_ == dtype_ && other.size_ == size_, shape, "[copy_from] ", other.size_,
                " of ", other.dtype_.name(), " for a buffer of ", size_, " of ", dtype_.name());
+  check_writable();
   const Buffer source = other.toCPU();
   memory_->write(source.data(), nbytes());
 }

@@ -15,6 +15,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "strata/base/check.h"
 #include "strata/dtype/dtype.h"
@@ -33,6 +35,10 @@ class DeviceMemory {
   virtual std::string_view device() const = 0;  ///< "CPU", ...
   /// Where the host sees the memory; null where it does not.
   virtual void* host() const = 0;
+  /// True iff others may know it, too: it is not used again for other elements.
+  virtual bool is_borrowed() const { return false; }
+  /// True iff it must not be written.
+  virtual bool is_read_only() const { return false; }
   /// Copies between the host and the memory's first `bytes` bytes. @pre it has that many
   virtual void read(void* to, std::size_t bytes) const = 0;
   virtual void write(const void* from, std::size_t bytes) = 0;
@@ -86,10 +92,12 @@ class Buffer {
     static_assert(dtype != dtypes::none, "no dtype has elements of this C++ type");
     return fromCPU(std::ranges::data(elements), std::ssize(elements), dtype);
   }
-  /// The memory at `elements` itself; `deleter`, if there is one, is told when it is no longer needed.
+  /// The memory at `elements` itself; `deleter`, if there is one, is told when it is no longer needed, by the thread that drops
+  /// the last handle, and must not throw. Where the memory is `read_only`, nothing here writes it.
   /// @pre it holds `size` elements until then @throws Error (domain) unless size >= 0, dtype is a scalar, and
   /// `elements` is not null and aligned for it; then `deleter` is not called.
-  static Buffer from_pointer(void* elements, std::int64_t size, DType dtype, Deleter deleter = {});
+  static Buffer from_pointer(void* elements, std::int64_t size, DType dtype, Deleter deleter = {},
+                             bool read_only = false);
   /// The first `size` elements of a device's memory. @pre it holds them  @throws Error (domain) unless size >= 0
   static Buffer from_memory(std::shared_ptr<DeviceMemory> memory, std::int64_t size, DType dtype);
 
@@ -98,13 +106,15 @@ class Buffer {
   std::int64_t size() const { return size_; }  ///< in elements
   std::size_t nbytes() const { return static_cast<std::size_t>(size_) * dtype_.itemsize(); }
   DeviceMemory& memory() const { return *memory_; }
+  /// True iff the memory must not be written: what data() and as() give is for reading then.
+  bool is_read_only() const { return memory_->is_read_only(); }
 
   /// Where the host sees the elements. @throws Error (domain) where it does not.
   void* data() const;
-  /// The elements as T. @throws Error (domain) unless T is this dtype's, or std::uint16_t for f16 and bf16.
+  /// The elements as T, or const T. @throws Error (domain) unless T is this dtype's, or std::uint16_t for f16 and bf16.
   template <class T>
   std::span<T> as() const {
-    check_type(dtype_of<T>(), sizeof(T));
+    check_type(dtype_of<std::remove_const_t<T>>(), sizeof(T));
     return {static_cast<T*>(data()), static_cast<std::size_t>(size_)};
   }
   /// Element `i`. @throws Error (domain) unless 0 <= i < size()
@@ -112,14 +122,17 @@ class Buffer {
 
   /// The elements in memory of the host: this buffer where the memory is shared, else a copy.
   Buffer toCPU() const;
-  /// Copies all elements out, or in. @throws Error (shape) unless `bytes` is nbytes()
+  /// Copies all elements out, or in. @throws Error (shape) unless `bytes` is nbytes(), (domain) in where it is read-only
   void copy_to(void* to, std::size_t bytes) const;
   void copy_from(const void* from, std::size_t bytes) const;
-  /// Copies the elements of `other`. @throws Error (shape) unless its dtype and size are these
+  /// Copies the elements of `other`. @throws Error (shape) unless its dtype and size are these, (domain) where this is
+  /// read-only
   void copy_from(const Buffer& other) const;
 
-  /// Whether no more than `handles` handles are on the memory.
-  bool is_held_by(long handles) const { return memory_.use_count() <= handles; }
+  /// Whether no more than `handles` handles are on the memory, and nobody else knows it: never for what from_pointer() took.
+  bool is_held_by(long handles) const {
+    return memory_.use_count() <= handles && !memory_->is_borrowed();
+  }
   /// Whether both are handles on the same memory.
   bool shares(const Buffer& other) const { return memory_ == other.memory_; }
 
@@ -127,6 +140,7 @@ class Buffer {
   Buffer(std::shared_ptr<DeviceMemory> memory, std::int64_t size, DType dtype)
       : memory_(std::move(memory)), size_(size), dtype_(dtype) {}
   void check_type(DType wanted, std::size_t itemsize) const;
+  void check_writable() const;
 
   std::shared_ptr<DeviceMemory> memory_;
   std::int64_t size_;

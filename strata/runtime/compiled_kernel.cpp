@@ -86,6 +86,8 @@ void CompiledKernel::check(std::span<const Buffer> buffers, NamedValues values) 
     const std::int64_t size = number(use.size, values);
     STRATA_CHECK(buffers[slot].size() >= size, shape, "[run] buffer ", slot, " of ", k.name,
                  " has ", buffers[slot].size(), " elements, fewer than ", size);
+    STRATA_CHECK(!use.written || !buffers[slot].is_read_only(), domain, "[run] buffer ", slot,
+                 " of ", k.name, " is written, and its memory is read-only");
   }
 }
 

@@ -71,7 +71,7 @@ class CompiledKernel {
 
   /// Runs the kernel on buffers by slot, its variables set to `values`, on the threads of `executor` (null: default_executor()).
   /// @throws Error (shape) where a buffer is missing, of another dtype or smaller than the kernel says, (domain) for a variable
-  ///   without a value or with one outside of its bounds. Nothing has run then.
+  ///   without a value or with one outside of its bounds, or a buffer to write that is read-only. Nothing has run then.
   void run(std::span<const Buffer> buffers, NamedValues values = {}, Executor* executor = nullptr) const;
   void run(std::initializer_list<Buffer> buffers,
            std::initializer_list<std::pair<std::string, std::int64_t>> values = {}) const {

@@ -27,7 +27,7 @@ constexpr std::array<char, 8> kMagic = {'S', 'T', 'R', 'A', 'T', 'A', 'K', '\n'}
 constexpr std::string_view kHalfWritten = "tmp-";
 constexpr std::time_t kStrayAge = 3600;   // seconds
 constexpr std::uint64_t kTrimShare = 16;  // a trim for each sixteenth of the limit that is written
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;  // of an entry
+constexpr std::uint64_t kMostEntryBytes = std::uint64_t{1} << 30;  // of an entry
 
 /// The beginning of an entry's file.
 struct Header {
@@ -128,7 +128,7 @@ std::optional<std::vector<std::byte>> read_entry(const Fd& file, const Hash128& 
   if (!S_ISREG(status.st_mode) || !DiskCache::refusal(status, geteuid()).empty())
     return std::nullopt;
   const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (size < sizeof header || size > kMostBytes) return std::nullopt;
+  if (size < sizeof header || size > kMostEntryBytes) return std::nullopt;
   const auto transfer = [&](void* to, std::size_t bytes) {
     const bool read = read_exactly(file.get(), to, bytes);
     if (!read) damaged = errno == 0;  // shorter than it was a moment ago
@@ -242,7 +242,7 @@ bool DiskCache::write_entry(const Hash128& key, std::span<const std::byte> bytes
 
 bool DiskCache::put(const Hash128& key, std::span<const std::byte> bytes) {
   const std::uint64_t size = bytes.size() + sizeof(Header);
-  if (size > std::min(limit_, kMostBytes) || !write_entry(key, bytes)) {
+  if (size > std::min(limit_, kMostEntryBytes) || !write_entry(key, bytes)) {
     ++counters_.declined;
     return false;
   }

@@ -64,7 +64,7 @@ std::optional<std::string> first_of(const Names& names, std::string_view folders
 }
 
 /// A file's name, size and time of change: those of the new version of a compiler differ.
-std::string identity_of(const std::string& path) {
+std::string file_identity(const std::string& path) {
   struct stat status{};
   if (path.empty() || stat(path.c_str(), &status) != 0) return {};
   return detail::message(path, " ", status.st_size, " ", status.st_mtim.tv_sec, ".",
@@ -164,7 +164,7 @@ HostCompiler::HostCompiler(const std::string& path)
     : path_(std::filesystem::absolute(path).string()) {
   STRATA_CHECK(can_run(path_), undefined, "[host compiler] '", path_, "' is no program");
   linker_ = first_of(kLinkers, search_path()).value_or("");
-  identity_ = detail::message(identity_of(path_), "\n", identity_of(linker_));
+  identity_ = detail::message(file_identity(path_), "\n", file_identity(linker_));
 }
 
 std::shared_ptr<const HostCompiler> HostCompiler::find() {
@@ -178,7 +178,7 @@ std::shared_ptr<const HostCompiler> HostCompiler::find() {
 }
 
 bool HostCompiler::is_current() const {
-  return identity_ == detail::message(identity_of(path_), "\n", identity_of(linker_));
+  return identity_ == detail::message(file_identity(path_), "\n", file_identity(linker_));
 }
 
 std::string HostCompiler::version() const {

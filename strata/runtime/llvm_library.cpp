@@ -96,7 +96,7 @@ void check_status(std::int32_t status, const PluginText& error) {
   STRATA_CHECK(status == STRATA_LLVM_OK, undefined, "[llvm] ", words);
 }
 
-StrataLlvmText text_of(std::string_view text) { return {text.data(), text.size()}; }
+StrataLlvmText plugin_text(std::string_view text) { return {text.data(), text.size()}; }
 StrataLlvmOptions options_of(const LlvmCompileOptions& options) {
   return {options.level, options.deterministic ? 1 : 0, options.cpu.c_str()};
 }
@@ -137,7 +137,7 @@ std::string LlvmLibrary::compile(std::string_view ir, const LlvmCompileOptions& 
   PluginText object(*table_), error(*table_);
   const StrataLlvmOptions chosen = options_of(options);
   StrataLlvmTimes spent{};
-  const std::int32_t status = table_->compile(session_, text_of(ir), &chosen, &object.data,
+  const std::int32_t status = table_->compile(session_, plugin_text(ir), &chosen, &object.data,
                                               &object.size, &spent, &error.data);
   check_status(status, error);
   if (times) *times = {spent.setup, spent.parse, spent.passes, spent.codegen};
@@ -148,14 +148,14 @@ std::string LlvmLibrary::assembly(std::string_view ir, const LlvmCompileOptions&
   PluginText text(*table_), error(*table_);
   const StrataLlvmOptions chosen = options_of(options);
   check_status(
-      table_->assembly(session_, text_of(ir), &chosen, &text.data, &text.size, &error.data), error);
+      table_->assembly(session_, plugin_text(ir), &chosen, &text.data, &text.size, &error.data), error);
   return {text.data, text.size};
 }
 
 LlvmModule LlvmLibrary::load(std::string_view object) const {
   PluginText error(*table_);
   StrataLlvmModule* module = nullptr;
-  check_status(table_->load(text_of(object), &module, &error.data), error);
+  check_status(table_->load(plugin_text(object), &module, &error.data), error);
   return {table_, std::shared_ptr<StrataLlvmModule>(module, table_->unload)};
 }
 

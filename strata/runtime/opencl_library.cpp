@@ -56,6 +56,7 @@ std::string error_name(cl_int code) {
 #define STRATA_ROW(name) {name, #name},
   static constexpr Row kRows[] = {STRATA_OPENCL_ERRORS(STRATA_ROW)};
 #undef STRATA_ROW
+#undef STRATA_OPENCL_ERRORS
   constexpr cl_int no_platform = -1001;  // the loader's own
   if (code == no_platform) return "CL_PLATFORM_NOT_FOUND_KHR";
   const auto* const row =
@@ -82,10 +83,11 @@ struct Calls {
 #undef STRATA_FIND
   }
 };
+#undef STRATA_OPENCL_CALLS
 
 /// What a call says in words: asked for the size first, with the 0 at the end.
 template <class Ask>
-std::string text_of(const Ask& ask) {
+std::string words_of(const Ask& ask) {
   std::size_t size = 0;
   ask(0, nullptr, &size);
   std::string out(size, '\0');
@@ -241,7 +243,7 @@ class Library final : public OpenClLibrary {
   explicit Library(std::shared_ptr<const Session> session) : session_(std::move(session)) {}
 
   std::string device_name() const override {
-    return text_of([this](std::size_t room, char* to, std::size_t* size) {
+    return words_of([this](std::size_t room, char* to, std::size_t* size) {
       check(session_->cl.clGetDeviceInfo(session_->device, CL_DEVICE_NAME, room, to, size),
             "clGetDeviceInfo");
     });
@@ -274,7 +276,7 @@ class Library final : public OpenClLibrary {
     return detail::message("-cl-std=CL1.2", rounds ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
   }
   std::string log_of(cl_program program) const {
-    return text_of([&](std::size_t room, char* to, std::size_t* size) {
+    return words_of([&](std::size_t room, char* to, std::size_t* size) {
       check(session_->cl.clGetProgramBuildInfo(program, session_->device, CL_PROGRAM_BUILD_LOG,
                                                room, to, size),
             "clGetProgramBuildInfo");

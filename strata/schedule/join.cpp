@@ -6,6 +6,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "strata/graph/rebuild.h"
 #include "strata/schedule/kernel_of.h"
 
 namespace strata {
@@ -14,34 +15,13 @@ namespace {
 
 /// `ast` with its buffers renumbered.
 LazyOp renumbered(const LazyOp& store, const std::vector<int>& slots) {
-  std::unordered_map<const LazyNode*, LazyOp> made;
-  std::vector<std::pair<LazyOp, std::size_t>> open;
-  open.emplace_back(store, 0);
-  while (!open.empty()) {
-    auto& [n, next] = open.back();
-    if (made.contains(n.node())) {
-      open.pop_back();
-    } else if (next < n.src().size()) {
-      const LazyOp s = n.src(next++);
-      open.emplace_back(s, 0);
-    } else {
-      std::vector<LazyOp> sources;
-      for (const LazyOp& s : n.src()) sources.push_back(made.at(s.node()));
-      const LazyOp node = n;
-      const auto slot_of = [&](const BufferArg& arg) {
-        return slots[static_cast<std::size_t>(arg.slot)];
-      };
-      if (const auto* arg = std::get_if<BufferArg>(&node.arg());
-          arg != nullptr && node.op() == Ops::LOAD)
-        made.emplace(node.node(), LazyOp::load(slot_of(*arg), node.dtype(), arg->st, arg->size));
-      else if (arg != nullptr)
-        made.emplace(node.node(), LazyOp::store(slot_of(*arg), arg->st, sources[0], arg->size));
-      else
-        made.emplace(node.node(), node.with_sources(sources));
-      open.pop_back();
-    }
-  }
-  return made.at(store.node());
+  return detail::Rebuild([&](const LazyOp& n, const std::vector<LazyOp>& sources) {
+    const auto* arg = std::get_if<BufferArg>(&n.arg());
+    if (arg == nullptr) return n.with_sources(sources);
+    const int slot = slots[static_cast<std::size_t>(arg->slot)];
+    return n.op() == Ops::LOAD ? LazyOp::load(slot, n.dtype(), arg->st, arg->size)
+                               : LazyOp::store(slot, arg->st, sources[0], arg->size);
+  })(store);
 }
 
 class Joining {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "strata/graph/rebuild.h"
+
 namespace strata {
 
 namespace {
@@ -33,9 +35,12 @@ class KernelOf {
       : stored_(stored), cut_(cut), item_{stored[0].output, {}, {}, {}, Boundary::asked} {}
 
   ScheduleItem run() {
+    detail::Rebuild build(
+        [this](const LazyOp& n, const std::vector<LazyOp>& sources) { return made(n, sources); },
+        [this](const LazyOp& n) { return is_input(n) ? std::optional(input(n)) : std::nullopt; });
     std::vector<LazyOp> stores;
     for (const Stored& s : stored_) {
-      const LazyOp value = built(s.value);
+      const LazyOp value = build(s.value);
       if (stored_.size() == 1 && is_whole(value, s)) {
         item_.ast = value;
         item_.outputs = {s.output};
@@ -64,30 +69,7 @@ class KernelOf {
                         [&](const Stored& s) { return s.value == n && s.output == n; });
   }
 
-  LazyOp built(const LazyOp& root) {
-    std::vector<std::pair<LazyOp, std::size_t>> open;
-    open.emplace_back(root, 0);
-    while (!open.empty()) {
-      auto& [n, next] = open.back();
-      if (made_.contains(n.node())) {
-        open.pop_back();
-      } else if (is_input(n)) {
-        made_.emplace(n.node(), input(n));
-        open.pop_back();
-      } else if (next < needed(*n.node()).size()) {
-        const LazyOp s = n.src(next++);
-        open.emplace_back(s, 0);
-      } else {
-        const LazyOp node = n;
-        open.pop_back();
-        made_.emplace(node.node(), made(node));
-      }
-    }
-    return made_.at(root.node());
-  }
-  LazyOp made(const LazyOp& n) {
-    std::vector<LazyOp> sources;
-    for (const LazyOp& s : needed(*n.node())) sources.push_back(made_.at(s.node()));
+  LazyOp made(const LazyOp& n, const std::vector<LazyOp>& sources) const {
     if (n.op() == Ops::CONTIGUOUS || n.op() == Ops::NOOP) return sources[0];
     if (is_movement(n.op()) && sources[0].src().empty() && sources[0].op() != Ops::IOTA)
       return moved_leaf(*n.node(), sources[0]);
@@ -103,7 +85,6 @@ class KernelOf {
   const std::vector<Stored>& stored_;
   const std::unordered_map<const LazyNode*, Boundary>& cut_;
   ScheduleItem item_;
-  std::unordered_map<const LazyNode*, LazyOp> made_;
 };
 
 }  // namespace

@@ -41,6 +41,10 @@ Ints broadcast_shape(const char* operation, std::span<const Ints> shapes);
 LazyOp broadcast(const LazyOp& x, const Ints& shape);
 /// `x`, or as f32 where it is an integer or bool.
 Tensor as_real(const Tensor& x);
+/// `x`, or as i64 where it is a smaller integer or bool: what sums and products of it are in, as PyTorch has them.
+inline Tensor as_summable(const Tensor& x) {
+  return x.dtype().is_float() || x.dtype() == dtypes::uint64 ? x : x.cast(dtypes::int64);
+}
 /// A number in a dtype: integers wrap as C's do, reals go to integers towards zero.
 Scalar scalar_of(const Number& number, DType dtype);
 

@@ -196,11 +196,11 @@ Tensor is_above(const Operand& a, const Operand& b) {
   return is_below(b, a);
 }
 /// NOTE: not the opposite of above, as of NaN neither holds.
-Tensor is_at_most(const Operand& a, const Operand& b) {
+Tensor is_at_or_below(const Operand& a, const Operand& b) {
   const OriginScope scope("le", b.at());
   return is_below(a, b) | is_equal_to(a, b);
 }
-Tensor is_at_least(const Operand& a, const Operand& b) {
+Tensor is_at_or_above(const Operand& a, const Operand& b) {
   const OriginScope scope("ge", b.at());
   return is_below(b, a) | is_equal_to(a, b);
 }
@@ -242,9 +242,9 @@ STRATA_FUNCTION(logical_xor, xor_of)
 STRATA_FUNCTION(eq, is_equal_to)
 STRATA_FUNCTION(ne, differs)
 STRATA_FUNCTION(lt, is_below)
-STRATA_FUNCTION(le, is_at_most)
+STRATA_FUNCTION(le, is_at_or_below)
 STRATA_FUNCTION(gt, is_above)
-STRATA_FUNCTION(ge, is_at_least)
+STRATA_FUNCTION(ge, is_at_or_above)
 #undef STRATA_FUNCTION
 
 #define STRATA_FUNCTION(symbol, f)                             \
@@ -265,9 +265,9 @@ STRATA_FUNCTION(>>, shifted_right)
 STRATA_FUNCTION(==, is_equal_to)
 STRATA_FUNCTION(!=, differs)
 STRATA_FUNCTION(<, is_below)
-STRATA_FUNCTION(<=, is_at_most)
+STRATA_FUNCTION(<=, is_at_or_below)
 STRATA_FUNCTION(>, is_above)
-STRATA_FUNCTION(>=, is_at_least)
+STRATA_FUNCTION(>=, is_at_or_above)
 #undef STRATA_FUNCTION
 
 Tensor operator-(const Tensor& a) { return a.neg(); }

@@ -76,8 +76,6 @@ Tensor windows_of(const Tensor& x, std::span<const Window> each, std::span<const
 
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
-
 /// Windows over padded sizes, and how many.
 struct ConvPlan {
   std::vector<Window> windows;

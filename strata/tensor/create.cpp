@@ -19,7 +19,7 @@ Tensor constant(const Scalar& value, const Ints& shape, const Device& device) {
 }
 
 /// 0, 1, ..., count - 1 in `dtype`.
-Tensor counting(std::int64_t count, DType dtype) {
+Tensor count_up(std::int64_t count, DType dtype) {
   return TensorAccess::of(LazyOp::iota(dtype, ShapeTracker::from_shape({count})),
                           Device::default_device());
 }
@@ -85,22 +85,22 @@ Tensor Tensor::arange(Number begin, Number end, Number step, At at) {
   STRATA_CHECK(by != 0 && turns >= 0 && turns < 0x1p62, domain, "[arange] from ",
                begin.value().text(), " to ", end.value().text(), " by ", step.value().text());
   const auto count = static_cast<std::int64_t>(turns);
-  if (reals) return (counting(count, dtypes::float64) * by + from).cast(dtypes::float32);
-  return counting(count, dtypes::int64) * step.value().as_int() + begin.value().as_int();
+  if (reals) return (count_up(count, dtypes::float64) * by + from).cast(dtypes::float32);
+  return count_up(count, dtypes::int64) * step.value().as_int() + begin.value().as_int();
 }
 
 Tensor Tensor::linspace(double begin, double end, std::int64_t steps, DType dtype, At at) {
   const OriginScope scope("linspace", at);
   STRATA_CHECK(steps >= 0, domain, "[linspace] ", steps, " steps");
   const double by = steps > 1 ? (end - begin) / static_cast<double>(steps - 1) : 0;
-  return (counting(steps, dtypes::float64) * by + begin).cast(dtype);
+  return (count_up(steps, dtypes::float64) * by + begin).cast(dtype);
 }
 
 Tensor Tensor::eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype, At at) {
   const OriginScope scope("eye", at);
   const std::int64_t n = columns.value_or(rows);
   STRATA_CHECK(rows >= 0 && n >= 0, shape, "[eye] ", rows, " rows and ", n, " columns");
-  return counting(rows, dtypes::int64).unsqueeze(1).eq(counting(n, dtypes::int64)).cast(dtype);
+  return count_up(rows, dtypes::int64).unsqueeze(1).eq(count_up(n, dtypes::int64)).cast(dtype);
 }
 
 }  // namespace strata

@@ -13,7 +13,7 @@ namespace strata {
 
 namespace {
 
-constexpr std::int64_t kMostAtOnce = 512, kBlock = 256;
+constexpr std::int64_t kMostScanAtOnce = 512, kScanBlock = 256;
 
 /// How elements go together: a reduction, the op between two, and what changes nothing.
 struct Combination {
@@ -61,7 +61,7 @@ const Combination kLogSumExp = {
     log_of_sums, [](const Tensor& a, const Tensor& b) { return a.logaddexp(b); },
     [](DType) { return Number(-std::numeric_limits<double>::infinity()); }};
 
-Tensor with_last(const Tensor& x, const Int& before, const Int& after, const Number& value) {
+Tensor padded_last(const Tensor& x, const Int& before, const Int& after, const Number& value) {
   Padding padding(x.shape().size(), {0, 0});
   padding.back() = {before, after};
   return x.pad(padding, Tensor::PadMode::constant, value);
@@ -69,18 +69,18 @@ Tensor with_last(const Tensor& x, const Int& before, const Int& after, const Num
 
 /// Along the last axis. The depth is the logarithm of its size.
 Tensor scan(const Combination& c, const Tensor& x, std::int64_t n) {
-  if (n <= kMostAtOnce) return c.among(x);
-  const std::int64_t blocks = (n + kBlock - 1) / kBlock;
+  if (n <= kMostScanAtOnce) return c.among(x);
+  const std::int64_t blocks = (n + kScanBlock - 1) / kScanBlock;
   const Number filler = c.nothing(x.dtype());
   const Tensor inside =
-      c.among(with_last(x, 0, blocks * kBlock - n, filler).unflatten(-1, {blocks, kBlock}));
+      c.among(padded_last(x, 0, blocks * kScanBlock - n, filler).unflatten(-1, {blocks, kScanBlock}));
   Mask last;
   for (const Int& size : inside.shape()) last.push_back({0, size});
-  last.back() = {kBlock - 1, kBlock};
+  last.back() = {kScanBlock - 1, kScanBlock};
   const Tensor totals = scan(c, inside.shrink(last).squeeze(-1), blocks);
-  const Tensor before = with_last(totals, 1, -1, filler);  // what stands in front of each block
+  const Tensor before = padded_last(totals, 1, -1, filler);  // what stands in front of each block
   const Tensor out = c.of_two(before.unsqueeze(-1), inside).flatten(-2);
-  return with_last(out, 0, n - blocks * kBlock, 0);
+  return padded_last(out, 0, n - blocks * kScanBlock, 0);
 }
 
 Tensor scan_along(const char* operation, const Combination& c, const Tensor& x, std::int64_t axis) {
@@ -88,11 +88,6 @@ Tensor scan_along(const char* operation, const Combination& c, const Tensor& x, 
   if (x.ndim() == 0 || x.numel() == Int(0)) return x;
   const std::int64_t n = number_of(x.size(a), operation);
   return scan(c, x.movedim({a}, {-1}), n).movedim({-1}, {a});
-}
-
-/// Small integers and bools are summed and multiplied in i64.
-Tensor summable(const Tensor& x) {
-  return x.dtype().is_float() || x.dtype() == dtypes::uint64 ? x : x.cast(dtypes::int64);
 }
 
 /// The sum of what comes from each element on.
@@ -131,12 +126,12 @@ std::pair<Tensor, Tensor> extremes(const char* operation, const Combination& c, 
 
 Tensor Tensor::cumsum(std::int64_t axis, At at) const {
   const OriginScope scope("cumsum", at);
-  return scan_along("cumsum", kSum, summable(*this), axis);
+  return scan_along("cumsum", kSum, as_summable(*this), axis);
 }
 Tensor Tensor::cumprod(std::int64_t axis, At at) const {
   const OriginScope scope("cumprod", at);
   const std::int64_t a = axis_of(axis, ndim(), "cumprod");
-  const Tensor x = summable(*this);
+  const Tensor x = as_summable(*this);
   Tensor y = scan_along("cumprod", kProduct, x, a);
   if (!x.requires_grad() || ndim() == 0 || numel() == Int(0)) return y;
   return with_gradient(y, {&x, 1}, [x, a](const Tensor& dy) {

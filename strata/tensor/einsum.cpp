@@ -152,7 +152,7 @@ Tensor aligned(const Labelled& o, std::size_t dots, const std::string& order) {
 }
 
 /// Bools as i64, which products and sums are in.
-Tensor summable(const Tensor& x) { return x.dtype().is_bool() ? x.cast(dtypes::int64) : x; }
+Tensor without_bools(const Tensor& x) { return x.dtype().is_bool() ? x.cast(dtypes::int64) : x; }
 
 /// The sum over `axes`, which stay as size 1, in x's dtype.
 Tensor sum_keeping(const Tensor& x, const Axes& axes) {
@@ -221,7 +221,7 @@ Tensor Tensor::einsum(std::string_view formula, std::span<const Tensor> tensors,
   std::vector<Labelled> operands;
   std::size_t dots = 0;
   for (std::size_t k = 0; k < tensors.size(); ++k) {
-    operands.push_back(without_repeats(labelled(summable(tensors[k]), f.operands[k], k), k));
+    operands.push_back(without_repeats(labelled(without_bools(tensors[k]), f.operands[k], k), k));
     dots = std::max(dots, operands.back().dots);
   }
   const std::string order = order_of(f);

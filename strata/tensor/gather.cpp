@@ -7,9 +7,6 @@ namespace strata {
 
 namespace {
 
-/// The axis as the last one.
-Tensor with_last(const Tensor& x, std::int64_t axis) { return x.movedim({axis}, {-1}); }
-
 std::int64_t indexed_axis(const Tensor& x, std::int64_t axis, const char* operation) {
   STRATA_CHECK(x.ndim() > 0, shape, "[", operation, "] a scalar has no axis ", axis);
   return axis_of(axis, x.ndim(), operation);

@@ -8,6 +8,9 @@ namespace strata {
 /// 0, 1, ..., count - 1 (i64) on the device of `like`.
 Tensor counting(const Int& count, const Tensor& like);
 
+/// `x` with the axis as its last one.
+inline Tensor with_last(const Tensor& x, std::int64_t axis) { return x.movedim({axis}, {-1}); }
+
 /// A size that has to be a number. @throws Error (shape) naming `operation`
 std::int64_t number_of(const Int& size, const char* operation);
 

@@ -70,7 +70,8 @@ Ints bound(const Ints& shape, const Values& values) {
 /// Memory that nothing but `leaf` knows, so that it may be written again.
 bool is_free(const LazyOp& leaf) { return leaf.is_sole_owner() && buffer_of(leaf).is_held_by(2); }
 
-std::uint64_t next_birth() { return TensorAccess::state(Tensor(0))->born; }
+/// Tensors from now on are born at this or later.
+std::uint64_t birth_now() { return TensorAccess::state(Tensor(0))->born; }
 
 /// What a call reads from outside and assigns to.
 class Watching final : public TensorListener {
@@ -93,7 +94,7 @@ class Watching final : public TensorListener {
 
 /// As it is written. What it reads from outside gets memory, so that a capture knows it again.
 std::vector<Tensor> first_run(const Jit::Function& function, std::span<const Tensor> inputs) {
-  Watching watching(next_birth());
+  Watching watching(birth_now());
   std::vector<Tensor> results = function(inputs);
   for (const Tensor& y : results) y.realize();
   for (const auto& [state, before] : watching.read_)
@@ -137,7 +138,7 @@ class Jit::Capture {
     }
     auto recording = std::make_unique<Recording>();
     std::vector<Tensor> results;
-    Watching watching(next_birth());
+    Watching watching(birth_now());
     results = function(own);
     for (const auto& [state, before] : watching.assigned_)
       if (!chain_of(state->node)) TensorAccess::of(state).realize();

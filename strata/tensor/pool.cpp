@@ -11,8 +11,6 @@ namespace strata {
 
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
-
 struct PoolPlan {
   std::vector<Window> windows;
   Numbers counts, padding;

@@ -22,11 +22,6 @@ Tensor reduced(Ops op, const Tensor& x, const AxesArg& arg, bool keepdim, const 
   return without(TensorAccess::of(LazyOp::reduce(op, x.node(), axes), x), axes, keepdim);
 }
 
-/// Sums and products of small integers are in i64, as PyTorch has them.
-Tensor as_sum(const Tensor& x) {
-  return x.dtype().is_float() || x.dtype() == dtypes::uint64 ? x : x.cast(dtypes::int64);
-}
-
 /// How many elements go into each of the reduction's.
 Int count_of(const Tensor& x, const Axes& axes) {
   Int out = 1;
@@ -50,11 +45,11 @@ void check_not_empty(const Tensor& x, const Axes& axes, const char* name) {
 
 Tensor Tensor::sum(const AxesArg& axes, bool keepdim, At at) const {
   const OriginScope scope("sum", at);
-  return reduced(Ops::SUM, as_sum(*this), axes, keepdim, "sum");
+  return reduced(Ops::SUM, as_summable(*this), axes, keepdim, "sum");
 }
 Tensor Tensor::prod(const AxesArg& axes, bool keepdim, At at) const {
   const OriginScope scope("prod", at);
-  return reduced(Ops::PROD, as_sum(*this), axes, keepdim, "prod");
+  return reduced(Ops::PROD, as_summable(*this), axes, keepdim, "prod");
 }
 Tensor Tensor::max(const AxesArg& axes, bool keepdim, At at) const {
   const OriginScope scope("max", at);

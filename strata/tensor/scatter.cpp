@@ -10,8 +10,6 @@ namespace strata {
 
 namespace {
 
-Tensor with_last(const Tensor& x, std::int64_t axis) { return x.movedim({axis}, {-1}); }
-
 /// Over the last axis, which goes.
 Tensor reduced(Ops op, const Tensor& x) {
   return TensorAccess::of(LazyOp::reduce(op, x.node(), {x.ndim() - 1}), x).squeeze(-1);

@@ -13,7 +13,7 @@ namespace strata {
 
 namespace {
 
-constexpr std::int64_t kBlock = 512;
+constexpr std::int64_t kSortBlock = 512;
 
 /// Integers in the order of the values, or in the opposite one. -0 is 0.
 Tensor keys_of(const Tensor& values, bool descending) {
@@ -50,16 +50,17 @@ Tensor places_of_ranks(const Tensor& ranks, std::int64_t k) {
 /// (..., k): where the first k of the last axis are, in order.
 Tensor first_places(const Tensor& keys, std::int64_t n, std::int64_t k) {
   constexpr std::int64_t kWorthwhile = 4;
-  if (n <= 2 * kBlock || k > kBlock / kWorthwhile) return places_of_ranks(ranks_of(keys), k);
-  const std::int64_t blocks = (n + kBlock - 1) / kBlock;
+  if (n <= 2 * kSortBlock || k > kSortBlock / kWorthwhile)
+    return places_of_ranks(ranks_of(keys), k);
+  const std::int64_t blocks = (n + kSortBlock - 1) / kSortBlock;
   Padding padding(keys.shape().size(), {0, 0});
-  padding.back().second = blocks * kBlock - n;
+  padding.back().second = blocks * kSortBlock - n;
   const Number last(identity_of(Ops::REDUCE_MIN, keys.dtype()));
   const Tensor rows =
-      keys.pad(padding, Tensor::PadMode::constant, last).unflatten(-1, {blocks, kBlock});
+      keys.pad(padding, Tensor::PadMode::constant, last).unflatten(-1, {blocks, kSortBlock});
   const Tensor inside = places_of_ranks(ranks_of(rows), k);  // (..., blocks, k)
   const Tensor chosen = rows.gather(-1, inside).flatten(-2);
-  const Tensor place = (inside + counting(blocks, keys).unsqueeze(1) * kBlock).flatten(-2);
+  const Tensor place = (inside + counting(blocks, keys).unsqueeze(1) * kSortBlock).flatten(-2);
   return place.gather(-1, first_places(chosen, blocks * k, k));
 }
 

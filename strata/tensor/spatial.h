@@ -9,6 +9,9 @@
 
 namespace strata {
 
+/// One a spatial axis.
+using Numbers = std::vector<std::int64_t>;
+
 /// An input (batch, channels, sizes...), or one without a batch, which counts as a batch of one.
 class Spatial {
  public:
@@ -18,7 +21,7 @@ class Spatial {
   /// `y` without the batch that the input had not.
   Tensor unbatched(const Tensor& y) const { return is_one_ ? y.squeeze(0) : y; }
 
-  std::vector<std::int64_t> sizes;  ///< of the spatial axes
+  Numbers sizes;  ///< of the spatial axes
 
  private:
   Tensor x_;

@@ -16,12 +16,14 @@
 // thread; one tensor is not assigned to or differentiated by two threads at once.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <source_location>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -50,6 +52,15 @@ class TensorListener {
   static thread_local constinit TensorListener* current_;
 };
 
+/// How a user's memory lies, and what becomes of it.
+struct BlobOptions {
+  std::optional<Index> strides = {};  ///< in elements, of any sign, one a dimension; none: row-major
+  /// Called once with the pointer that was given when nothing needs the memory any more, by the thread that needed it last. It
+  /// must not throw.
+  Buffer::Deleter deleter = {};
+  bool read_only = false;  ///< the memory must not be written, by those who get it from the tensor either
+};
+
 /// What the copies of a handle share.
 struct TensorState {
   LazyOp node;
@@ -75,12 +86,41 @@ class Tensor {
     return from(std::span<const T>(elements), shape, at);
   }
   static Tensor from(const std::vector<bool>& elements, const Ints& shape, At at = At::current());
+  /// The elements of a vector that is moved here, without a copy. @throws as from(); the vector is gone then, too
+  template <class T>
+    requires(!std::same_as<T, bool>)
+  static Tensor from(std::vector<T>&& elements, const Ints& shape, At at = At::current()) {
+    const auto held = std::make_shared<std::vector<T>>(std::move(elements));
+    if (held->empty()) return from(std::span<const T>(*held), shape, at);
+    static_assert(dtype_of<T>() != dtypes::none, "no dtype has elements of this C++ type");
+    return from_elements(
+        Buffer::from_pointer(held->data(), std::ssize(*held), dtype_of<T>(), [held](void*) {}),
+        shape, at);
+  }
   template <class T>
   static Tensor from(std::initializer_list<T> elements, At at = At::current()) {
     return from(std::vector<T>(elements), {static_cast<std::int64_t>(elements.size())}, at);
   }
   /// The memory of a buffer itself, row-major. @pre nobody writes it any more
   static Tensor from_buffer(const Buffer& buffer, const Ints& shape, At at = At::current());
+  /// A user's memory itself, as elements of `shape` whose first one is `first`: strides become a view, so that memory that is
+  /// transposed, cut out of more, repeated (stride 0) or backwards (below 0) is not copied either. Only elements that are not
+  /// aligned to their size are copied; then, and where there is no element, the deleter is called at once.
+  /// More ways in and out, for spans, mdspan, Eigen and DLPack, are in interop.h and dlpack.h.
+  /// @pre the memory stays, and its elements as they are, until the deleter is called; booleans are 0 or 1
+  /// @throws Error (domain) for null or a dtype that is no scalar, (shape) for a size that is negative or no number, or another
+  ///   number of strides than dimensions, (overflow) where elements leave 64 bits or the address space. The memory stays the
+  ///   caller's then: the deleter is not called.
+  static Tensor from_blob(void* first, const Ints& shape, DType dtype, BlobOptions options = {},
+                          At at = At::current());
+  /// Elements of a C++ type; those of a const one are read-only.
+  template <class T>
+    requires(!std::is_void_v<T> && dtype_of<std::remove_const_t<T>>() != dtypes::none)
+  static Tensor from_blob(T* first, const Ints& shape, BlobOptions options = {}, At at = At::current()) {
+    options.read_only = options.read_only || std::is_const_v<T>;
+    return from_blob(const_cast<std::remove_const_t<T>*>(first), shape,
+                     dtype_of<std::remove_const_t<T>>(), std::move(options), at);
+  }
   /// Memory whose elements have no defined values.
   static Tensor empty(const Ints& shape, DType dtype = dtypes::float32, At at = At::current());
   static Tensor full(const Ints& shape, Number value,
@@ -122,6 +162,14 @@ class Tensor {
     const std::span<T> elements = b.as<T>();
     return {elements.begin(), elements.begin() + static_cast<std::ptrdiff_t>(count())};
   }
+  /// The elements in row-major order where they are, to be read for as long as this tensor or a copy of the handle lives and
+  /// is not assigned to. Realizes; where it is memory by then, copies nothing. @throws as to_vector()
+  template <class T>
+  std::span<const T> span() const& {
+    return buffer().as<const T>().first(static_cast<std::size_t>(count()));
+  }
+  template <class T>
+  void span() const&& = delete;  // the memory would go with the tensor
   /// The one element. Realizes. @throws Error (shape) unless there is one
   Scalar scalar() const;
   template <class T = double>

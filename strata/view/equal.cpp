@@ -9,7 +9,7 @@
 namespace strata {
 namespace {
 
-constexpr int kProbes = 24;  // indices looked at before all are
+constexpr int kEqualProbes = 24;  // indices looked at before all are
 
 Index end_of(const Piece& p) {
   Index out = p.lo;
@@ -59,7 +59,7 @@ class Comparison {
     const Strided& top = a_.back();
     const Piecewise f = whole(a_), g = whole(b_);
     std::uint64_t random = 0x9e3779b97f4a7c15;
-    for (int k = 0; k < kProbes; ++k) {
+    for (int k = 0; k < kEqualProbes; ++k) {
       Index at;
       for (const std::int64_t n : top.shape) {
         random = random * 6364136223846793005 + 1442695040888963407;

@@ -8,28 +8,26 @@
 namespace strata {
 namespace {
 
-using Wide = Int128;
+Int128 floor_quotient(Int128 a, Int128 b) { return a / b - (a % b != 0 && a < 0 ? 1 : 0); }
 
-Wide floor_quotient(Wide a, Wide b) { return a / b - (a % b != 0 && a < 0 ? 1 : 0); }
-
-std::string to_text(Wide v) {
+std::string to_text(Int128 v) {
   if (v >= kNegInf && v <= kPosInf) return std::to_string(static_cast<std::int64_t>(v));
   return v < 0 ? "less than -2^63" : "more than 2^63";
 }
 
-Index unravel(Wide address, const Index& shape) {
+Index unravel_address(Int128 address, const Index& shape) {
   Index out(shape.size(), 0);
   for (std::size_t t = shape.size(); t-- > 0;) {
-    const Wide above = floor_quotient(address, shape[t]);
+    const Int128 above = floor_quotient(address, shape[t]);
     out[t] = static_cast<std::int64_t>(address - above * shape[t]);
     address = above;
   }
   return out;
 }
 
-Wide address_of(const Strided& v, const Index& i) {
-  Wide out = v.offset;
-  for (std::size_t j = 0; j < i.size(); ++j) out += static_cast<Wide>(v.stride[j]) * i[j];
+Int128 address_of(const Strided& v, const Index& i) {
+  Int128 out = v.offset;
+  for (std::size_t j = 0; j < i.size(); ++j) out += static_cast<Int128>(v.stride[j]) * i[j];
   return out;
 }
 
@@ -40,25 +38,25 @@ Index stepped(Index i, std::size_t axis) {
 
 // One step along an axis of the top, as it goes down through the views: the address before and after.
 struct Move {
-  Wide from, to;
+  Int128 from, to;
 
-  Wide change() const { return to - from; }
+  Int128 change() const { return to - from; }
   void pass(const Strided& v) {
-    from = address_of(v, unravel(from, v.shape));
-    to = address_of(v, unravel(to, v.shape));
+    from = address_of(v, unravel_address(from, v.shape));
+    to = address_of(v, unravel_address(to, v.shape));
   }
   /// How often a run of `size` addresses ends on the way.
-  Wide ends(Wide size) const { return floor_quotient(to, size) - floor_quotient(from, size); }
+  Int128 ends(Int128 size) const { return floor_quotient(to, size) - floor_quotient(from, size); }
 };
 
 // The digit of `v` that ends a run in one move more often than in the other, to the effect that addresses differ.
 // @pre both moves change v's index number alike, and v's address not
 std::size_t carrying_digit(const Strided& v, const Move& a, const Move& b) {
-  Wide place = 1;
+  Int128 place = 1;
   for (std::size_t t = v.shape.size(); t-- > 0;) {
     place *= v.shape[t];
-    const Wide above = t == 0 ? 0 : v.stride[t - 1];
-    const Wide effect = above - static_cast<Wide>(v.stride[t]) * v.shape[t];
+    const Int128 above = t == 0 ? 0 : v.stride[t - 1];
+    const Int128 effect = above - static_cast<Int128>(v.stride[t]) * v.shape[t];
     if (effect != 0 && a.ends(place) != b.ends(place)) return t;
   }
   STRATA_ASSERT(false, "two moves of one length differ without a carry");
@@ -75,7 +73,7 @@ std::string carry_text(const Strided& v, std::size_t view, std::size_t digit) {
 
 // Does `a` end runs of this digit more often, in its direction, than `b`?
 bool carries_more(const Strided& v, std::size_t digit, const Move& a, const Move& b) {
-  Wide size = 1;
+  Int128 size = 1;
   for (std::size_t t = digit; t < v.shape.size(); ++t) size *= v.shape[t];
   return a.change() > 0 ? a.ends(size) > b.ends(size) : a.ends(size) < b.ends(size);
 }
@@ -112,7 +110,7 @@ std::string mask_text(std::span<const Strided> stack, Index i) {
       if (i[j] < v.begin[j] || i[j] >= v.end[j])
         return detail::message("dimension ", j, " of view ", k, " is valid in [", v.begin[j], ", ",
                                v.end[j], ") and is ", i[j], " there");
-    if (k != 0) i = unravel(address_of(v, i), stack[k - 1].shape);
+    if (k != 0) i = unravel_address(address_of(v, i), stack[k - 1].shape);
   }
   STRATA_ASSERT(false, "an index that no mask leaves out is not a hole");
   return {};

@@ -11,8 +11,6 @@
 namespace strata {
 namespace {
 
-__extension__ using Wide = Int128;
-
 /// What an expression does not compile for.
 struct Refusal {
   std::string why;
@@ -22,7 +20,7 @@ struct Refusal {
 constexpr std::size_t kMostNodes = 2048;
 
 struct Bounds {
-  Wide lo, hi;
+  Int128 lo, hi;
 };
 Bounds bounds_of(const Node* n) { return {n->lo, n->hi}; }
 
@@ -178,7 +176,7 @@ class Compiler {
   }
   /// to += scale * [d < 0], as floor(d / P) is -1 or 0 for P above |d|. Takes d.
   void add_negative(std::uint32_t to, std::uint32_t d, Bounds range, std::int64_t scale) {
-    const Wide p = std::max(-range.lo, range.hi + 1);
+    const Int128 p = std::max(-range.lo, range.hi + 1);
     if (p > kPosInf || range.lo <= kNegInf || range.hi >= kPosInf)
       throw Refusal{"the two sides of a comparison are too far apart for 64 bits"};
     f_.digit(d, std::max(static_cast<std::int64_t>(p), std::int64_t{1}), to, -scale);
@@ -373,18 +371,18 @@ ExprPieces expr_pieces(std::span<const Expr> indices, std::span<const Strided> v
 namespace {
 
 /// The least or the largest value on the piece, and a corner that takes it.
-std::pair<Wide, Index> extreme(const Piece& p, bool largest) {
-  Wide value = p.base;
+std::pair<Int128, Index> extreme(const Piece& p, bool largest) {
+  Int128 value = p.base;
   Index at = p.lo;
   for (std::size_t j = 0; j < at.size(); ++j) {
     if (p.slope[j] == 0 || (p.slope[j] > 0) != largest) continue;
     at[j] += p.extent[j] - 1;
-    value += static_cast<Wide>(p.slope[j]) * (p.extent[j] - 1);
+    value += static_cast<Int128>(p.slope[j]) * (p.extent[j] - 1);
   }
   return {value, at};
 }
 
-std::int64_t checked(Wide value) {
+std::int64_t checked(Int128 value) {
   STRATA_CHECK(value >= kNegInf && value <= kPosInf, overflow, "[pieces] a value leaves 64 bits");
   return static_cast<std::int64_t>(value);
 }

@@ -46,4 +46,9 @@ struct RangeResult {
 /// Exact. @throws Error (overflow)
 RangeResult range(const Piecewise& f, std::uint64_t budget);
 
+namespace detail {
+/// What a loop or a tensor in memory may cost before its first element, in the unit of Pieces.
+inline constexpr std::uint64_t kMostWork = std::uint64_t{1} << 24;
+}  // namespace detail
+
 }  // namespace strata

@@ -14,14 +14,14 @@ constexpr std::uint64_t kAxisCost = 32;  // of the sum over a piece, in that uni
 // --- numbers modulo the prime 2^61 - 1 ---
 
 constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
-using Wide = unsigned __int128;
+using Unsigned128 = unsigned __int128;
 
 std::uint64_t plus(std::uint64_t a, std::uint64_t b) {
   return a + b >= kPrime ? a + b - kPrime : a + b;
 }
 std::uint64_t minus(std::uint64_t a, std::uint64_t b) { return plus(a, kPrime - b); }
 std::uint64_t times(std::uint64_t a, std::uint64_t b) {
-  return static_cast<std::uint64_t>(static_cast<Wide>(a) * b % kPrime);
+  return static_cast<std::uint64_t>(static_cast<Unsigned128>(a) * b % kPrime);
 }
 std::uint64_t power(std::uint64_t x, std::uint64_t n) {
   std::uint64_t out = 1;
@@ -54,13 +54,13 @@ class Random {
 };
 
 // One coordinate's variable x, which is not 1.
-struct Axis {
+struct AxisVariable {
   std::uint64_t x, over;  ///< over = 1 / (x - 1)
 };
 
 // The sum over a piece: with g = sum x^i and h = sum i x^i along each axis, i < extent,
 //   prod x_j^lo_j * ((u * base + 1) * prod g_j + u * sum slope_j * h_j * prod other g).
-std::uint64_t sum_over(const Piece& p, const std::vector<Axis>& axes, std::uint64_t u) {
+std::uint64_t sum_over(const Piece& p, const std::vector<AxisVariable>& axes, std::uint64_t u) {
   std::uint64_t shift = 1, all = 1;
   std::uint64_t sloped = 0;  // sum slope_j * h_j * prod other g, of the axes so far
   for (std::size_t j = 0; j < axes.size(); ++j) {
@@ -133,7 +133,7 @@ std::uint64_t fingerprint(const ShapeTracker& st, std::uint64_t seed) {
   const std::vector<Strided> stack = numbers_of(st, "fingerprint");
   Random random(seed);
   const std::uint64_t u = random();
-  std::vector<Axis> axes;
+  std::vector<AxisVariable> axes;
   for (std::size_t j = 0; j < st.rank(); ++j) {
     const std::uint64_t x = random();
     axes.push_back({x, inverse(x - 1)});

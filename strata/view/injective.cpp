@@ -81,11 +81,11 @@ bool every_view_keeps_apart(std::span<const View> views) {
 
 // --- pieces ---
 
-struct Interval {
+struct PieceBounds {
   Int128 min, max;
 };
-Interval values_of(const Piece& p) {
-  Interval out{p.base, p.base};
+PieceBounds values_of(const Piece& p) {
+  PieceBounds out{p.base, p.base};
   for (std::size_t j = 0; j < p.lo.size(); ++j) {
     const Int128 d = static_cast<Int128>(p.slope[j]) * (p.extent[j] - 1);
     (d > 0 ? out.max : out.min) += d;

@@ -18,6 +18,7 @@ template class BasicLayout<Int>;
 #define STRATA_LAYOUT(function) \
   template Layout function(const Layout&, const Layout&, std::uint64_t);
 STRATA_EACH_LAYOUT_FUNCTION(STRATA_LAYOUT)
+#undef STRATA_LAYOUT
 template Layout coalesce(const Layout&);
 template Layout flatten(const Layout&);
 template Layout nullspace(const Layout&);

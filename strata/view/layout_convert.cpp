@@ -67,17 +67,17 @@ class Refinement {
   Index leaf_size_, leaf_stride_;
 };
 
-struct Box {
+struct IndexBox {
   Index begin, end;
 };
 // The valid indices, when they are a box that is not empty.
-std::optional<Box> valid_box(const Piecewise& f, std::uint64_t budget) {
-  std::optional<Box> hull;
+std::optional<IndexBox> valid_box(const Piecewise& f, std::uint64_t budget) {
+  std::optional<IndexBox> hull;
   std::int64_t covered = 0;
   Pieces pieces(f, budget);
   Piece p;
   while (pieces.next(p)) {
-    if (!hull) hull = Box{p.lo, p.lo};
+    if (!hull) hull = IndexBox{p.lo, p.lo};
     for (std::size_t j = 0; j < p.lo.size(); ++j) {
       hull->begin[j] = std::min(hull->begin[j], p.lo[j]);
       hull->end[j] = std::max(hull->end[j], p.lo[j] + p.extent[j]);
@@ -96,7 +96,7 @@ std::optional<PlacedLayout> refine_numbers(const std::vector<View>& views, std::
   const Strided& top = stack.back();
   bool masked_below = false;
   for (std::size_t k = 0; k + 1 < views.size(); ++k) masked_below |= views[k].mask().has_value();
-  std::optional<Box> box = Box{top.begin, top.end};
+  std::optional<IndexBox> box = IndexBox{top.begin, top.end};
   if (masked_below) box = valid_box(piecewise(stack), budget);
   if (!box) return std::nullopt;
   for (std::size_t j = 0; j < box->begin.size(); ++j)

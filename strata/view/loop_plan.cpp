@@ -9,8 +9,6 @@
 namespace strata::detail {
 namespace {
 
-constexpr std::uint64_t kMostWork = std::uint64_t{1} << 24;
-
 /// Work of the engine that a plan may cost: little beside the loop itself.
 std::uint64_t plan_budget(std::int64_t points) {
   return std::min((std::uint64_t{1} << 16) + static_cast<std::uint64_t>(points) / 4, kMostWork);

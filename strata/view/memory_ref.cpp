@@ -10,16 +10,12 @@
 namespace strata::detail {
 namespace {
 
-__extension__ using Wide = Int128;
-
-constexpr std::uint64_t kMostWork = std::uint64_t{1} << 24;
-
 /// The lowest and the highest address of a view alone. @pre some index is valid
-std::pair<Wide, Wide> address_range(const Strided& v) {
-  Wide lo = v.offset, hi = v.offset;
+std::pair<Int128, Int128> lone_address_range(const Strided& v) {
+  Int128 lo = v.offset, hi = v.offset;
   for (std::size_t t = 0; t < v.shape.size(); ++t) {
-    const Wide first = static_cast<Wide>(v.stride[t]) * v.begin[t];
-    const Wide last = static_cast<Wide>(v.stride[t]) * (v.end[t] - 1);
+    const Int128 first = static_cast<Int128>(v.stride[t]) * v.begin[t];
+    const Int128 last = static_cast<Int128>(v.stride[t]) * (v.end[t] - 1);
     lo += std::min(first, last);
     hi += std::max(first, last);
   }
@@ -27,16 +23,16 @@ std::pair<Wide, Wide> address_range(const Strided& v) {
 }
 
 /// 128 bits in text; beyond 64 the exact figure does not matter.
-std::string address_text(Wide address) {
+std::string address_text(Int128 address) {
   if (address > kPosInf) return "2^63 or more";
   if (address < kNegInf) return "below -2^63";
   return std::to_string(static_cast<std::int64_t>(address));
 }
 
-void check_address(Wide address, std::size_t elements, const Index& at) {
+void check_address(Int128 address, std::size_t elements, const Index& at) {
   STRATA_CHECK(address >= 0, shape, "[tiled] the index ", render(at), " has address ",
                address_text(address), ", before the storage");
-  STRATA_CHECK(address < static_cast<Wide>(elements), shape, "[tiled] the index ", render(at),
+  STRATA_CHECK(address < static_cast<Int128>(elements), shape, "[tiled] the index ", render(at),
                " has address ", address_text(address), ", behind the storage's ", elements,
                " elements");
 }
@@ -61,8 +57,8 @@ void check_addresses(std::span<const Strided> views, std::size_t elements) {
   for (const Strided& v : views)
     for (std::size_t t = 0; t < v.shape.size(); ++t)
       if (v.begin[t] >= v.end[t]) return;
-  const auto [lo, hi] = address_range(views[0]);
-  if (lo >= 0 && hi < static_cast<Wide>(elements)) return;
+  const auto [lo, hi] = lone_address_range(views[0]);
+  if (lo >= 0 && hi < static_cast<Int128>(elements)) return;
   if (views.size() == 1) {
     check_address(lo, elements, corner(views[0], false));
     check_address(hi, elements, corner(views[0], true));

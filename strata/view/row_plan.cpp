@@ -10,7 +10,6 @@ namespace strata::detail {
 namespace {
 
 constexpr std::int64_t kMostRows = std::int64_t{1} << 26;
-constexpr std::uint64_t kMostWork = std::uint64_t{1} << 24;
 constexpr std::int64_t kChunk = std::int64_t{1} << 15;  // elements that are worth handing to a thread
 
 /// Rows of a tensor of `shape`, after dimension `last`.

@@ -12,10 +12,10 @@
 namespace strata {
 namespace {
 
-constexpr int kDefinitionDepth = 4;     // of atoms inside atoms whose defining facts are looked at
-constexpr int kFactSteps = 96;          // combinations with facts that one question may try
-constexpr std::size_t kProbes = 12;     // sample points that one question looks at
-constexpr std::uint64_t kTable = 4096;  // points of a box that is enumerated
+constexpr int kDefinitionDepth = 4;      // of atoms inside atoms whose defining facts are looked at
+constexpr int kFactSteps = 96;           // combinations with facts that one question may try
+constexpr std::size_t kSizeProbes = 12;  // sample points that one question looks at
+constexpr std::uint64_t kTable = 4096;   // points of a box that is enumerated
 constexpr std::uint64_t kTableBudget = 200'000;
 
 std::uint64_t mixed(std::uint64_t x) {  // splitmix64
@@ -296,7 +296,7 @@ bool Sizes::assume_relation(const Expr& condition) {
 bool Sizes::is_nonnegative(const Polynomial& p) {
   if (p.is_constant()) return p.constant() >= 0;
   std::size_t probes = 0;
-  for (std::size_t i = 0; i < kPoints && probes < kProbes; ++i) {
+  for (std::size_t i = 0; i < kPoints && probes < kSizeProbes; ++i) {
     const std::optional<std::int64_t> value = at(p, i);
     if (value && *value < 0) return false;
     probes += value.has_value();

@@ -93,9 +93,9 @@ PieceList pieces_of(const ShapeTracker& st) {
 }
 
 /// Neighbours along one axis: pieces of which one ends where the other begins.
-class Axis {
+class AxisNeighbours {
  public:
-  Axis(const PieceList& list, std::size_t axis)
+  AxisNeighbours(const PieceList& list, std::size_t axis)
       : list_(list), axis_(axis), order_(list.pieces.size()) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::sort(order_.begin(), order_.end(),
@@ -254,7 +254,7 @@ std::vector<std::optional<Int>> ShapeTracker::real_strides(bool ignore_valid) co
   Strides out(rank());
   const PieceList list = pieces_of(*this);
   for (std::size_t j = 0; j < rank() && list.complete; ++j) {
-    const Axis axis(list, j);
+    const AxisNeighbours axis(list, j);
     const bool open = axis.gave_up() || !axis.stride() || (!ignore_valid && axis.is_masked());
     if (!open) out[j] = *axis.stride();
   }
@@ -279,7 +279,7 @@ bool ShapeTracker::axis_is_masked(std::int64_t axis) const {
     return is_written_with(f.at.valid, f.idxs[j]);
   }
   const PieceList list = pieces_of(*this);
-  const Axis neighbours(list, j);
+  const AxisNeighbours neighbours(list, j);
   STRATA_CHECK(list.complete && !neighbours.gave_up(), budget, "[axis_is_masked] the masks of ",
                render(), " take more than ", kPieceBudget, " steps");
   return neighbours.is_masked();

@@ -24,12 +24,12 @@ struct NotShown {
 };
 
 // base + sum step[j] * k[j] over the axes' local indices.
-struct Affine {
+struct AffinePolynomial {
   Polynomial base;
   std::vector<Polynomial> step;
 };
 
-struct Axis {
+struct MergeAxis {
   Polynomial begin, extent;  ///< local index k runs over [0, extent); the index is begin + k
   Extent mask;               ///< what is valid so far, also at sizes that leave no index
   bool narrowed = false;     ///< true iff a mask of the lower view bounds it
@@ -94,7 +94,7 @@ class SymbolicMerge {
     }
     address_.step.resize(axes_.size());
     return std::all_of(axes_.begin(), axes_.end(),
-                       [&](const Axis& a) { return sizes_.assume_nonnegative(a.extent - 1); });
+                       [&](const MergeAxis& a) { return sizes_.assume_nonnegative(a.extent - 1); });
   }
 
   /// Its digits, coalesced: neighbours that are linear in their joint digit and keep one interval are one.
@@ -145,7 +145,7 @@ class SymbolicMerge {
   void find_point() {
     std::size_t seen = 0;
     for (std::size_t i = 0; i < Sizes::kPoints; ++i) {
-      const bool steps = std::all_of(axes_.begin(), axes_.end(), [&](const Axis& a) {
+      const bool steps = std::all_of(axes_.begin(), axes_.end(), [&](const MergeAxis& a) {
         return a.extent == Polynomial(1) || sizes_.at(a.extent, i).value_or(0) > 1;
       });
       if (!steps || !sizes_.at(Polynomial(), i)) continue;
@@ -177,7 +177,7 @@ class SymbolicMerge {
   }
 
   /// Bounds of `f` over the box, leaving out axis `without`: exact where signs are known; otherwise all candidates.
-  std::pair<std::vector<Polynomial>, std::vector<Polynomial>> corners(const Affine& f,
+  std::pair<std::vector<Polynomial>, std::vector<Polynomial>> corners(const AffinePolynomial& f,
                                                                       std::size_t without = SIZE_MAX) {
     std::vector<Polynomial> low{f.base}, high{f.base};
     std::size_t open = 0;
@@ -205,12 +205,12 @@ class SymbolicMerge {
 
   // --- masks of the lower view ---
 
-  static Affine plus(Affine f, const Polynomial& constant) {
+  static AffinePolynomial plus(AffinePolynomial f, const Polynomial& constant) {
     f.base += constant;
     return f;
   }
   // -f - 1: at least 0 where f < 0
-  static Affine negated(Affine f) {
+  static AffinePolynomial negated(AffinePolynomial f) {
     f.base = -f.base - 1;
     for (Polynomial& s : f.step) s = -s;
     return f;
@@ -224,8 +224,8 @@ class SymbolicMerge {
       const Answer below = keep(negated(plus(rest_, -d.end * d.place)));
       if (below == Answer::no) return false;
       if (above == Answer::yes && below == Answer::yes) return true;
-      const Affine first = plus(rest_, -d.begin * d.place);
-      const Affine last = negated(plus(rest_, -d.end * d.place));
+      const AffinePolynomial first = plus(rest_, -d.begin * d.place);
+      const AffinePolynomial last = negated(plus(rest_, -d.end * d.place));
       const Polynomial width = (d.end - d.begin) * d.place;
       Answer pinned = pin(first, width);
       if (pinned == Answer::unknown) pinned = pin(last, width);
@@ -240,7 +240,7 @@ class SymbolicMerge {
   }
 
   /// Keeps the indices with f >= 0, where they are those from or below some index of one axis: no when there are none.
-  Answer keep(const Affine& f) {
+  Answer keep(const AffinePolynomial& f) {
     const auto [low, high] = corners(f);
     if (shown(low)) return Answer::yes;
     if (std::all_of(high.begin(), high.end(),
@@ -260,7 +260,7 @@ class SymbolicMerge {
   static Answer answer(bool some) { return some ? Answer::yes : Answer::no; }
 
   /// Keeps the one index of an axis for which 0 <= f < width can hold, where there is such an axis.
-  Answer pin(const Affine& f, const Polynomial& width) {
+  Answer pin(const AffinePolynomial& f, const Polynomial& width) {
     for (std::size_t j = 0; j < axes_.size(); ++j) {
       const Polynomial& step = f.step[j];
       if (axes_[j].extent == Polynomial(1) || !sizes_.is_nonnegative(step - 1)) continue;
@@ -278,7 +278,8 @@ class SymbolicMerge {
   }
 
   /// The k of axis j from which on f >= 0 whatever the other indices are, and below which f < 0 whatever they are.
-  std::optional<Polynomial> first_index(const Affine& f, std::size_t j, const Polynomial& step) {
+  std::optional<Polynomial> first_index(const AffinePolynomial& f, std::size_t j,
+                                        const Polynomial& step) {
     const auto [low, high] = corners(f, j);
     const auto is_first = [&](const Polynomial& first) {
       std::vector<Polynomial> conditions;
@@ -300,7 +301,7 @@ class SymbolicMerge {
   bool keep_from(std::size_t j, Polynomial first) {
     if (!sizes_.is_nonnegative(first))
       first = sizes_.polynomial(max(sizes_.to_expr(first), Expr(0)));
-    Axis& a = axes_[j];
+    MergeAxis& a = axes_[j];
     a.begin += first;
     a.extent -= first;
     a.narrowed = true;
@@ -315,7 +316,7 @@ class SymbolicMerge {
   }
 
   bool keep_below(std::size_t j, const Polynomial& end) {
-    Axis& a = axes_[j];
+    MergeAxis& a = axes_[j];
     const bool inside = sizes_.is_nonnegative(a.extent - end);
     a.extent = inside ? end : sizes_.polynomial(min(sizes_.to_expr(end), sizes_.to_expr(a.extent)));
     a.narrowed = true;
@@ -330,7 +331,7 @@ class SymbolicMerge {
 
   /// rest = place * quotient + rest: adds stride * quotient to the address, and keeps the rest.
   void reduce(const Digit& d, const Polynomial& place) {
-    Affine quotient;
+    AffinePolynomial quotient;
     std::tie(quotient.base, rest_.base) = slope(rest_.base, Polynomial(), place);
     for (std::size_t j = 0; j < axes_.size(); ++j) {
       Polynomial q, r;
@@ -373,7 +374,7 @@ class SymbolicMerge {
     Polynomial offset = address_.base;
     std::optional<Mask> mask = upper_.mask();
     for (std::size_t j = 0; j < axes_.size(); ++j) {
-      const Axis& a = axes_[j];
+      const MergeAxis& a = axes_[j];
       strides.push_back(sizes_.to_int(address_.step[j]));
       offset -= address_.step[j] * a.begin;
       if (!a.narrowed) continue;
@@ -391,8 +392,8 @@ class SymbolicMerge {
   const Guide guide_;
   Sizes sizes_;
   std::size_t point_ = 0;
-  std::vector<Axis> axes_;
-  Affine rest_, address_;
+  std::vector<MergeAxis> axes_;
+  AffinePolynomial rest_, address_;
   std::vector<Digit> digits_;
   Polynomial size_ = 1;
 };

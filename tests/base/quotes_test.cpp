@@ -9,6 +9,7 @@
 #include "strata/base/check.h"
 #include "strata/expr/affine.h"
 #include "strata/expr/expr.h"
+#include "tests/base/errors.h"
 
 namespace strata {
 namespace {
@@ -44,23 +45,12 @@ TEST(InQuotes, IsCutBetweenCharacters) {
   EXPECT_EQ(in_quotes(x39 + "\xC3"), "'" + x39 + "\\xC3'");
 }
 
-/// What the error says that `fails` throws.
-template <class F>
-std::string message_of(const F& fails) {
-  try {
-    fails();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
 TEST(InQuotes, NamesWithANulDoNotEndTheMessage) {
   EXPECT_EQ(
-      message_of([] { Variable("a\0b"sv, 0, 1); }),
+      complaint([] { Variable("a\0b"sv, 0, 1); }),
       "[variable] 'a\\x00b' is not a name: letters, digits and _, and no word of the grammar");
   AffinePrimitives primitives;
-  EXPECT_EQ(message_of([&] { primitives["a\0b"sv]; }), "[affine] 'a\\x00b' is not a name");
+  EXPECT_EQ(complaint([&] { primitives["a\0b"sv]; }), "[affine] 'a\\x00b' is not a name");
 }
 
 }  // namespace

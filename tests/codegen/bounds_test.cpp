@@ -16,7 +16,7 @@ BoundsProof proof(const LazyOp& kernel, std::string_view opts = "") {
   axes.apply(parse_opts(opts));
   return prove_bounds(lower(kernel, axes, {}));
 }
-std::string refusal(const LazyOp& kernel, std::string_view opts = "") {
+std::string bounds_refusal(const LazyOp& kernel, std::string_view opts = "") {
   return complaint([&] { proof(kernel, opts); });
 }
 
@@ -25,33 +25,33 @@ TEST(Bounds, AllAccessesOfAPlainKernelAreInside) {
   EXPECT_EQ(p.accesses, 3U);
   EXPECT_EQ(p.by_bounds, 3U);
   EXPECT_EQ(p.by_algebra, 0U);
-  EXPECT_TRUE(says(p.text(), "3 accesses proven: 3 by their bounds, 0 by algebra")) << p.text();
+  EXPECT_TRUE(has(p.text(), "3 accesses proven: 3 by their bounds, 0 by algebra")) << p.text();
 }
 
 TEST(Bounds, ALoadOutsideIsRefusedWithAWitness) {
   const LazyOp x = LazyOp::load(1, dtypes::float32, plain({4, 3}), 11);
-  const std::string text = refusal(kernel(x));
-  EXPECT_TRUE(says(text, "[bounds] a load of buffer 1, which has 11 elements")) << text;
-  EXPECT_TRUE(says(text, "goes outside: ridx0 = 3, ridx1 = 2")) << text;
-  EXPECT_EQ(refusal(kernel(LazyOp::load(1, dtypes::float32, plain({4, 3}), 12))), "");
+  const std::string text = bounds_refusal(kernel(x));
+  EXPECT_TRUE(has(text, "[bounds] a load of buffer 1, which has 11 elements")) << text;
+  EXPECT_TRUE(has(text, "goes outside: ridx0 = 3, ridx1 = 2")) << text;
+  EXPECT_EQ(bounds_refusal(kernel(LazyOp::load(1, dtypes::float32, plain({4, 3}), 12))), "");
 }
 
 TEST(Bounds, AStoreOutsideIsRefused) {
   const LazyOp store = LazyOp::store(0, plain({5}), input(1, {5}), 4);
-  const std::string text = refusal(LazyOp::sink({store}));
-  EXPECT_TRUE(says(text, "a store to buffer 0, which has 4 elements")) << text;
-  EXPECT_TRUE(says(text, "ridx0 = 4")) << text;
-  EXPECT_NE(refusal(LazyOp::sink({store}), "LANES 0 4"), "");
+  const std::string text = bounds_refusal(LazyOp::sink({store}));
+  EXPECT_TRUE(has(text, "a store to buffer 0, which has 4 elements")) << text;
+  EXPECT_TRUE(has(text, "ridx0 = 4")) << text;
+  EXPECT_NE(bounds_refusal(LazyOp::sink({store}), "LANES 0 4"), "");
 }
 
 TEST(Bounds, AddressesBelowZeroAreRefused) {
   const ShapeTracker below({View::create({4}, Ints{1}, -1)});
-  EXPECT_TRUE(says(refusal(kernel(LazyOp::load(1, dtypes::float32, below, 8))), "ridx0 = 0"));
+  EXPECT_TRUE(has(bounds_refusal(kernel(LazyOp::load(1, dtypes::float32, below, 8))), "ridx0 = 0"));
 }
 
 TEST(Bounds, AnAccessWithoutLoopsIsOutsideEverywhere) {
   const LazyOp store = LazyOp::store(0, plain({1}), LazyOp::constant(Scalar(1.0F), Ints{1}), 0);
-  EXPECT_TRUE(says(refusal(LazyOp::sink({store})), "goes outside: everywhere"));
+  EXPECT_TRUE(has(bounds_refusal(LazyOp::sink({store})), "goes outside: everywhere"));
 }
 
 // What is outside of the buffer is behind the mask.
@@ -59,11 +59,11 @@ TEST(Bounds, MasksCount) {
   const LazyOp padded = input(1, {5}).pad({{2, 2}});
   const BoundsProof p = proof(kernel(padded));
   EXPECT_EQ(p.accesses, 2U);
-  EXPECT_EQ(refusal(kernel(padded), "LANES 0 4"), "");
-  EXPECT_EQ(refusal(kernel(padded), "UPCAST 0 3"), "");
+  EXPECT_EQ(bounds_refusal(kernel(padded), "LANES 0 4"), "");
+  EXPECT_EQ(bounds_refusal(kernel(padded), "UPCAST 0 3"), "");
   // The same addresses without a mask.
   const ShapeTracker bare({View::create({9}, Ints{1}, -2)});
-  EXPECT_NE(refusal(kernel(LazyOp::load(1, dtypes::float32, bare, 5))), "");
+  EXPECT_NE(bounds_refusal(kernel(LazyOp::load(1, dtypes::float32, bare, 5))), "");
 }
 
 // GUARD: what would go outside is not made, and what stays inside is left as it is.
@@ -78,32 +78,32 @@ TEST(Bounds, GuardsAreAskedFor) {
   EXPECT_EQ(gated(kernel(x), "GUARD 1"), 1U);
   EXPECT_EQ(gated(kernel(x), "GUARD 1, LANES 1 3"), 1U);
   EXPECT_EQ(gated(kernel(input(1, {4, 3})), "GUARD 0, GUARD 1"), 0U);
-  EXPECT_NE(refusal(kernel(x), "GUARD 0"), "");
+  EXPECT_NE(bounds_refusal(kernel(x), "GUARD 0"), "");
   const LazyOp store = LazyOp::store(0, plain({5}), input(1, {5}), 4);
   EXPECT_EQ(gated(LazyOp::sink({store}), "GUARD 0"), 1U + 1U);  // the load is of no use elsewhere
-  EXPECT_TRUE(says(refusal(kernel(x), "GUARD 2"), "the kernel has no buffer 2"));
-  EXPECT_TRUE(says(refusal(kernel(x), "GUARD 1, GUARD 1"), "guarded already"));
+  EXPECT_TRUE(has(bounds_refusal(kernel(x), "GUARD 2"), "the kernel has no buffer 2"));
+  EXPECT_TRUE(has(bounds_refusal(kernel(x), "GUARD 1, GUARD 1"), "guarded already"));
 }
 
 TEST(Bounds, StacksAreProven) {
   const ShapeTracker st = plain({6, 10}).permute({1, 0}).reshape({60}).shrink({{3, 58}});
   const LazyOp x = LazyOp::load(1, dtypes::float32, st, 60);
-  EXPECT_EQ(refusal(kernel(x)), "");
-  EXPECT_EQ(refusal(kernel(x), "LANES 0 8"), "");
-  EXPECT_EQ(refusal(kernel(LazyOp::load(1, dtypes::float32, st, 59))), "");  // 59 is left out
-  EXPECT_NE(refusal(kernel(LazyOp::load(1, dtypes::float32, st, 58))), "");
+  EXPECT_EQ(bounds_refusal(kernel(x)), "");
+  EXPECT_EQ(bounds_refusal(kernel(x), "LANES 0 8"), "");
+  EXPECT_EQ(bounds_refusal(kernel(LazyOp::load(1, dtypes::float32, st, 59))), "");  // 59 is left out
+  EXPECT_NE(bounds_refusal(kernel(LazyOp::load(1, dtypes::float32, st, 58))), "");
 }
 
 TEST(Bounds, SymbolicSizesAreProven) {
   const Variable n("n", 1, 100);
-  EXPECT_EQ(refusal(added({n, 4})), "");
-  EXPECT_EQ(refusal(added({n}), "LANES 0 8"), "");
-  EXPECT_EQ(refusal(added({n}), "PARALLEL 0, UPCAST 0 4"), "");
-  EXPECT_EQ(refusal(softmax(n, 5)), "");
-  EXPECT_EQ(refusal(softmax(5, n)), "");
-  EXPECT_EQ(refusal(kernel(LazyOp::load(1, dtypes::float32, plain({n}), 100))), "");
-  const std::string text = refusal(kernel(LazyOp::load(1, dtypes::float32, plain({n}), 99)));
-  EXPECT_TRUE(says(text, "n = 100")) << text;
+  EXPECT_EQ(bounds_refusal(added({n, 4})), "");
+  EXPECT_EQ(bounds_refusal(added({n}), "LANES 0 8"), "");
+  EXPECT_EQ(bounds_refusal(added({n}), "PARALLEL 0, UPCAST 0 4"), "");
+  EXPECT_EQ(bounds_refusal(softmax(n, 5)), "");
+  EXPECT_EQ(bounds_refusal(softmax(5, n)), "");
+  EXPECT_EQ(bounds_refusal(kernel(LazyOp::load(1, dtypes::float32, plain({n}), 100))), "");
+  const std::string text = bounds_refusal(kernel(LazyOp::load(1, dtypes::float32, plain({n}), 99)));
+  EXPECT_TRUE(has(text, "n = 100")) << text;
 }
 
 }  // namespace

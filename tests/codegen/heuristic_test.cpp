@@ -17,7 +17,7 @@ Target wide() {
   out.vector_registers = 32;
   return out;
 }
-bool has(std::span<const Opt> opts, Opt::Kind kind) {
+bool has_kind(std::span<const Opt> opts, Opt::Kind kind) {
   return std::any_of(opts.begin(), opts.end(), [&](const Opt& o) { return o.kind == kind; });
 }
 const Opt* find(std::span<const Opt> opts, Opt::Kind kind) {
@@ -63,10 +63,10 @@ TEST(Heuristic, SumsOfRowsAreVectorsOnlyWhereTheOrderIsFree) {
 }
 
 TEST(Heuristic, ThreadsOnlyWhereThereIsWork) {
-  EXPECT_FALSE(has(heuristic_opts(added({8, 8}), Target()), Opt::Kind::PARALLEL));
-  EXPECT_TRUE(has(heuristic_opts(added({1024, 1024}), Target()), Opt::Kind::PARALLEL));
-  EXPECT_FALSE(has(heuristic_opts(two_plus_three(), Target()), Opt::Kind::PARALLEL));
-  EXPECT_TRUE(has(heuristic_opts(added({1, 1 << 20}), Target()), Opt::Kind::PARALLEL));
+  EXPECT_FALSE(has_kind(heuristic_opts(added({8, 8}), Target()), Opt::Kind::PARALLEL));
+  EXPECT_TRUE(has_kind(heuristic_opts(added({1024, 1024}), Target()), Opt::Kind::PARALLEL));
+  EXPECT_FALSE(has_kind(heuristic_opts(two_plus_three(), Target()), Opt::Kind::PARALLEL));
+  EXPECT_TRUE(has_kind(heuristic_opts(added({1, 1 << 20}), Target()), Opt::Kind::PARALLEL));
 }
 
 // The contract: what is chosen is legal, for whatever there is.

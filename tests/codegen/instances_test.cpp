@@ -8,6 +8,7 @@
 #include "strata/graph/interpret.h"
 #include "strata/graph/kernel_text.h"
 #include "strata/render/cstyle.h"
+#include "tests/codegen/kernel_ranges.h"
 #include "tests/codegen/kernels.h"
 
 namespace strata {
@@ -15,7 +16,7 @@ namespace {
 
 using namespace kernels;
 using Floats = std::vector<std::vector<float>>;
-using NamedVector = std::vector<std::pair<std::string, std::int64_t>>;
+using oracle::KernelValues;
 
 Target with_instances() {
   Target out;
@@ -27,15 +28,10 @@ Kernel compiled(std::string_view text, std::string_view opts) {
 }
 
 /// Buffers of f32 whose elements differ, as large as the kernel says for `values`.
-Floats buffers_for(const LazyOp& kernel, const NamedVector& values) {
+Floats buffers_for(const LazyOp& kernel, const KernelValues& values) {
   Floats out;
   for (const BufferUse& use : buffers_of(kernel)) {
-    Values known;
-    if (!use.size.is_number())
-      for (const Variable& v : variables(use.size.expr()))
-        for (const auto& [name, value] : values)
-          if (name == v.name()) known.emplace_back(v, value);
-    const std::int64_t n = use.size.is_number() ? use.size.value() : evaluate(use.size.expr(), known);
+    const std::int64_t n = oracle::number_of(use.size, values);
     out.emplace_back();
     for (std::int64_t k = 0; k < n; ++k)
       out.back().push_back(static_cast<float>(out.size()) + static_cast<float>(k) / 4);
@@ -49,7 +45,7 @@ std::vector<Memory> memory_of(Floats& buffers) {
 }
 
 /// The list's launch, of as many instances as SPECIAL says, against the kernel's meaning.
-void check_meaning(const Kernel& k, const NamedVector& values) {
+void check_meaning(const Kernel& k, const KernelValues& values) {
   Floats got = buffers_for(k.ast, values), expected = got;
   interpret(k.uops, memory_of(got), values);
   interpret(k.ast, memory_of(expected), values);
@@ -131,7 +127,7 @@ TEST(Instances, ManySegments) {
 
 TEST(Instances, NamesOfTheKernelStay) {
   const Kernel k = compiled("gidx0: 1..6; a: f32[gidx0]; c = a*2", "PARALLEL 0");
-  EXPECT_TRUE(says(k.uops.text(), "('gidx0x', 0, 6)")) << k.uops.text();
+  EXPECT_TRUE(has(k.uops.text(), "('gidx0x', 0, 6)")) << k.uops.text();
   for (std::int64_t n = 1; n <= 6; ++n) check_meaning(k, {{"gidx0", n}});
 }
 
@@ -141,12 +137,12 @@ TEST(Instances, ScratchMemoryIsTheInstances) {
   ASSERT_EQ(count(k.uops, UOps::DEFINE_LOCAL), 1U);
   check_meaning(k, {});
   const std::string opencl = source_of(k);
-  EXPECT_FALSE(says(opencl, "__local")) << opencl;
-  EXPECT_TRUE(says(opencl, "  float temp0[32];")) << opencl;
-  EXPECT_TRUE(says(opencl, "get_global_id(0)")) << opencl;
+  EXPECT_FALSE(has(opencl, "__local")) << opencl;
+  EXPECT_TRUE(has(opencl, "  float temp0[32];")) << opencl;
+  EXPECT_TRUE(has(opencl, "get_global_id(0)")) << opencl;
   const std::string cuda = uops_to_cstyle(CUDALanguage(), "k", k.uops);
-  EXPECT_TRUE(says(cuda, "  float temp0[32];")) << cuda;
-  EXPECT_FALSE(says(cuda, "__shared__")) << cuda;
+  EXPECT_TRUE(has(cuda, "  float temp0[32];")) << cuda;
+  EXPECT_FALSE(has(cuda, "__shared__")) << cuda;
 }
 
 }  // namespace

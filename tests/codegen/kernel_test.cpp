@@ -23,7 +23,7 @@ TEST(Kernel, NamesSayWhatIsComputed) {
 TEST(Kernel, HoldsWhatADeviceNeeds) {
   const Kernel k = compile_kernel(matmul(4, 6, 8), Target(), parse_opts("PARALLEL 0, LANES 2 4"));
   EXPECT_EQ(text_of(k.opts), "PARALLEL 0, LANES 2 4");
-  EXPECT_TRUE(says(k.axes, "0 output 4: parallel 4\n")) << k.axes;
+  EXPECT_TRUE(has(k.axes, "0 output 4: parallel 4\n")) << k.axes;
   ASSERT_EQ(k.buffers.size(), 3U);
   EXPECT_EQ(k.buffers[0].size, Int(32));
   ASSERT_EQ(k.variables.size(), 2U);
@@ -50,9 +50,9 @@ TEST(Kernel, AllVariablesAreThereOfSizesAloneToo) {
 }
 
 TEST(Kernel, OptsThatAreNotLegalAreRefused) {
-  EXPECT_TRUE(says(complaint([] { compile_kernel(added({4}), Target(), parse_opts("UPCAST 1 2")); }),
-                   "[UPCAST 1 2]"));
-  EXPECT_TRUE(says(complaint([] { compile_kernel(input(1, {4}), Target()); }), "is not a kernel"));
+  EXPECT_TRUE(has(complaint([] { compile_kernel(added({4}), Target(), parse_opts("UPCAST 1 2")); }),
+                  "[UPCAST 1 2]"));
+  EXPECT_TRUE(has(complaint([] { compile_kernel(input(1, {4}), Target()); }), "is not a kernel"));
 }
 
 TEST(Kernel, SlotsWithoutAUseAreAllowed) {
@@ -125,7 +125,7 @@ TEST(KernelAgainstOracle, SymbolicSizesAtEveryValue) {
     for (const std::string_view opts : {"", "LANES 0 4", "UPCAST 0 3", "UPCAST 2 2, UNROLL 2 2"}) {
       const LazyOp k =
           kernel(input(1, {n, 5}) - LazyOp::reduce(Ops::SUM, input(2, {n, 5}), {0}).expand({n, 5}));
-      if (says(opts, "UPCAST 2")) continue;  // another order of a float's sum
+      if (has(opts, "UPCAST 2")) continue;  // another order of a float's sum
       EXPECT_EQ(difference(k, opts, {{"n", value}}), "") << opts << ", n = " << value;
     }
 }
@@ -163,10 +163,10 @@ TEST(KernelAgainstOracle, RandomKernels) {
                     << random.sink.text();
       continue;
     } catch (const Error& error) {
-      const bool is_announced = says(error.what(), "keeps its order here") ||
-                                says(error.what(), "is written by the kernel and read at") ||
-                                says(error.what(), "[STAGE ") ||
-                                says(error.what(), "cannot be shown to stay inside");
+      const bool is_announced = has(error.what(), "keeps its order here") ||
+                                has(error.what(), "is written by the kernel and read at") ||
+                                has(error.what(), "[STAGE ") ||
+                                has(error.what(), "cannot be shown to stay inside");
       EXPECT_TRUE(is_announced) << error.what() << "\nseed " << seed;
       continue;
     }

@@ -7,6 +7,7 @@
 #include "strata/base/check.h"
 #include "strata/codegen/lower.h"
 #include "strata/graph/lazy_op.h"
+#include "tests/base/errors.h"
 
 namespace strata::kernels {
 
@@ -17,7 +18,9 @@ inline LazyOp input(int slot, const Ints& shape, DType dtype = dtypes::float32) 
 inline LazyOp output(const LazyOp& value, int slot = 0) {
   return LazyOp::store(slot, plain(value.shape()), value);
 }
-inline LazyOp kernel(const LazyOp& value) { return LazyOp::sink({output(value)}); }
+inline LazyOp kernel(const LazyOp& value, int slot = 0) {
+  return LazyOp::sink({output(value, slot)});
+}
 
 inline LazyOp two_plus_three() {
   return kernel(LazyOp::constant(Scalar(2.0F), Ints{1}) + LazyOp::constant(Scalar(3.0F), Ints{1}));
@@ -36,20 +39,6 @@ inline LazyOp softmax(const Int& rows, const Int& columns) {
   const LazyOp largest = LazyOp::reduce(Ops::REDUCE_MAX, x, {1}).expand(shape);
   const LazyOp e = LazyOp::alu(Ops::EXP, {x - largest});
   return kernel(e / LazyOp::reduce(Ops::SUM, e, {1}).expand(shape));
-}
-
-/// What `run` complains of; "" where it does not.
-template <class F>
-std::string complaint(const F& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-inline bool says(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
 }
 
 /// How many UOps of a kind a list has.

@@ -17,7 +17,7 @@ Lowered lowered(const LazyOp& kernel, std::string_view opts = "", const Target& 
   axes.apply(parse_opts(opts));
   return lower(kernel, axes, target);
 }
-std::string refusal(const LazyOp& kernel, std::string_view opts = "", const Target& target = {}) {
+std::string lower_refusal(const LazyOp& kernel, std::string_view opts = "", const Target& target = {}) {
   return complaint([&] { lowered(kernel, opts, target); });
 }
 
@@ -65,10 +65,12 @@ TEST(Lower, StreamIsOfWholeVectors) {
   EXPECT_EQ(streamed(added({3, 12}), "LANES 1 8, STREAM 0"), 0);  // the second row begins at 12
   EXPECT_EQ(streamed(added({3, 16}), "LANES 1 8, STREAM 0"), 1);
   EXPECT_EQ(streamed(added({60}), "PADTO 0 8, LANES 0 8, STREAM 0"), 0);  // gated
-  EXPECT_NE(refusal(added({64}), "STREAM 1").find("does not store to buffer 1"), std::string::npos);
-  EXPECT_NE(refusal(added({64}), "STREAM 0, STREAM 0").find("streamed already"), std::string::npos);
+  EXPECT_NE(lower_refusal(added({64}), "STREAM 1").find("does not store to buffer 1"),
+            std::string::npos);
+  EXPECT_NE(lower_refusal(added({64}), "STREAM 0, STREAM 0").find("streamed already"),
+            std::string::npos);
   const LazyOp in_place = LazyOp::sink({output(input(0, {64}) + input(1, {64}))});
-  EXPECT_NE(refusal(in_place, "STREAM 0").find("buffer 0 is read"), std::string::npos);
+  EXPECT_NE(lower_refusal(in_place, "STREAM 0").find("buffer 0 is read"), std::string::npos);
 }
 
 // One vector from memory, turned round.
@@ -201,19 +203,19 @@ TEST(Lower, ProductsAreFusedOnlyWhereThatIsAllowed) {
 TEST(Lower, ReadingWhereItWritesIsAllowed) {
   const ShapeTracker st = plain({4, 3});
   const LazyOp x = LazyOp::load(0, dtypes::float32, st);
-  EXPECT_EQ(refusal(LazyOp::sink({LazyOp::store(0, st, x + x)})), "");
-  EXPECT_EQ(refusal(LazyOp::sink({LazyOp::store(0, st, x + x)}), "UPCAST 0 2, LANES 1 3"), "");
+  EXPECT_EQ(lower_refusal(LazyOp::sink({LazyOp::store(0, st, x + x)})), "");
+  EXPECT_EQ(lower_refusal(LazyOp::sink({LazyOp::store(0, st, x + x)}), "UPCAST 0 2, LANES 1 3"), "");
 }
 
 TEST(Lower, ReadingAnotherPlaceOfWhatItWritesIsRefused) {
   const ShapeTracker st = plain({8});
   const LazyOp x = LazyOp::load(0, dtypes::float32, st);
-  const std::string flipped = refusal(LazyOp::sink({LazyOp::store(0, st, x.flip({0}))}));
-  EXPECT_TRUE(says(flipped, "buffer 0 is written by the kernel and read at")) << flipped;
+  const std::string flipped = lower_refusal(LazyOp::sink({LazyOp::store(0, st, x.flip({0}))}));
+  EXPECT_TRUE(has(flipped, "buffer 0 is written by the kernel and read at")) << flipped;
   const LazyOp total = LazyOp::reduce(Ops::SUM, x, {0}).expand({8});
-  EXPECT_NE(refusal(LazyOp::sink({LazyOp::store(0, st, x - total)})), "");
+  EXPECT_NE(lower_refusal(LazyOp::sink({LazyOp::store(0, st, x - total)})), "");
   const LazyOp shifted = x.pad({{1, 0}}).shrink({{0, 8}});
-  EXPECT_NE(refusal(LazyOp::sink({LazyOp::store(0, st, shifted)})), "");
+  EXPECT_NE(lower_refusal(LazyOp::sink({LazyOp::store(0, st, shifted)})), "");
 }
 
 // --- order ---
@@ -221,16 +223,16 @@ TEST(Lower, ReadingAnotherPlaceOfWhatItWritesIsRefused) {
 TEST(Lower, SumsOfFloatsKeepTheirOrderWhereThatIsAsked) {
   const LazyOp k = matmul(4, 6, 8);
   const Target ordered = Target().deterministic();
-  EXPECT_EQ(refusal(k, "UPCAST 0 4, LANES 2 8, UNROLL 3 3", ordered), "");
+  EXPECT_EQ(lower_refusal(k, "UPCAST 0 4, LANES 2 8, UNROLL 3 3", ordered), "");
   for (const std::string_view opts : {"UPCAST 3 2", "LANES 3 2"}) {
-    const std::string text = refusal(k, opts, ordered);
-    EXPECT_TRUE(says(text, "ReduceOps.SUM of floats keeps its order here; axis 3 has")) << text;
-    EXPECT_EQ(refusal(k, opts), "");
+    const std::string text = lower_refusal(k, opts, ordered);
+    EXPECT_TRUE(has(text, "ReduceOps.SUM of floats keeps its order here; axis 3 has")) << text;
+    EXPECT_EQ(lower_refusal(k, opts), "");
   }
   const LazyOp integers = kernel(LazyOp::reduce(Ops::SUM, input(1, {4, 8}, dtypes::int32), {1}));
-  EXPECT_EQ(refusal(integers, "LANES 2 4", ordered), "");
+  EXPECT_EQ(lower_refusal(integers, "LANES 2 4", ordered), "");
   const LazyOp largest = kernel(LazyOp::reduce(Ops::REDUCE_MAX, input(1, {4, 8}), {1}));
-  EXPECT_EQ(refusal(largest, "LANES 2 4", ordered), "");
+  EXPECT_EQ(lower_refusal(largest, "LANES 2 4", ordered), "");
 }
 
 // --- symbolic ---

@@ -13,8 +13,6 @@
 namespace strata {
 namespace {
 
-using kernels::complaint;
-
 Opt split(std::size_t axis, std::int64_t parts) {
   return {Opt::Kind::SPLITREDUCE, axis, parts, 0, {}};
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # mdspan.sh FOLDER: builds mdspan.cpp and the floors that it needs with clang and libc++, which has std::mdspan (Debian:
-# clang-19 libc++-19-dev libc++abi-19-dev), objects in FOLDER, and runs it. CXX: another compiler. JOBS: how many at once.
+# clang-19 libc++-19-dev libc++abi-19-dev), objects in FOLDER, and runs it; and compiles tensor_mdspan.cpp. CXX: another
+# compiler. JOBS: how many at once.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 objects=$1
@@ -15,5 +16,6 @@ for source in strata/{base,expr,view}/*.cpp tests/consumer/mdspan.cpp; do
   echo "$launcher $compiler $flags -c $source -o '$objects/${source//\//_}.o'"
 done | xargs -d '\n' -P "${JOBS:-$(nproc)}" -I '{}' bash -c '{}'
 
+$compiler $flags -fsyntax-only tests/consumer/tensor_mdspan.cpp
 $compiler "$objects"/*.o -o "$objects/mdspan" -pthread
 "$objects/mdspan"

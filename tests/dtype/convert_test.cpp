@@ -11,11 +11,10 @@
 #include "strata/base/check.h"
 #include "strata/dtype/float_bits.h"
 #include "strata/dtype/scalar.h"
+#include "tests/dtype/special_values.h"
 
 namespace strata {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 struct Half {
   DType dtype;

@@ -11,12 +11,11 @@
 #include <random>
 
 #include "strata/base/check.h"
+#include "tests/dtype/special_values.h"
 
 namespace strata {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t kMostUnsigned = std::numeric_limits<std::uint64_t>::max();

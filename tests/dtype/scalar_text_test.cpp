@@ -12,11 +12,10 @@
 
 #include "strata/base/check.h"
 #include "strata/dtype/scalar.h"
+#include "tests/dtype/special_values.h"
 
 namespace strata {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 TEST(ScalarText, OfIntegersAndBools) {
   const auto check = [](DType dtype, std::int64_t v, std::string_view want) {

@@ -13,6 +13,7 @@
 #include "strata/expr/affine_axes.h"
 #include "strata/expr/affine_static.h"
 #include "strata/expr/parse.h"
+#include "tests/base/errors.h"
 
 namespace strata {
 namespace {
@@ -24,17 +25,6 @@ std::int64_t value_of(std::string_view text, const Bindings& at = {}) {
   const Affine f = ap.create(text);
   for (const auto& [name, value] : at) ap[name] = value;
   return f();
-}
-
-template <class F>
-Error error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(ErrorKind::request, "");
 }
 
 // --- compile time ---

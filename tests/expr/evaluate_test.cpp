@@ -4,23 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/base/errors.h"
 #include "tests/expr/quality.h"
 
 namespace strata {
 namespace {
 
 using oracle::Case;
-
-template <class F>
-ErrorKind kind_of(F f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.kind();
-  }
-  ADD_FAILURE() << "no error";
-  return ErrorKind::request;
-}
 
 TEST(Evaluate, FloorDivisionAndModulus) {
   const Variable x("x", -20, 20);
@@ -38,16 +28,16 @@ TEST(Evaluate, FloorDivisionAndModulus) {
 
 TEST(Evaluate, MissingAndOutsideValues) {
   const Variable x("x", 0, 10), y("y", 0, 10);
-  EXPECT_EQ(kind_of([&] { evaluate(x + y, {{x, 1}}); }), ErrorKind::parse);
-  EXPECT_EQ(kind_of([&] { evaluate(x + y, {{x, 11}, {y, 0}}); }), ErrorKind::domain);
+  EXPECT_EQ(error_of([&] { evaluate(x + y, {{x, 1}}); }).kind(), ErrorKind::parse);
+  EXPECT_EQ(error_of([&] { evaluate(x + y, {{x, 11}, {y, 0}}); }).kind(), ErrorKind::domain);
   EXPECT_EQ(evaluate(x + y.bind(4), {{x, 3}}), 7);
 }
 
 TEST(Evaluate, OverflowIsDetectedAndOrderDoesNotMatter) {
   const std::int64_t big = std::int64_t{1} << 62;
   const Variable x("x", 0, big), y("y", 0, big), z("z", 0, big);
-  EXPECT_EQ(kind_of([&] { evaluate(x * 2, {{x, big}}); }), ErrorKind::overflow);
-  EXPECT_EQ(kind_of([&] { evaluate(x * y, {{x, big}, {y, 2}}); }), ErrorKind::overflow);
+  EXPECT_EQ(error_of([&] { evaluate(x * 2, {{x, big}}); }).kind(), ErrorKind::overflow);
+  EXPECT_EQ(error_of([&] { evaluate(x * y, {{x, big}, {y, 2}}); }).kind(), ErrorKind::overflow);
   const Values at{{x, big}, {y, big}, {z, big}};
   EXPECT_EQ(evaluate(x + y - z, at), big);
   EXPECT_EQ(evaluate(z * -3 + x * 2 + y * 2, at), big);
@@ -179,10 +169,10 @@ TEST(Expand, LastVariableFastest) {
   const auto six = expand_node(v + u * 10 + a);
   ASSERT_EQ(six.size(), 6U);
   EXPECT_TRUE(same(six[1], a + 51));
-  EXPECT_EQ(kind_of([] {
+  EXPECT_EQ(error_of([] {
               const Variable w("_uidx2", 0, 1 << 20);
               expand_node(w);
-            }),
+            }).kind(),
             ErrorKind::budget);
 }
 

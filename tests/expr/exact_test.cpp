@@ -77,12 +77,12 @@ TEST_F(ExactStep, AWorkLimitOnlyLosesPrecision) {
   EXPECT_TRUE(same(simplify(e, Effort::exact), e));
 }
 
-struct Row {
+struct Simplification {
   Expr before, after;
 };
 
 TEST_F(ExactStep, FindsWhatTheTableShows) {
-  const Row rows[] = {
+  const Simplification rows[] = {
       {x * x % 2 + x % 2 * -1, 0},                   // constant
       {x * y % 2 - (x % 2) * (y % 2), 0},            //
       {x * y + (x * x + x) % 2, x * y},              // a part of a sum
@@ -92,7 +92,7 @@ TEST_F(ExactStep, FindsWhatTheTableShows) {
       {min(min(x, y + 12), x + y), min(x, y + 12)},  // a source that never decides
       {(x < 10) * 2 - (x < 10) + 0, x < 10},         // a node that is there already
   };
-  for (const Row& row : rows) {
+  for (const Simplification& row : rows) {
     const Expr got = simplify(row.before, Effort::exact);
     EXPECT_TRUE(same(got, row.after))
         << row.before.render() << " -> " << got.render() << ", not " << row.after.render();
@@ -140,7 +140,7 @@ TEST(Forms, EqualTheirTables) {
 
 TEST(Forms, OfKnownShapes) {
   const Variable x("x", 0, 40);
-  const Row rows[] = {
+  const Simplification rows[] = {
       {(x + 3) / 5 * 2 - x, (x + 3) / 5 * 2 - x},
       {(x % 12) / 4, (x % 12) / 4},
       {max(x, 7), max(x, 7)},
@@ -148,7 +148,7 @@ TEST(Forms, OfKnownShapes) {
       {(x + 2) % 6, (x + 2) % 6},
       {x / 4 + x / 9, x / 4 + x / 9},
   };
-  for (const Row& row : rows) {
+  for (const Simplification& row : rows) {
     std::vector<std::int64_t> table;
     for (std::int64_t v = 0; v <= 40; ++v) table.push_back(evaluate(row.before, {{x, v}}));
     std::size_t least = SIZE_MAX;

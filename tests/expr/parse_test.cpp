@@ -12,25 +12,21 @@
 #include "strata/base/check.h"
 #include "strata/base/int_math.h"
 #include "strata/expr/render.h"
+#include "tests/base/bad_text.h"
+#include "tests/base/texts.h"
 #include "tests/expr/random_expr.h"
 #include "tests/expr/tree_text.h"
 
 namespace strata {
 namespace {
 
-std::vector<Variable> letters() {
+std::vector<Variable> parsed_variables() {
   return {Variable("a", 0, 10),   Variable("b", 0, 10),   Variable("n", 1, 100),
           Variable("x", -50, 50), Variable("y", -50, 50), Variable("idx0", 0, 99)};
 }
 
-std::string repeat(std::string_view part, std::size_t n) {
-  std::string out;
-  for (std::size_t i = 0; i < n; ++i) out += part;
-  return out;
-}
-
 TEST(Parse, GivesTheCanonicalExpression) {
-  const auto vars = letters();
+  const auto vars = parsed_variables();
   const Expr &a = vars[0], &b = vars[1], &x = vars[3], &y = vars[4];
   EXPECT_TRUE(same(parse("(a + b*10) % 10", vars), a % 10));
   EXPECT_TRUE(same(parse("(a*40+b)//20", vars), (a * 40 + b) / 20));
@@ -50,92 +46,66 @@ TEST(Parse, GivesTheCanonicalExpression) {
 }
 
 TEST(Parse, ConstantsMayPassThroughTheEdgeOf64Bits) {
-  const auto vars = letters();
+  const auto vars = parsed_variables();
   EXPECT_EQ(parse("-9223372036854775808", vars).constant(), kNegInf);
   EXPECT_EQ(parse("-1 - -9223372036854775808", vars).constant(), kPosInf);
   EXPECT_EQ(parse("-9223372036854775808 + 1", vars).constant(), -kPosInf);
 }
 
-struct BadCase {
-  std::string_view text;
-  ErrorKind kind;
-  std::size_t column;
-  std::string_view says;
-};
-
 TEST(Parse, EveryErrorHasItsColumn) {
-  const auto vars = letters();
+  const auto vars = parsed_variables();
   // clang-format off
-  const BadCase cases[] = {
-      {"a + foo", ErrorKind::parse, 5, "unknown name 'foo'"},
-      {"a + idx1", ErrorKind::parse, 5, "did you mean 'idx0'?"},
-      {"A", ErrorKind::parse, 1, "unknown name 'A'"},
-      {"a // (b - 5)", ErrorKind::domain, 3, ""},
-      {"a + b % x", ErrorKind::domain, 7, ""},
-      {"a / 0", ErrorKind::domain, 3, ""},
-      {"1 + ceildiv(a, x)", ErrorKind::domain, 5, ""},
-      {"9223372036854775807 + 1", ErrorKind::overflow, 21, ""},
-      {"x + 9223372036854775807 + 5 + y", ErrorKind::overflow, 25, ""},
-      {"a * 9223372036854775807 * 3", ErrorKind::overflow, 25, ""},
-      {"(9223372036854775807 + 1) * a", ErrorKind::overflow, 22, ""},
-      {"9223372036854775808", ErrorKind::overflow, 1, "does not fit"},
-      {"", ErrorKind::parse, 1, "empty"},
-      {"a +", ErrorKind::parse, 4, "end of the text"},
+  const BadText cases[] = {
+      {"a + foo", 5, "unknown name 'foo'"},
+      {"a + idx1", 5, "did you mean 'idx0'?"},
+      {"A", 1, "unknown name 'A'"},
+      {"a // (b - 5)", 3, "", ErrorKind::domain},
+      {"a + b % x", 7, "", ErrorKind::domain},
+      {"a / 0", 3, "", ErrorKind::domain},
+      {"1 + ceildiv(a, x)", 5, "", ErrorKind::domain},
+      {"9223372036854775807 + 1", 21, "", ErrorKind::overflow},
+      {"x + 9223372036854775807 + 5 + y", 25, "", ErrorKind::overflow},
+      {"a * 9223372036854775807 * 3", 25, "", ErrorKind::overflow},
+      {"(9223372036854775807 + 1) * a", 22, "", ErrorKind::overflow},
+      {"9223372036854775808", 1, "does not fit", ErrorKind::overflow},
+      {"", 1, "empty"},
+      {"a +", 4, "end of the text"},
   };
   // clang-format on
-  for (const BadCase& c : cases) {
-    try {
-      const Expr e = parse(c.text, vars);
-      ADD_FAILURE() << c.text << " gave " << e.render();
-    } catch (const Error& e) {
-      EXPECT_EQ(e.kind(), c.kind) << c.text << ": " << e.what();
-      EXPECT_EQ(e.column(), c.column) << c.text << ": " << e.what();
-      EXPECT_NE(std::string_view(e.what()).find(c.says), std::string_view::npos)
-          << c.text << ": " << e.what();
-    }
-  }
+  for (const BadText& c : cases)
+    expect_refused(c, [&](std::string_view text) { parse(text, vars); });
 }
 
 ErrorKind kind_of_parse(std::string_view text, const std::vector<Variable>& vars) {
-  try {
-    parse(text, vars);
-  } catch (const Error& e) {
-    return e.kind();
-  }
-  ADD_FAILURE() << "no error for " << text;
-  return ErrorKind::request;
+  return error_of([&] { parse(text, vars); }).kind();
 }
 
 TEST(Parse, NamesAreDistinctAndNotWordsOfTheGrammar) {
   EXPECT_EQ(kind_of_parse("a", {Variable("a", 0, 1), Variable("a", 0, 2)}), ErrorKind::domain);
   const std::vector<std::string> twice{"a", "a"};
   EXPECT_THROW(compile("a", twice), Error);
-  EXPECT_EQ(kind_of_parse("frobnicate", letters()), ErrorKind::parse);
+  EXPECT_EQ(kind_of_parse("frobnicate", parsed_variables()), ErrorKind::parse);
   const std::string huge(1 << 20, 'q');
-  try {
-    parse(huge, letters());
-    ADD_FAILURE() << "no error";
-  } catch (const Error& e) {
-    EXPECT_LT(std::string_view(e.what()).size(), 200u);
-  }
+  const Error e = error_of([&] { parse(huge, parsed_variables()); });
+  EXPECT_LT(std::string_view(e.what()).size(), 200u);
 }
 
 TEST(Parse, LongSums) {
-  const auto vars = letters();
+  const auto vars = parsed_variables();
   const std::size_t n = 100000;
   EXPECT_TRUE(
-      same(parse(repeat("a+", n) + "1", vars), Expr(1) + vars[0] * static_cast<std::int64_t>(n)));
+      same(parse(repeated("a+", n) + "1", vars), Expr(1) + vars[0] * static_cast<std::int64_t>(n)));
 }
 
 TEST(Parse, DeepChainsOfEveryKind) {
-  const auto vars = letters();
+  const auto vars = parsed_variables();
   const std::size_t n = 100000;
-  EXPECT_TRUE(same(parse(repeat("(", n) + "a" + repeat("+1)", n), vars), vars[0] + 100000));
-  EXPECT_TRUE(same(parse(repeat("1+(", n) + "a" + repeat(")", n), vars), vars[0] + 100000));
-  EXPECT_TRUE(same(parse(repeat("1-(", n) + "a" + repeat(")", n), vars), vars[0]));
-  EXPECT_TRUE(same(parse(repeat("-", n) + "a", vars), vars[0]));
-  EXPECT_TRUE(same(parse(repeat("a<11 and (", n) + "b<3" + repeat(")", n), vars), vars[1] < 3));
-  EXPECT_EQ(parse(repeat("not ", n) + "(x < 3)", vars).render(), parse("x<3", vars).render());
+  EXPECT_TRUE(same(parse(repeated("(", n) + "a" + repeated("+1)", n), vars), vars[0] + 100000));
+  EXPECT_TRUE(same(parse(repeated("1+(", n) + "a" + repeated(")", n), vars), vars[0] + 100000));
+  EXPECT_TRUE(same(parse(repeated("1-(", n) + "a" + repeated(")", n), vars), vars[0]));
+  EXPECT_TRUE(same(parse(repeated("-", n) + "a", vars), vars[0]));
+  EXPECT_TRUE(same(parse(repeated("a<11 and (", n) + "b<3" + repeated(")", n), vars), vars[1] < 3));
+  EXPECT_EQ(parse(repeated("not ", n) + "(x < 3)", vars).render(), parse("x<3", vars).render());
 }
 
 std::string alternating_sum(std::size_t n) {
@@ -173,7 +143,7 @@ TEST(Caret, StandsUnderTheColumn) {
 }
 
 TEST(Caret, ShortensLongLinesAroundTheColumn) {
-  std::string text = repeat("x", 1000);
+  std::string text = repeated("x", 1000);
   for (std::size_t column : {1u, 30u, 500u, 990u, 1000u, 1001u}) {
     std::string marked = text;
     if (column <= text.size()) marked[column - 1] = '@';
@@ -188,7 +158,7 @@ TEST(Caret, ShortensLongLinesAroundTheColumn) {
 // --- LaTeX ---
 
 TEST(Latex, ReadsWhatRenderWrites) {
-  const auto vars = letters();
+  const auto vars = parsed_variables();
   const auto check = [&](std::string_view latex, std::string_view infix) {
     EXPECT_TRUE(same(parse(latex, vars), parse(infix, vars))) << latex;
   };
@@ -208,37 +178,28 @@ TEST(Latex, ReadsWhatRenderWrites) {
 }
 
 TEST(Latex, ErrorsPointIntoTheOriginal) {
-  const auto vars = letters();
+  const auto vars = parsed_variables();
   // clang-format off
-  const BadCase cases[] = {
-      {"x \\foo y", ErrorKind::parse, 3, "unknown LaTeX command: '\\foo'"},
-      {"x \\cdot zzzz", ErrorKind::parse, 9, "unknown name 'zzzz'"},
-      {"\\mathit{idx9}", ErrorKind::parse, 9, "did you mean 'idx0'?"},
-      {"\\left(x\\right", ErrorKind::parse, 6, "never closed"},
-      {"\\left(x\\right]", ErrorKind::parse, 14, "do not match"},
-      {"\\left\\lfloor x\\right\\rfloor", ErrorKind::parse, 14, "expected \\frac"},
-      {"\\left\\lfloor\\frac{x}3\\right\\rfloor", ErrorKind::parse, 21, "expected {"},
-      {"\\left\\lfloor\\frac{x}{y}\\right\\rfloor", ErrorKind::domain, 20, ""},
-      {"\\frac{x}{3}", ErrorKind::parse, 1, "unknown LaTeX command"},
-      {"\\begin{matrix}", ErrorKind::parse, 1, "environment"},
-      {"\\begin{cases}x & \\text{unless }\\end{cases}", ErrorKind::parse, 23, "'if ' or 'otherwise'"},
-      {"\\mathit{}", ErrorKind::parse, 8, "name is empty"},
-      {"\\mathit{a b}", ErrorKind::parse, 10, "not a name"},
-      {"x & y \\cdot 2", ErrorKind::parse, 3, "'&' outside of cases"},
-      {"\\", ErrorKind::parse, 1, "unknown LaTeX command"},
+  const BadText cases[] = {
+      {"x \\foo y", 3, "unknown LaTeX command: '\\foo'"},
+      {"x \\cdot zzzz", 9, "unknown name 'zzzz'"},
+      {"\\mathit{idx9}", 9, "did you mean 'idx0'?"},
+      {"\\left(x\\right", 6, "never closed"},
+      {"\\left(x\\right]", 14, "do not match"},
+      {"\\left\\lfloor x\\right\\rfloor", 14, "expected \\frac"},
+      {"\\left\\lfloor\\frac{x}3\\right\\rfloor", 21, "expected {"},
+      {"\\left\\lfloor\\frac{x}{y}\\right\\rfloor", 20, "", ErrorKind::domain},
+      {"\\frac{x}{3}", 1, "unknown LaTeX command"},
+      {"\\begin{matrix}", 1, "environment"},
+      {"\\begin{cases}x & \\text{unless }\\end{cases}", 23, "'if ' or 'otherwise'"},
+      {"\\mathit{}", 8, "name is empty"},
+      {"\\mathit{a b}", 10, "not a name"},
+      {"x & y \\cdot 2", 3, "'&' outside of cases"},
+      {"\\", 1, "unknown LaTeX command"},
   };
   // clang-format on
-  for (const BadCase& c : cases) {
-    try {
-      const Expr e = parse(c.text, vars);
-      ADD_FAILURE() << c.text << " gave " << e.render();
-    } catch (const Error& e) {
-      EXPECT_EQ(e.kind(), c.kind) << c.text << ": " << e.what();
-      EXPECT_EQ(e.column(), c.column) << c.text << ": " << e.what();
-      EXPECT_NE(std::string_view(e.what()).find(c.says), std::string_view::npos)
-          << c.text << ": " << e.what();
-    }
-  }
+  for (const BadText& c : cases)
+    expect_refused(c, [&](std::string_view text) { parse(text, vars); });
 }
 
 // --- direct evaluation ---

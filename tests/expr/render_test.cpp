@@ -16,7 +16,7 @@
 namespace strata {
 namespace {
 
-std::vector<Variable> letters() {
+std::vector<Variable> rendered_variables() {
   return {Variable("a", 0, 10),
           Variable("b", 0, 10),
           Variable("c", 0, 10),
@@ -33,16 +33,16 @@ std::vector<Variable> letters() {
 }
 
 std::string text_of(std::string_view text, Notation notation = Notation::spec) {
-  return render(parse(text, letters()), notation);
+  return render(parse(text, rendered_variables()), notation);
 }
 
-struct Row {
+struct Rendering {
   std::string_view input, output;
 };
 
 TEST(Render, SpecificationNotation) {
   // clang-format off
-  const Row rows[] = {
+  const Rendering rows[] = {
       {"5", "5"}, {"0-5", "-5"}, {"-9223372036854775808", "-9223372036854775808"}, {"x", "x"},
       {"x*3+y", "((x*3)+y)"}, {"y+3", "(3+y)"}, {"0-x", "(x*-1)"}, {"x*3", "(x*3)"}, {"x-3", "(-3+x)"},
       {"b*2+c+a*4", "(((a*4)+(b*2))+c)"}, {"c+b-a", "(((a*-1)+b)+c)"}, {"idx10+idx2", "(idx2+idx10)"},
@@ -54,8 +54,8 @@ TEST(Render, SpecificationNotation) {
       {"x if a<3 else y", "select((a<3), x, y)"}, {"x//n", "(x//n)"}, {"x%n", "(x%n)"},
   };
   // clang-format on
-  for (const Row& row : rows) EXPECT_EQ(text_of(row.input), row.output);
-  EXPECT_EQ(parse("x+1", letters()).render(), "(1+x)");
+  for (const Rendering& row : rows) EXPECT_EQ(text_of(row.input), row.output);
+  EXPECT_EQ(parse("x+1", rendered_variables()).render(), "(1+x)");
 }
 
 TEST(Render, PythonNotation) {
@@ -65,7 +65,7 @@ TEST(Render, PythonNotation) {
 
 TEST(Render, CDividesTowardsZeroOnlyWhereThatIsTheSame) {
   // clang-format off
-  const Row rows[] = {
+  const Rendering rows[] = {
       {"(a+b*10)%10", "(a%10)"}, {"y//3", "(y/3)"}, {"x//3", "((x+30)/3-10)"}, {"x%3", "((x+30)%3)"}, {"x//7", "((x+35)/7-5)"},
       {"x//n", "(x/n-(x%n<0))"}, {"x%n", "(x%n+(x%n<0)*n)"}, {"big//3", "(big/3-(big%3<0))"}, {"big%3", "(big%3+(big%3<0)*3)"},
       {"x<3 and y<4", "((x<3)&&(y<4))"}, {"x<3 or y<4", "((x<3)||(y<4))"}, {"x if a<3 else y", "((a<3)?x:y)"},
@@ -75,12 +75,12 @@ TEST(Render, CDividesTowardsZeroOnlyWhereThatIsTheSame) {
       {"(x<3)*2000000000+big", "(((__int128)(x<3)*2000000000)+(__int128)big)"},
   };
   // clang-format on
-  for (const Row& row : rows) EXPECT_EQ(text_of(row.input, Notation::c), row.output);
+  for (const Rendering& row : rows) EXPECT_EQ(text_of(row.input, Notation::c), row.output);
 }
 
 TEST(Render, LatexNotation) {
   // clang-format off
-  const Row rows[] = {
+  const Rendering rows[] = {
       {"x*3+y", "3\\cdot x+y"}, {"0-x", "-x"}, {"a-4*b-1", "-1-4\\cdot b+a"}, {"idx0", "\\mathit{idx0}"}, {"i_j", "\\mathit{i\\_j}"},
       {"x//3", "\\left\\lfloor\\frac{x}{3}\\right\\rfloor"}, {"(x+1)//3*5", "5\\cdot \\left\\lfloor\\frac{1+x}{3}\\right\\rfloor"},
       {"(x+1)%3+y", "y+\\left(\\left(1+x\\right)\\bmod 3\\right)"}, {"x*y", "x\\cdot y"}, {"x<3", "x<3"},
@@ -88,10 +88,11 @@ TEST(Render, LatexNotation) {
       {"x if a<3 else y", "\\begin{cases}x & \\text{if }a<3 \\\\ y & \\text{otherwise}\\end{cases}"},
   };
   // clang-format on
-  for (const Row& row : rows) {
+  for (const Rendering& row : rows) {
     const std::string latex = text_of(row.input, Notation::latex);
     EXPECT_EQ(latex, row.output);
-    EXPECT_TRUE(same(parse(latex, letters()), parse(row.input, letters()))) << latex;
+    EXPECT_TRUE(same(parse(latex, rendered_variables()), parse(row.input, rendered_variables())))
+        << latex;
   }
 }
 
@@ -174,7 +175,7 @@ TEST(CountNodes, CountsOperatorsAndLeavesOfTheText) {
   };
   // clang-format on
   for (const auto& [text, count] : rows)
-    EXPECT_EQ(count_nodes(parse(text, letters())), count) << text;
+    EXPECT_EQ(count_nodes(parse(text, rendered_variables())), count) << text;
 }
 
 TEST(CountNodes, AgreesWithTheText) {
@@ -230,7 +231,7 @@ TEST(Render, ADeepGraphNeedsNoStack) {
 }
 
 TEST(Tree, IsTheSpecificationsTreeWithFoldedIntegersAndExclusiveEnds) {
-  EXPECT_EQ(render_tree(parse("ridx0*2+ridx1", letters())),
+  EXPECT_EQ(render_tree(parse("ridx0*2+ridx1", rendered_variables())),
             "Expr(Op.ADD, src=(\n"
             "  Expr(Op.MUL, src=(\n"
             "    Expr(Op.RANGE, arg=ridx0, src=(\n"
@@ -241,7 +242,7 @@ TEST(Tree, IsTheSpecificationsTreeWithFoldedIntegersAndExclusiveEnds) {
             "    x2,\n"
             "    x4,)),))");
   EXPECT_EQ(render_tree(Expr(7)), "Expr(Op.CONST, arg=7)");
-  EXPECT_EQ(render_tree(parse("x*5", letters())),
+  EXPECT_EQ(render_tree(parse("x*5", rendered_variables())),
             "Expr(Op.MUL, src=(\n"
             "  Expr(Op.RANGE, arg=x, src=(\n"
             "    Expr(Op.CONST, arg=-30),\n"

@@ -76,7 +76,7 @@ struct Column {
 /// How `/` and `%` round: floor everywhere, or toward zero as C does.
 enum class Rounding : std::uint8_t { floor, truncate };
 
-namespace detail {
+namespace tree_detail {
 
 inline bool divide(std::int64_t a, std::int64_t b, Rounding rounding, bool remainder,
                    std::int64_t& out) {
@@ -116,7 +116,7 @@ inline bool apply(TreeOp op, std::int64_t a, std::int64_t b, std::int64_t c, Rou
   return false;
 }
 
-}  // namespace detail
+}  // namespace tree_detail
 
 /// Evaluates trees at `points` points; reuses its buffers.
 class TreeEvaluator {
@@ -149,7 +149,7 @@ class TreeEvaluator {
     const std::int64_t* c = n.src[2] < 0 ? a : rows_[static_cast<std::size_t>(n.src[2])].data();
     for (std::size_t p = 0; p < points; ++p) {
       row[p] = 0;
-      if (!detail::apply(n.op, a[p], b[p], c[p], rounding, row[p])) result_.ok[p] = 0;
+      if (!tree_detail::apply(n.op, a[p], b[p], c[p], rounding, row[p])) result_.ok[p] = 0;
     }
   }
 

@@ -10,7 +10,7 @@
 
 namespace strata::oracle {
 
-namespace detail {
+namespace tree_detail {
 
 inline std::string text_of_node(const TreeNode& n, std::span<const std::string> texts,
                                 std::span<const std::string> names) {
@@ -20,7 +20,7 @@ inline std::string text_of_node(const TreeNode& n, std::span<const std::string> 
   const std::string symbol(kTreeText[static_cast<std::size_t>(n.op)]);
   switch (n.op) {
     case TreeOp::Const:
-      return n.value < 0 ? strata::detail::message("(", n.value, ")") : std::to_string(n.value);
+      return n.value < 0 ? detail::message("(", n.value, ")") : std::to_string(n.value);
     case TreeOp::Var: return names[static_cast<std::size_t>(n.value)];
     case TreeOp::Neg:
     case TreeOp::Not: return "(" + symbol + src(0) + ")";
@@ -230,25 +230,25 @@ class TreeParser {
   std::vector<Pending> pending_;
 };
 
-}  // namespace detail
+}  // namespace tree_detail
 
 /// Fully bracketed infix text; `names[i]` is the name of variable i.
 inline std::string text_of(const Tree& tree, std::span<const std::string> names) {
   std::vector<std::string> texts;
   texts.reserve(tree.nodes.size());
-  for (const TreeNode& n : tree.nodes) texts.push_back(detail::text_of_node(n, texts, names));
+  for (const TreeNode& n : tree.nodes) texts.push_back(tree_detail::text_of_node(n, texts, names));
   return texts.back();
 }
 
 /// Parses infix text: or and not, comparisons, + -, * // %, unary -, min max select, brackets. Names that are not in
 /// `names` are appended to it. @throws std::runtime_error on bad text.
 inline Tree parse_tree(std::string_view text, std::vector<std::string>& names) {
-  return detail::TreeParser(text, names, false).parse();
+  return tree_detail::TreeParser(text, names, false).parse();
 }
 
 /// The same for C: / and % (to be evaluated with Rounding::truncate), && || !, ?:, suffixes of literals.
 inline Tree parse_c_tree(std::string_view text, std::vector<std::string>& names) {
-  return detail::TreeParser(text, names, true).parse();
+  return tree_detail::TreeParser(text, names, true).parse();
 }
 
 }  // namespace strata::oracle

@@ -280,7 +280,7 @@ std::string ProgramBuild::words() const {
 std::vector<std::string> program_compilers(const std::vector<std::string>& names, bool is_checked) {
   std::vector<std::string> out;
   for (const std::string& name : names) {
-    const std::string path = strata::testing::find_program(name);
+    const std::string path = test::find_program(name);
     if (!path.empty() && Program({}, {path, is_checked, false}).built().empty())
       out.push_back(path);
   }

@@ -11,12 +11,10 @@
 
 #include "strata/base/check.h"
 #include "strata/ir/uop.h"
+#include "tests/dtype/special_values.h"
 
 namespace strata {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// `op` on numbers of `dtype`, as text.
 std::string on(Ops op, DType dtype, std::initializer_list<std::int64_t> numbers) {
@@ -142,16 +140,16 @@ TEST(Evaluate, Floats) {
     EXPECT_EQ(on_floats(Ops::TRUNC, dtype, {-1.5}), "-1.0");
     EXPECT_EQ(on_floats(Ops::FLOOR, dtype, {-1.5}), "-2.0");
     EXPECT_EQ(on_floats(Ops::CEIL, dtype, {-0.5}), "-0.0");
-    EXPECT_EQ(on_floats(Ops::MAX, dtype, {kNan, 1}), "nan");
-    EXPECT_EQ(on_floats(Ops::MAX, dtype, {1, kNan}), "nan");
-    EXPECT_EQ(on_floats(Ops::MIN, dtype, {kNan, 1}), "nan");
-    EXPECT_EQ(on_floats(Ops::MIN, dtype, {1, kNan}), "nan");
+    EXPECT_EQ(on_floats(Ops::MAX, dtype, {kNaN, 1}), "nan");
+    EXPECT_EQ(on_floats(Ops::MAX, dtype, {1, kNaN}), "nan");
+    EXPECT_EQ(on_floats(Ops::MIN, dtype, {kNaN, 1}), "nan");
+    EXPECT_EQ(on_floats(Ops::MIN, dtype, {1, kNaN}), "nan");
     EXPECT_EQ(on_floats(Ops::MAX, dtype, {-kInf, 1}), "1.0");
-    EXPECT_EQ(on_floats(Ops::CMPLT, dtype, {kNan, 1}), "False");
-    EXPECT_EQ(on_floats(Ops::CMPEQ, dtype, {kNan, kNan}), "False");
-    EXPECT_EQ(on_floats(Ops::CMPNE, dtype, {kNan, kNan}), "True");
+    EXPECT_EQ(on_floats(Ops::CMPLT, dtype, {kNaN, 1}), "False");
+    EXPECT_EQ(on_floats(Ops::CMPEQ, dtype, {kNaN, kNaN}), "False");
+    EXPECT_EQ(on_floats(Ops::CMPNE, dtype, {kNaN, kNaN}), "True");
     EXPECT_EQ(on_floats(Ops::CMPEQ, dtype, {0, -0.0}), "True");
-    EXPECT_EQ(on_floats(Ops::POW, dtype, {kNan, 0}), "1.0");
+    EXPECT_EQ(on_floats(Ops::POW, dtype, {kNaN, 0}), "1.0");
     EXPECT_EQ(on_floats(Ops::EXP2, dtype, {-1}), "0.5");
     EXPECT_EQ(on_floats(Ops::LOG2, dtype, {8}), "3.0");
     EXPECT_EQ(on_floats(Ops::SIN, dtype, {-0.0}), "-0.0");
@@ -194,7 +192,7 @@ TEST(Evaluate, WhereAndConversions) {
   EXPECT_EQ(evaluate(Ops::WHERE, std::vector{no, one, two}), two);
   EXPECT_EQ(evaluate(Ops::WHERE, std::vector{no, yes, no}), no);
   EXPECT_EQ(evaluate(Ops::CAST, std::vector{two}, dtypes::int32).text(), "-2");
-  EXPECT_EQ(evaluate(Ops::CAST, std::vector{Scalar(kNan)}, dtypes::int32).text(), "0");
+  EXPECT_EQ(evaluate(Ops::CAST, std::vector{Scalar(kNaN)}, dtypes::int32).text(), "0");
   EXPECT_EQ(evaluate(Ops::CAST, std::vector{Scalar(1e30)}, dtypes::int32).text(), "2147483647");
   EXPECT_EQ(evaluate(Ops::BITCAST, std::vector{Scalar(1.0F)}, dtypes::int32).text(), "1065353216");
 }

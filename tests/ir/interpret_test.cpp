@@ -9,6 +9,8 @@
 
 #include "strata/base/check.h"
 #include "strata/ir/uop.h"
+#include "tests/base/errors.h"
+#include "tests/ir/lists.h"
 
 namespace strata {
 namespace {
@@ -19,28 +21,16 @@ using dtypes::int32;
 using dtypes::int64;
 using dtypes::none;
 
-UOp buffer(UOpGraph& g, int slot, DType dtype) {
-  return g.add(UOps::DEFINE_GLOBAL, dtype.pointer(), {}, Global{slot, detail::message("data", slot)});
-}
-template <class T>
-Memory memory(std::vector<T>& values) {
-  return {values.data(), static_cast<std::int64_t>(values.size())};
-}
 /// What `interpret` says; "" where all went well.
-std::string complaint(const UOpGraph& g, std::vector<Memory> buffers,
-                      std::vector<std::pair<std::string, std::int64_t>> values = {},
-                      std::uint64_t budget = 1'000'000) {
-  try {
-    interpret(g, buffers, values, budget);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+std::string complaint_of(const UOpGraph& g, std::vector<Memory> buffers,
+                         std::vector<std::pair<std::string, std::int64_t>> values = {},
+                         std::uint64_t budget = 1'000'000) {
+  return complaint([&] { interpret(g, buffers, values, budget); });
 }
 
 TEST(Interpret, SumsRowsIntoAnAccumulator) {
   UOpGraph g;
-  const UOp out = buffer(g, 0, float32), in = buffer(g, 1, float32);
+  const UOp out = global(g, 0, float32), in = global(g, 1, float32);
   const UOp zero = g.constant(int32, 0), rows = g.constant(int32, 3), columns = g.constant(int32, 4);
   const UOp start = g.constant(Scalar(0.5F));
   const UOp i = g.add(UOps::LOOP, int32, {zero, rows});
@@ -59,7 +49,7 @@ TEST(Interpret, SumsRowsIntoAnAccumulator) {
 
 TEST(Interpret, VectorsAndGates) {
   UOpGraph g;
-  const UOp out = buffer(g, 0, int32), in = buffer(g, 1, int32);
+  const UOp out = global(g, 0, int32), in = global(g, 1, int32);
   const UOp zero = g.constant(int32, 0), two = g.constant(int32, 2);
   const UOp yes = g.constant(Scalar(true)), no = g.constant(Scalar(false));
   const UOp gate = g.add(UOps::VECTORIZE, boolean.vec(4), {yes, no, yes, no});
@@ -76,7 +66,7 @@ TEST(Interpret, VectorsAndGates) {
 
 TEST(Interpret, IfAndEmptyLoops) {
   UOpGraph g;
-  const UOp out = buffer(g, 0, int32);
+  const UOp out = global(g, 0, int32);
   const UOp zero = g.constant(int32, 0), five = g.constant(int32, 5), two = g.constant(int32, 2);
   const UOp i = g.add(UOps::LOOP, int32, {zero, five});
   const UOp even = g.alu(Ops::CMPEQ, {g.alu(Ops::MOD, {i, two}), zero});
@@ -94,7 +84,7 @@ TEST(Interpret, IfAndEmptyLoops) {
 
 TEST(Interpret, LoopsOverSpecialsAndVariables) {
   UOpGraph g;
-  const UOp out = buffer(g, 0, int32);
+  const UOp out = global(g, 0, int32);
   const UOp n = g.add(UOps::DEFINE_VAR, int32, {}, Variable("n", 1, 10));
   const UOp x = g.add(UOps::SPECIAL, int32, {}, Special{"gidx0", 0, 3});
   const UOp y = g.add(UOps::SPECIAL, int32, {}, Special{"gidx1", 1, 2});
@@ -103,14 +93,14 @@ TEST(Interpret, LoopsOverSpecialsAndVariables) {
   std::vector<int> result(6);
   interpret(g, std::vector{memory(result)}, std::vector{std::pair<std::string, std::int64_t>{"n", 7}});
   EXPECT_EQ(result, (std::vector<int>{0, 7, 14, 21, 28, 35}));
-  EXPECT_EQ(complaint(g, {memory(result)}), "[interpret] 1 UOps.DEFINE_VAR n is given no value");
-  EXPECT_EQ(complaint(g, {memory(result)}, {{"n", 11}}),
+  EXPECT_EQ(complaint_of(g, {memory(result)}), "[interpret] 1 UOps.DEFINE_VAR n is given no value");
+  EXPECT_EQ(complaint_of(g, {memory(result)}, {{"n", 11}}),
             "[interpret] 1 UOps.DEFINE_VAR n is 11, not from 1 to 10");
 }
 
 TEST(Interpret, BarriersShowWhatOthersWrote) {
   UOpGraph g;
-  const UOp out = buffer(g, 0, int32);
+  const UOp out = global(g, 0, int32);
   const UOp scratch = g.add(UOps::DEFINE_LOCAL, int32.pointer(), {}, Local{"temp0", 4});
   const UOp x = g.add(UOps::SPECIAL, int32, {}, Special{"lidx0", 0, 4});
   g.add(UOps::STORE, none, {scratch, x, g.alu(Ops::MUL, {x, x})});
@@ -125,7 +115,7 @@ TEST(Interpret, BarriersShowWhatOthersWrote) {
 TEST(Interpret, CountersOfAnyInteger) {
   // To the largest of u8, and across zero in i64.
   UOpGraph g;
-  const UOp out = buffer(g, 0, int64);
+  const UOp out = global(g, 0, int64);
   const UOp zero = g.constant(int32, 0);
   const UOp acc = g.add(UOps::DEFINE_ACC, int64, {g.constant(int64, 0)}, {}, false);
   const UOp i = g.add(UOps::LOOP, dtypes::uint8,
@@ -144,7 +134,7 @@ TEST(Interpret, CountersOfAnyInteger) {
 /// A list that reads element `index` of four, and writes it to element `to` of one.
 UOpGraph copy_one(std::int64_t index, std::int64_t to, int lanes = 1) {
   UOpGraph g;
-  const UOp out = buffer(g, 0, int32), in = buffer(g, 1, int32);
+  const UOp out = global(g, 0, int32), in = global(g, 1, int32);
   const DType dtype = lanes == 1 ? int32 : int32.vec(lanes);
   const UOp value = g.add(UOps::LOAD, dtype, {in, g.constant(int64, index)});
   g.add(UOps::STORE, none, {out, g.constant(int64, to), g.lane(value, 0)});
@@ -154,20 +144,20 @@ UOpGraph copy_one(std::int64_t index, std::int64_t to, int lanes = 1) {
 TEST(Interpret, ChecksEachAccess) {
   std::vector<int> result(1), data(4);
   const std::vector<Memory> buffers{memory(result), memory(data)};
-  EXPECT_EQ(complaint(copy_one(3, 0), buffers), "");
-  EXPECT_EQ(complaint(copy_one(4, 0), buffers),
+  EXPECT_EQ(complaint_of(copy_one(3, 0), buffers), "");
+  EXPECT_EQ(complaint_of(copy_one(4, 0), buffers),
             "[interpret] 3 UOps.LOAD reads element 4 of data1, which has 4");
-  EXPECT_EQ(complaint(copy_one(-1, 0), buffers),
+  EXPECT_EQ(complaint_of(copy_one(-1, 0), buffers),
             "[interpret] 3 UOps.LOAD reads element -1 of data1, which has 4");
-  EXPECT_EQ(complaint(copy_one(3, 0, 2), buffers),
+  EXPECT_EQ(complaint_of(copy_one(3, 0, 2), buffers),
             "[interpret] 3 UOps.LOAD reads element 3 + 1 of data1, which has 4");
-  EXPECT_EQ(complaint(copy_one(0, 1), buffers),
+  EXPECT_EQ(complaint_of(copy_one(0, 1), buffers),
             "[interpret] 5 UOps.STORE writes element 1 of data0, which has 1");
-  EXPECT_EQ(complaint(copy_one(INT64_MAX, 0, 2), buffers),
+  EXPECT_EQ(complaint_of(copy_one(INT64_MAX, 0, 2), buffers),
             "[interpret] 3 UOps.LOAD reads element 9223372036854775807 of data1, which has 4");
-  EXPECT_EQ(complaint(copy_one(0, 0), {memory(result)}),
+  EXPECT_EQ(complaint_of(copy_one(0, 0), {memory(result)}),
             "[interpret] 1 UOps.DEFINE_GLOBAL data1 is buffer 1 of 1");
-  EXPECT_EQ(complaint(copy_one(0, 0), {memory(result), Memory{nullptr, 4}}),
+  EXPECT_EQ(complaint_of(copy_one(0, 0), {memory(result), Memory{nullptr, 4}}),
             "[interpret] 1 UOps.DEFINE_GLOBAL data1 has no memory for 4 elements");
 }
 
@@ -191,14 +181,14 @@ TEST(Interpret, RefusesWhatVerifyRefuses) {
   EXPECT_THROW(interpret(g, {}), Error);
   UOpGraph large;
   large.add(UOps::DEFINE_LOCAL, int32.pointer(), {}, Local{"temp0", std::int64_t{1} << 40});
-  EXPECT_EQ(complaint(large, {}),
+  EXPECT_EQ(complaint_of(large, {}),
             "[interpret] 0 UOps.DEFINE_LOCAL temp0 of 1099511627776 elements is more scratch "
             "memory than 4294967296 bytes");
 }
 
 TEST(Interpret, LongListsDoNotRecurse) {
   UOpGraph g;
-  const UOp out = buffer(g, 0, int32);
+  const UOp out = global(g, 0, int32);
   const UOp one = g.constant(int32, 1);
   UOp sum = one;
   for (int k = 0; k < 100'000; ++k) sum = g.alu(Ops::ADD, {sum, one});

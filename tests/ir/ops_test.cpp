@@ -47,9 +47,9 @@ TEST(Ops, BareNames) {
   EXPECT_EQ(find_op("MAX"), Ops::MAX);
   EXPECT_EQ(find_op("MIN"), Ops::MIN);
   EXPECT_EQ(find_op("SUM"), Ops::SUM);
-  for (const char* none : {"", ".", "MAXIMUM", "ReduceOps.ADD", "ReduceOps.", ".ADD",
-                           "BinaryOps.ADD ", "BinaryOps.BinaryOps.ADD", "add", "REDUCE_MAX"})
-    EXPECT_EQ(find_op(none), std::nullopt) << none;
+  for (const char* unknown : {"", ".", "MAXIMUM", "ReduceOps.ADD", "ReduceOps.", ".ADD",
+                              "BinaryOps.ADD ", "BinaryOps.BinaryOps.ADD", "add", "REDUCE_MAX"})
+    EXPECT_EQ(find_op(unknown), std::nullopt) << unknown;
 }
 
 TEST(Ops, Predicates) {

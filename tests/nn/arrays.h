@@ -10,6 +10,7 @@
 #include "strata/base/check.h"
 #include "strata/nn/array_file.h"
 #include "strata/nn/byte_io.h"
+#include "tests/base/errors.h"
 
 namespace strata {
 
@@ -80,24 +81,6 @@ inline const std::vector<std::vector<std::int64_t>>& shapes() {
   static const std::vector<std::vector<std::int64_t>> all = {
       {}, {0}, {1}, {7}, {2, 3}, {0, 3}, {3, 0, 2}, {2, 1, 3, 4}, {1, 1, 1, 1}, {2, 2, 2, 2, 2, 2}};
   return all;
-}
-
-template <class F>
-std::string error_of(ErrorKind kind, const F& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    EXPECT_EQ(to_string(e.kind()), to_string(kind)) << e.what();
-    return e.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
-
-/// Whether `text` has `part`; says so where it has not.
-inline testing::AssertionResult has(const std::string& text, const std::string& part) {
-  if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "'" << part << "' is not in: " << text;
 }
 
 }  // namespace strata

@@ -9,15 +9,12 @@
 #include <fstream>
 
 #include "strata/nn/crc32.h"
+#include "tests/base/files.h"
 #include "tests/nn/arrays.h"
 
 namespace strata {
 namespace {
 
-std::string contents(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 BytePieces pieces(const std::string& text) {
   BytePieces out;
   out.add(text);

@@ -3,13 +3,13 @@
 #include "strata/nn/layers.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
 
 #include "strata/engine/generator.h"
 #include "strata/nn/optim.h"
+#include "strata/runtime/posix_io.h"
 
 namespace strata::test {
 namespace {
@@ -40,10 +40,8 @@ TEST(Module, NamesWhatItHas) {
 }
 
 TEST(Module, StatesGoThroughFiles) {
-  const std::string path =
-      (std::filesystem::temp_directory_path() /
-       detail::message("strata_layers_test_", std::to_string(getpid()), ".safetensors"))
-          .string();
+  const PrivateFolder folder;
+  const std::string path = folder.file("layers.safetensors");
   Net a, b;
   a.eval(), b.eval();
   const Tensor x = Tensor::from(std::vector<float>{1, -2, 3, 0.5, 2, 2, -1, 0}, {2, 4});

@@ -11,7 +11,7 @@ namespace strata {
 namespace {
 
 /// A file of version `version`.0 with `dict` as its header and `count` zeros behind it.
-Bytes file_of(const std::string& dict, std::size_t count = 0, int version = 1) {
+Bytes npy_of(const std::string& dict, std::size_t count = 0, int version = 1) {
   std::string out = "\x93NUMPY";
   out += static_cast<char>(version);
   out += '\0';
@@ -22,11 +22,11 @@ Bytes file_of(const std::string& dict, std::size_t count = 0, int version = 1) {
   return as_bytes(out + dict + std::string(count, '\0'));
 }
 
-std::string refusal(const Bytes& bytes) {
+std::string npy_refusal(const Bytes& bytes) {
   return error_of(ErrorKind::parse, [&] { parse_npy(bytes); });
 }
-std::string refusal(const std::string& dict, std::size_t count = 0) {
-  return refusal(file_of(dict, count));
+std::string npy_refusal(const std::string& dict, std::size_t count = 0) {
+  return npy_refusal(npy_of(dict, count));
 }
 /// A header whose dtype is `descr`, a literal.
 std::string with_descr(const std::string& descr) {
@@ -125,8 +125,8 @@ TEST(Npy, FortranOrderOfEverySizeOfElement) {
                                : dtype == dtypes::float16 ? "f2"
                                : dtype == dtypes::float32 ? "f4"
                                                           : "u8";
-      Bytes file = file_of("{'descr': '" + one + name +
-                           "', 'fortran_order': True, 'shape': " + shape_text(shape) + "}");
+      Bytes file = npy_of("{'descr': '" + one + name +
+                          "', 'fortran_order': True, 'shape': " + shape_text(shape) + "}");
       file.insert(file.end(), turned.begin(), turned.end());
       expect_same(parse_npy(file), array);
     }
@@ -137,7 +137,7 @@ TEST(Npy, ManyAxesOfOneDoNotTakeLong) {
   std::string shape = "(300, ";
   for (int k = 0; k < 200'000; ++k) shape += "1,";
   const std::string dict = "{'descr': '<i4', 'fortran_order': True, 'shape': " + shape + "200)}";
-  const HostArray array = parse_npy(file_of(dict, 240'000, 2));
+  const HostArray array = parse_npy(npy_of(dict, 240'000, 2));
   EXPECT_EQ(array.shape.size(), 200'002U);
   const Bytes bytes = to_npy(array);  // too long a header for version 1.0
   EXPECT_EQ(bytes[6], std::byte{2});
@@ -149,12 +149,12 @@ TEST(Npy, OtherSpellingsOfTheHeader) {
        {R"({"shape":(2,),"descr":"<i4","fortran_order":False})",
         " { 'descr' : '=i4' , 'fortran_order' : False , 'shape' : ( 2 , ) , } \n\n",
         "{'descr':'<i4','fortran_order':True,'shape':(2L,),}"}) {
-    expect_same(parse_npy(file_of(dict, 8)), array_of(dtypes::int32, {2}, Bytes(8)));
+    expect_same(parse_npy(npy_of(dict, 8)), array_of(dtypes::int32, {2}, Bytes(8)));
   }
-  EXPECT_EQ(parse_npy(file_of(with_shape("(1,2,)"), 8)).shape, (std::vector<std::int64_t>{1, 2}));
-  EXPECT_EQ(parse_npy(file_of(with_descr("'>u1'"), 1)).dtype, dtypes::uint8);
-  EXPECT_TRUE(has(error_of(ErrorKind::parse, [] { parse_npy(file_of(with_shape("(2L,)"), 8, 3)); }),
-                  "'L'"));
+  EXPECT_EQ(parse_npy(npy_of(with_shape("(1,2,)"), 8)).shape, (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(parse_npy(npy_of(with_descr("'>u1'"), 1)).dtype, dtypes::uint8);
+  EXPECT_TRUE(
+      has(error_of(ErrorKind::parse, [] { parse_npy(npy_of(with_shape("(2L,)"), 8, 3)); }), "'L'"));
 }
 
 TEST(Npy, RefusesDtypesByName) {
@@ -180,7 +180,7 @@ TEST(Npy, RefusesDtypesByName) {
       {"'<f4\\x00'", "unexpected in a text: '\\'"},
   };
   for (const auto& [descr, message] : cases)
-    EXPECT_TRUE(has(refusal(with_descr(descr), 4), message));
+    EXPECT_TRUE(has(npy_refusal(with_descr(descr), 4), message));
 }
 
 TEST(Npy, RefusesHeadersWithTheColumn) {
@@ -203,9 +203,9 @@ TEST(Npy, RefusesHeadersWithTheColumn) {
       {"{'descr': '<i4', 'fortran_order': False, 'shape': (1,)", "expected '}', found its end"},
       {"{'descr", "without its closing quote"},
   };
-  for (const auto& [dict, message] : cases) EXPECT_TRUE(has(refusal(dict, 4), message));
+  for (const auto& [dict, message] : cases) EXPECT_TRUE(has(npy_refusal(dict, 4), message));
   try {
-    parse_npy(file_of("{'descr': 7}"));
+    parse_npy(npy_of("{'descr': 7}"));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.column(), 11U);
@@ -237,31 +237,33 @@ TEST(Npy, RefusesShapes) {
       {"(1000000000000,)", "expected 4000000000000 bytes of elements"},
   };
   for (const auto& [shape, message] : cases)
-    EXPECT_TRUE(has(refusal(with_shape(shape), 4), message));
+    EXPECT_TRUE(has(npy_refusal(with_shape(shape), 4), message));
 }
 
 TEST(Npy, RefusesWhatIsCutOffOrNoNpy) {
   const Bytes whole = unhex(kFloats), wide = unhex(kVersion3);
   for (std::size_t size = 0; size < whole.size(); ++size)
-    EXPECT_TRUE(has(refusal(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size))),
-                    "[npy] the bytes: "));
+    EXPECT_TRUE(
+        has(npy_refusal(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size))),
+            "[npy] the bytes: "));
   for (std::size_t size = 0; size < wide.size(); ++size)
-    refusal(Bytes(wide.begin(), wide.begin() + static_cast<std::ptrdiff_t>(size)));
-  EXPECT_TRUE(has(refusal(Bytes{}), "found nothing"));
-  EXPECT_TRUE(has(refusal(as_bytes("PK\3\4 and so on")), "begins with '\\x93NUMPY', found 'PK"));
+    npy_refusal(Bytes(wide.begin(), wide.begin() + static_cast<std::ptrdiff_t>(size)));
+  EXPECT_TRUE(has(npy_refusal(Bytes{}), "found nothing"));
+  EXPECT_TRUE(
+      has(npy_refusal(as_bytes("PK\3\4 and so on")), "begins with '\\x93NUMPY', found 'PK"));
   Bytes version = whole;
   version[6] = std::byte{4};
-  EXPECT_TRUE(has(refusal(version), "expected version 1.0, 2.0 or 3.0, found 4.0"));
+  EXPECT_TRUE(has(npy_refusal(version), "expected version 1.0, 2.0 or 3.0, found 4.0"));
   version[6] = std::byte{1}, version[7] = std::byte{1};
-  EXPECT_TRUE(has(refusal(version), "found 1.1"));
-  EXPECT_TRUE(has(refusal(unhex("934e554d5059 0200 ffffffff 7b7d")),
+  EXPECT_TRUE(has(npy_refusal(version), "found 1.1"));
+  EXPECT_TRUE(has(npy_refusal(unhex("934e554d5059 0200 ffffffff 7b7d")),
                   "a header of 4294967295 bytes, found 2"));
 }
 
 TEST(Npy, RefusesBooleansThatAreNone) {
   Bytes bytes = unhex(kBooleans);
   bytes.back() = std::byte{2};
-  EXPECT_TRUE(has(refusal(bytes), "element 2 of bool is the byte 2, neither 0 nor 1"));
+  EXPECT_TRUE(has(npy_refusal(bytes), "element 2 of bool is the byte 2, neither 0 nor 1"));
 }
 
 TEST(Npy, RefusesToWriteWhatTheFormatHasNot) {

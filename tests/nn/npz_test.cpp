@@ -47,7 +47,7 @@ NamedArrays stored_arrays() {
           {"b", array_of(dtypes::boolean, {}, unhex("01"))}};
 }
 
-std::string refusal(const Bytes& bytes) {
+std::string npz_refusal(const Bytes& bytes) {
   return error_of(ErrorKind::parse, [&] { parse_npz(bytes); });
 }
 /// `bytes` with others from `at` on; a negative `at` counts from the end.
@@ -99,18 +99,19 @@ TEST(Npz, ReadsWhatNumPyCompresses) {
 TEST(Npz, RefusesDamagedCompression) {
   if (!has_inflate()) GTEST_SKIP() << "there is no zlib";
   const Bytes good = unhex(kDeflated);
-  EXPECT_TRUE(has(refusal(with(good, 55, "ff ff ff ff")),
+  EXPECT_TRUE(has(npz_refusal(with(good, 55, "ff ff ff ff")),
                   "entry 'w.npy': its compressed bytes are damaged"));
   // The directory's entry of w.npy is at 0xfd: packed size at +20, size at +24.
-  EXPECT_TRUE(has(refusal(with(good, 0xfd + 24, "1f")), "expected 287 bytes, found more"));
-  EXPECT_TRUE(has(refusal(with(good, 0xfd + 24, "21")), "expected 289 bytes, found 288"));
+  EXPECT_TRUE(has(npz_refusal(with(good, 0xfd + 24, "1f")), "expected 287 bytes, found more"));
+  EXPECT_TRUE(has(npz_refusal(with(good, 0xfd + 24, "21")), "expected 289 bytes, found 288"));
   EXPECT_TRUE(
-      has(refusal(with(good, 0xfd + 24, "feffffff")), "expected 4294967294 bytes, found 288"));
-  EXPECT_TRUE(has(refusal(with(good, 0xfd + 20, "48")),
+      has(npz_refusal(with(good, 0xfd + 24, "feffffff")), "expected 4294967294 bytes, found 288"));
+  EXPECT_TRUE(has(npz_refusal(with(good, 0xfd + 20, "48")),
                   "expected 288 bytes, the compressed ones end after"));
-  EXPECT_TRUE(has(refusal(with(good, 0xfd + 20, "00")),
+  EXPECT_TRUE(has(npz_refusal(with(good, 0xfd + 20, "00")),
                   "expected 288 bytes, the compressed ones end after 0"));
-  EXPECT_TRUE(has(refusal(with(good, 0xfd + 16, "00")), "entry 'w.npy': expected the check sum"));
+  EXPECT_TRUE(
+      has(npz_refusal(with(good, 0xfd + 16, "00")), "entry 'w.npy': expected the check sum"));
 }
 
 TEST(Npz, RefusesBytesBehindTheCompressedOnes) {
@@ -152,56 +153,58 @@ TEST(Npz, RefusesWideFieldsThatAreWrong) {
   for (const auto& [name, array] : stored_arrays()) zip.add(name + ".npy", npy_pieces(name, array));
   const Bytes good = std::move(zip).finish().join();
   // From the end: the end record, 22 bytes, the locator, 20, the wide end record, 56.
-  EXPECT_TRUE(has(refusal(with(good, -42, "00")), "expected the directory in front of byte"));
+  EXPECT_TRUE(has(npz_refusal(with(good, -42, "00")), "expected the directory in front of byte"));
+  EXPECT_TRUE(has(npz_refusal(with(good, -42 + 8, "ff*8")),
+                  "expected the zip64 end record in front of byte"));
+  EXPECT_TRUE(has(npz_refusal(with(good, -42 + 8, "00")), "the zip64 end record at byte"));
+  EXPECT_TRUE(has(npz_refusal(with(good, -98 + 16, "01")), "split over several files"));
   EXPECT_TRUE(
-      has(refusal(with(good, -42 + 8, "ff*8")), "expected the zip64 end record in front of byte"));
-  EXPECT_TRUE(has(refusal(with(good, -42 + 8, "00")), "the zip64 end record at byte"));
-  EXPECT_TRUE(has(refusal(with(good, -98 + 16, "01")), "split over several files"));
-  EXPECT_TRUE(
-      has(refusal(with(good, -98 + 40, "ff*8")), "expected the directory in front of byte"));
-  EXPECT_TRUE(has(refusal(with(good, -98 + 24, "ff*16")), "entries, the directory has"));
-  EXPECT_TRUE(has(refusal(with(good, -98 + 24, "03 00*7 03 00*7")),
+      has(npz_refusal(with(good, -98 + 40, "ff*8")), "expected the directory in front of byte"));
+  EXPECT_TRUE(has(npz_refusal(with(good, -98 + 24, "ff*16")), "entries, the directory has"));
+  EXPECT_TRUE(has(npz_refusal(with(good, -98 + 24, "03 00*7 03 00*7")),
                   "expected an entry of the directory 0 bytes before its end"));
   EXPECT_TRUE(
-      has(refusal(with(good, -98 + 24, "01 00*7 01 00*7")), "bytes of the directory are left"));
+      has(npz_refusal(with(good, -98 + 24, "01 00*7 01 00*7")), "bytes of the directory are left"));
 }
 
 TEST(Npz, RefusesDamagedArchives) {
   const Bytes good = unhex(kStored);
   constexpr std::ptrdiff_t first = 0x173, second = first + 51;  // in the directory
-  EXPECT_TRUE(has(refusal(Bytes{}), "found no end record in 0 bytes"));
-  EXPECT_TRUE(has(refusal(as_bytes("\x93NUMPY")), "found no end record in 6 bytes"));
+  EXPECT_TRUE(has(npz_refusal(Bytes{}), "found no end record in 0 bytes"));
+  EXPECT_TRUE(has(npz_refusal(as_bytes("\x93NUMPY")), "found no end record in 6 bytes"));
   EXPECT_TRUE(
-      has(refusal(with(good, 180, "ff")), "entry 'a.npy': expected the check sum 981807773"));
-  EXPECT_TRUE(has(refusal(with(good, first, "ff")),
+      has(npz_refusal(with(good, 180, "ff")), "entry 'a.npy': expected the check sum 981807773"));
+  EXPECT_TRUE(has(npz_refusal(with(good, first, "ff")),
                   "expected an entry of the directory 102 bytes before its end"));
-  EXPECT_TRUE(has(refusal(with(good, first + 8, "01")), "entry 'a.npy' is encrypted"));
-  EXPECT_TRUE(has(refusal(with(good, first + 10, "0c")),
+  EXPECT_TRUE(has(npz_refusal(with(good, first + 8, "01")), "entry 'a.npy' is encrypted"));
+  EXPECT_TRUE(has(npz_refusal(with(good, first + 10, "0c")),
                   "expected method 0 (stored) or 8 (deflated), found 12"));
-  EXPECT_TRUE(has(refusal(with(good, first + 24, "85")), "is stored, has 133 bytes and takes 132"));
-  EXPECT_TRUE(has(refusal(with(good, first + 20, "ff*8")), "lacks its zip64 sizes"));
-  EXPECT_TRUE(has(refusal(with(good, first + 20, "feffffff feffffff")),
-                  "expected its header and 4294967294 bytes at byte 0"));
-  EXPECT_TRUE(has(refusal(with(good, first + 42, "01")), "expected its header"));
-  EXPECT_TRUE(has(refusal(with(good, first + 42, "00 00 00 ff")), "expected its header"));
-  EXPECT_TRUE(has(refusal(with(good, first + 28, "ff ff")), "an entry of 65581 bytes 102 bytes"));
-  EXPECT_TRUE(has(refusal(with(good, 26, "ff ff")), "expected its header"));
   EXPECT_TRUE(
-      has(refusal(with(good, first + 46, "63")), "entry 'c.npy' is 'a.npy' in front of its bytes"));
-  EXPECT_TRUE(has(refusal(with(good, first + 46, "00")), "is not UTF-8 without NUL"));
-  EXPECT_TRUE(has(refusal(with(good, first + 46, "ff")), "is not UTF-8 without NUL"));
-  EXPECT_TRUE(has(refusal(with(with(good, second + 46, "61"), 0xbb + 30, "61")),
+      has(npz_refusal(with(good, first + 24, "85")), "is stored, has 133 bytes and takes 132"));
+  EXPECT_TRUE(has(npz_refusal(with(good, first + 20, "ff*8")), "lacks its zip64 sizes"));
+  EXPECT_TRUE(has(npz_refusal(with(good, first + 20, "feffffff feffffff")),
+                  "expected its header and 4294967294 bytes at byte 0"));
+  EXPECT_TRUE(has(npz_refusal(with(good, first + 42, "01")), "expected its header"));
+  EXPECT_TRUE(has(npz_refusal(with(good, first + 42, "00 00 00 ff")), "expected its header"));
+  EXPECT_TRUE(
+      has(npz_refusal(with(good, first + 28, "ff ff")), "an entry of 65581 bytes 102 bytes"));
+  EXPECT_TRUE(has(npz_refusal(with(good, 26, "ff ff")), "expected its header"));
+  EXPECT_TRUE(has(npz_refusal(with(good, first + 46, "63")),
+                  "entry 'c.npy' is 'a.npy' in front of its bytes"));
+  EXPECT_TRUE(has(npz_refusal(with(good, first + 46, "00")), "is not UTF-8 without NUL"));
+  EXPECT_TRUE(has(npz_refusal(with(good, first + 46, "ff")), "is not UTF-8 without NUL"));
+  EXPECT_TRUE(has(npz_refusal(with(with(good, second + 46, "61"), 0xbb + 30, "61")),
                   "entry 'a.npy' is there twice"));
-  EXPECT_TRUE(has(refusal(with(good, -22 + 4, "01")), "split over several files"));
-  EXPECT_TRUE(has(refusal(with(good, -22 + 10, "03")), "split over several files"));
-  EXPECT_TRUE(has(refusal(with(good, -22 + 8, "0300 0300")),
+  EXPECT_TRUE(has(npz_refusal(with(good, -22 + 4, "01")), "split over several files"));
+  EXPECT_TRUE(has(npz_refusal(with(good, -22 + 10, "03")), "split over several files"));
+  EXPECT_TRUE(has(npz_refusal(with(good, -22 + 8, "0300 0300")),
                   "expected 3 entries, the directory has 102 bytes"));
-  EXPECT_TRUE(has(refusal(with(good, -22 + 8, "0100 0100")),
+  EXPECT_TRUE(has(npz_refusal(with(good, -22 + 8, "0100 0100")),
                   "expected 1 entries, 51 bytes of the directory are left"));
   EXPECT_TRUE(
-      has(refusal(with(good, -22 + 16, "00")), "expected the directory in front of byte 473"));
+      has(npz_refusal(with(good, -22 + 16, "00")), "expected the directory in front of byte 473"));
   for (std::size_t size = 1; size < good.size(); ++size)
-    refusal(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size)));
+    npz_refusal(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size)));
 }
 
 TEST(Npz, RefusesEntriesThatShareBytes) {
@@ -211,13 +214,13 @@ TEST(Npz, RefusesEntriesThatShareBytes) {
   // The directory's second entry points into the first one's bytes, where there is such a header.
   const std::size_t second = bytes.size() - 22 - 51;
   bytes[second + 42] = std::byte{35};
-  EXPECT_TRUE(has(refusal(bytes), "entries 'a.npy' and 'b.npy' overlap"));
+  EXPECT_TRUE(has(npz_refusal(bytes), "entries 'a.npy' and 'b.npy' overlap"));
 }
 
 TEST(Npz, RefusesWhatIsNoArray) {
-  EXPECT_TRUE(
-      has(refusal(archive({{"readme.txt", "hello"}})), "names end in .npy, found 'readme.txt'"));
-  EXPECT_TRUE(has(refusal(archive({{"w.npy", "hello"}})),
+  EXPECT_TRUE(has(npz_refusal(archive({{"readme.txt", "hello"}})),
+                  "names end in .npy, found 'readme.txt'"));
+  EXPECT_TRUE(has(npz_refusal(archive({{"w.npy", "hello"}})),
                   "[npz] the bytes: entry 'w.npy': expected an npy file"));
 }
 

@@ -9,16 +9,16 @@
 namespace strata {
 namespace {
 
-Bytes file_of(const std::string& header, const std::string& data = {}) {
+Bytes safetensors_of(const std::string& header, const std::string& data = {}) {
   std::string out;
   append_little(out, std::uint64_t{header.size()});
   return as_bytes(out + header + data);
 }
-std::string refusal(const Bytes& bytes) {
+std::string safetensors_refusal(const Bytes& bytes) {
   return error_of(ErrorKind::parse, [&] { parse_safetensors(bytes); });
 }
-std::string refusal(const std::string& header, const std::string& data = {}) {
-  return refusal(file_of(header, data));
+std::string safetensors_refusal(const std::string& header, const std::string& data = {}) {
+  return safetensors_refusal(safetensors_of(header, data));
 }
 /// A tensor `w` of four bytes, with `text` in the place of one of its members.
 std::string with(const std::string& key, const std::string& text) {
@@ -76,7 +76,7 @@ TEST(SafeTensors, WritesTheLayoutOfTheReference) {
     for (const auto& [other, tensor] : file.tensors)
       if (other == name) data += text_of(bytes_of(tensor.data));
   EXPECT_EQ(to_safetensors(file),
-            file_of(header + std::string((8 - header.size() % 8) % 8, ' '), data));
+            safetensors_of(header + std::string((8 - header.size() % 8) % 8, ' '), data));
 }
 
 TEST(SafeTensors, DtypesOfMoreBytesComeLater) {
@@ -88,11 +88,11 @@ TEST(SafeTensors, DtypesOfMoreBytesComeLater) {
 }
 
 TEST(SafeTensors, ReadsInTheOrderOfTheBytes) {
-  const SafeTensors file =
-      parse_safetensors(file_of(R"({"z":{"dtype":"U8","shape":[1],"data_offsets":[2,3]},)"
-                                R"("y":{"shape":[2],"data_offsets":[0,2],"dtype":"I8"},)"
-                                R"("none":{"dtype":"F64","shape":[0,7],"data_offsets":[2,2]}}   )",
-                                "abc"));
+  const SafeTensors file = parse_safetensors(
+      safetensors_of(R"({"z":{"dtype":"U8","shape":[1],"data_offsets":[2,3]},)"
+                     R"("y":{"shape":[2],"data_offsets":[0,2],"dtype":"I8"},)"
+                     R"("none":{"dtype":"F64","shape":[0,7],"data_offsets":[2,2]}}   )",
+                     "abc"));
   ASSERT_EQ(file.tensors.size(), 3U);
   EXPECT_EQ(file.tensors[0].first, "y");
   EXPECT_EQ(file.tensors[1].first, "none");
@@ -135,7 +135,7 @@ TEST(SafeTensors, ElementsThatAreNotAlignedAreCopied) {
   std::string header = R"({"w":{"dtype":"F64","shape":[2],"data_offsets":[0,16]}})";
   header.resize(header.size() + (9 - header.size() % 8), ' ');
   BytePieces pieces;
-  pieces.add(std::string(text_of(file_of(header, "0123456789abcdef"))));
+  pieces.add(std::string(text_of(safetensors_of(header, "0123456789abcdef"))));
   pieces.write("test", path);
   const SafeTensors file = read_safetensors(path);
   EXPECT_EQ(text_of(bytes_of(file.tensors[0].second.data)), "0123456789abcdef");
@@ -143,9 +143,10 @@ TEST(SafeTensors, ElementsThatAreNotAlignedAreCopied) {
 }
 
 TEST(SafeTensors, RefusesLengths) {
-  EXPECT_TRUE(has(refusal(Bytes{}), "expected a safetensors file, found 0 bytes"));
-  EXPECT_TRUE(has(refusal(unhex("02 00*7 7b")), "expected a header of 2 bytes, found 1 bytes"));
-  EXPECT_TRUE(has(refusal(unhex("ff*8 7b7d")),
+  EXPECT_TRUE(has(safetensors_refusal(Bytes{}), "expected a safetensors file, found 0 bytes"));
+  EXPECT_TRUE(
+      has(safetensors_refusal(unhex("02 00*7 7b")), "expected a header of 2 bytes, found 1 bytes"));
+  EXPECT_TRUE(has(safetensors_refusal(unhex("ff*8 7b7d")),
                   "expected a header of 18446744073709551615 bytes, found 2 bytes"));
   const PrivateFolder folder;
   const std::string path = folder.file("large");
@@ -155,10 +156,10 @@ TEST(SafeTensors, RefusesLengths) {
   std::filesystem::resize_file(path, 8 + 100'000'001);
   EXPECT_TRUE(has(error_of(ErrorKind::parse, [&] { read_safetensors(path); }),
                   "expected a header of 100000001 bytes, found more than the format's 100 MB"));
-  const Bytes good = file_of(with("", ""), "1234");
+  const Bytes good = safetensors_of(with("", ""), "1234");
   EXPECT_EQ(parse_safetensors(good).tensors.size(), 1U);
   for (std::size_t size = 0; size < good.size(); ++size)
-    refusal(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size)));
+    safetensors_refusal(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size)));
 }
 
 TEST(SafeTensors, RefusesHeadersWithTheColumn) {
@@ -200,7 +201,8 @@ TEST(SafeTensors, RefusesHeadersWithTheColumn) {
       {R"({"w":{},"w":{}})", "the key 'w' is there twice"},
       {"{\"\xFF\":{}}", "column 3 of the header: invalid UTF-8"},
   };
-  for (const auto& [header, message] : cases) EXPECT_TRUE(has(refusal(header, "1234"), message));
+  for (const auto& [header, message] : cases)
+    EXPECT_TRUE(has(safetensors_refusal(header, "1234"), message));
 }
 
 TEST(SafeTensors, RefusesHolesAndOverlaps) {
@@ -208,29 +210,30 @@ TEST(SafeTensors, RefusesHolesAndOverlaps) {
     return R"({"a":{"dtype":"U8","shape":[2],"data_offsets":)" + first +
            R"(},"b":{"dtype":"U8","shape":[2],"data_offsets":)" + second + "}}";
   };
-  EXPECT_EQ(parse_safetensors(file_of(two("[2,4]", "[0,2]"), "1234")).tensors.size(), 2U);
-  EXPECT_TRUE(has(refusal(two("[0,2]", "[1,3]"), "123"),
+  EXPECT_EQ(parse_safetensors(safetensors_of(two("[2,4]", "[0,2]"), "1234")).tensors.size(), 2U);
+  EXPECT_TRUE(has(safetensors_refusal(two("[0,2]", "[1,3]"), "123"),
                   "from byte 2 of the elements on, found 'b' from 1"));
-  EXPECT_TRUE(has(refusal(two("[0,2]", "[0,2]"), "12"),
+  EXPECT_TRUE(has(safetensors_refusal(two("[0,2]", "[0,2]"), "12"),
                   "from byte 2 of the elements on, found 'b' from 0"));
-  EXPECT_TRUE(has(refusal(two("[0,2]", "[3,5]"), "12345"),
+  EXPECT_TRUE(has(safetensors_refusal(two("[0,2]", "[3,5]"), "12345"),
                   "from byte 2 of the elements on, found 'b' from 3"));
-  EXPECT_TRUE(has(refusal(two("[0,2]", "[2,4]"), "123"), "expected 4 bytes of elements, found 3"));
-  EXPECT_TRUE(
-      has(refusal(two("[0,2]", "[2,4]"), "12345"), "expected 4 bytes of elements, found 5"));
-  EXPECT_TRUE(has(refusal("{}", "1"), "expected 0 bytes of elements, found 1"));
+  EXPECT_TRUE(has(safetensors_refusal(two("[0,2]", "[2,4]"), "123"),
+                  "expected 4 bytes of elements, found 3"));
+  EXPECT_TRUE(has(safetensors_refusal(two("[0,2]", "[2,4]"), "12345"),
+                  "expected 4 bytes of elements, found 5"));
+  EXPECT_TRUE(has(safetensors_refusal("{}", "1"), "expected 0 bytes of elements, found 1"));
 }
 
 TEST(SafeTensors, RefusesBooleansThatAreNone) {
   const std::string header = R"({"w":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]}})";
-  EXPECT_TRUE(has(refusal(header, std::string("\0\1\2", 3)),
+  EXPECT_TRUE(has(safetensors_refusal(header, std::string("\0\1\2", 3)),
                   "element 2 of 'w', which is BOOL, is neither 0 nor 1"));
 }
 
 TEST(SafeTensors, TooManyValuesIsABudget) {
   std::string header = "{\"__metadata__\":[";
   for (int k = 0; k < 1 << 22; ++k) header += "0,";
-  const Bytes bytes = file_of(header + "0]}");
+  const Bytes bytes = safetensors_of(header + "0]}");
   EXPECT_TRUE(has(error_of(ErrorKind::budget, [&] { parse_safetensors(bytes); }),
                   "[safetensors] the bytes: more than"));
 }

@@ -9,14 +9,16 @@
 
 #include "strata/base/check.h"
 #include "strata/render/cstyle.h"
+#include "strata/runtime/posix_io.h"
+#include "tests/base/files.h"
 #include "tests/render/host.h"
 #include "tests/render/random_list.h"
 
 namespace strata {
 namespace {
 
-using testing::random_kernel;
-using testing::RandomKernel;
+using test::random_kernel;
+using test::RandomKernel;
 
 /// How many random kernels; STRATA_RENDER_KERNELS asks for more.
 std::uint64_t kernel_count() {
@@ -40,7 +42,7 @@ std::string source_of(const Language& language, const std::vector<RandomKernel>&
   return out;
 }
 
-std::vector<RandomKernel> kernels_of(std::uint64_t count, const testing::RandomOptions& options = {}) {
+std::vector<RandomKernel> kernels_of(std::uint64_t count, const test::RandomOptions& options = {}) {
   std::vector<RandomKernel> out;
   for (std::uint64_t seed = 0; seed < count; ++seed) out.push_back(random_kernel(seed, options));
   return out;
@@ -81,12 +83,12 @@ bool is_close(const Scalar& a, const Scalar& b) {
 
 /// Compiles all of it without a warning, runs each kernel, and compares.
 void check_c(std::string_view compiler, const std::vector<std::string>& flags) {
-  const std::string program = testing::find_program(compiler);
+  const std::string program = test::find_program(compiler);
   if (is_absent(program, compiler)) return;
-  const testing::TempFolder folder;
+  const PrivateFolder folder;
   const std::vector<RandomKernel> kernels = kernels_of(kernel_count());
-  const std::string source = folder.file("k.c", source_of(CLanguage(), kernels, true));
-  const std::string object = (folder.path() / "k.so").string();
+  const std::string source = write_file(folder.file("k.c"), source_of(CLanguage(), kernels, true));
+  const std::string object = folder.file("k.so");
   std::vector<std::string> command{program,   "-std=gnu11", "-Wall",
                                    "-Wextra", "-Werror",    "-ffp-contract=off"};
   command.insert(command.end(), flags.begin(), flags.end());
@@ -94,14 +96,14 @@ void check_c(std::string_view compiler, const std::vector<std::string>& flags) {
   command.push_back(object);
   command.push_back(source);
   command.emplace_back("-lm");
-  const testing::Outcome outcome = testing::run_program(command);
+  const test::Outcome outcome = test::run_program(command);
   ASSERT_EQ(outcome.status, 0) << outcome.output.substr(0, 4000);
-  const testing::SharedObject library(object);
+  const test::SharedObject library(object);
   for (std::uint64_t seed = 0; seed < kernels.size(); ++seed) {
     RandomKernel expected = random_kernel(seed), got = random_kernel(seed);
     interpret_kernel(expected);
     const std::vector<long long> values{static_cast<long long>(got.values[0].second)};
-    const auto entry = reinterpret_cast<testing::Entry>(library.symbol(name_of(seed) + "_entry"));
+    const auto entry = reinterpret_cast<test::Entry>(library.symbol(name_of(seed) + "_entry"));
     entry(pointers(got).data(), values.data());
     EXPECT_TRUE(agree(got, expected))
         << "seed " << seed << "\n"
@@ -112,21 +114,21 @@ void check_c(std::string_view compiler, const std::vector<std::string>& flags) {
 TEST(CStyleRun, GccAgreesWithInterpret) { check_c("gcc", {"-O1"}); }
 TEST(CStyleRun, ClangAgreesWithInterpret) { check_c("clang-19", {"-O1", "-march=native"}); }
 
-void check_syntax(const Language& language, std::string_view compiler, std::string_view file,
+void check_syntax(const Language& language, std::string_view compiler, const char* file,
                   const std::vector<std::string>& flags) {
-  const std::string program = testing::find_program(compiler);
+  const std::string program = test::find_program(compiler);
   if (is_absent(program, compiler)) return;
-  const testing::TempFolder folder;
+  const PrivateFolder folder;
   const std::string source =
-      folder.file(file, source_of(language, kernels_of(kernel_count() / 2), false));
+      write_file(folder.file(file), source_of(language, kernels_of(kernel_count() / 2), false));
   std::vector<std::string> command{program};
   command.insert(command.end(), flags.begin(), flags.end());
   command.push_back(source);
   if (compiler == "nvcc") {
     command.emplace_back("-o");
-    command.push_back((folder.path() / "k.ptx").string());
+    command.push_back(folder.file("k.ptx"));
   }
-  const testing::Outcome outcome = testing::run_program(command);
+  const test::Outcome outcome = test::run_program(command);
   EXPECT_EQ(outcome.status, 0) << outcome.output.substr(0, 4000);
 }
 

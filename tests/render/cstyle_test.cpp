@@ -7,13 +7,11 @@
 #include <string>
 
 #include "strata/base/check.h"
+#include "tests/base/errors.h"
+#include "tests/ir/lists.h"
 
 namespace strata {
 namespace {
-
-UOp global(UOpGraph& g, int slot, DType dtype) {
-  return g.add(UOps::DEFINE_GLOBAL, dtype.pointer(), {}, Global{slot, "data" + std::to_string(slot)});
-}
 
 /// Runs of white space are one space.
 std::string squeezed(const std::string& text) {
@@ -58,16 +56,6 @@ UOpGraph map(DType to, DType from, const std::function<UOp(UOpGraph&, UOp)>& val
   return g;
 }
 
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), ErrorKind::domain) << e.what();
-    return e.what();
-  }
-  return "no error";
-}
-
 TEST(CStyle, SpecificationTwoPlusThree) {
   const std::string text = uops_to_cstyle(CLanguage(), "E_n2", two_plus_three());
   EXPECT_EQ(squeezed(text), "void E_n2(float* restrict data0) { data0[0] = (2.0f+3.0f); }");
@@ -86,7 +74,8 @@ TEST(CStyle, UnclosedLoopIsRefused) {
   UOpGraph g;
   const UOp zero = g.constant(dtypes::int32, 0), end = g.constant(dtypes::int32, 11);
   g.add(UOps::LOOP, dtypes::int32, {zero, end}, {}, false);
-  const std::string said = message_of([&] { uops_to_cstyle(MetalLanguage(), "tester", g); });
+  const std::string said =
+      error_of(ErrorKind::domain, [&] { uops_to_cstyle(MetalLanguage(), "tester", g); });
   EXPECT_NE(said.find("not closed"), std::string::npos) << said;
 }
 
@@ -171,8 +160,10 @@ TEST(CStyle, Entry) {
                       "  k((float*)buffers[0], (long long)values[0]);\n}\n"),
             std::string::npos)
       << text;
-  EXPECT_NE(message_of([&] { uops_to_cstyle(CUDALanguage(), "k", g, {.entry = true}); }).find("entry"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of(ErrorKind::domain, [&] { uops_to_cstyle(CUDALanguage(), "k", g, {.entry = true}); })
+          .find("entry"),
+      std::string::npos);
 }
 
 TEST(CStyle, NamesOfTheLanguageAreNotTheUsers) {
@@ -182,8 +173,9 @@ TEST(CStyle, NamesOfTheLanguageAreNotTheUsers) {
   const std::string text = uops_to_cstyle(CLanguage(), "k", g);
   EXPECT_NE(text.find("int vfloat4)"), std::string::npos) << text;
   for (const char* name : {"", "2k", "a b", "while", "a-b"})
-    EXPECT_NE(message_of([&] { uops_to_cstyle(CLanguage(), name, g); }).find("is not a name"),
-              std::string::npos)
+    EXPECT_NE(
+        error_of(ErrorKind::domain, [&] { uops_to_cstyle(CLanguage(), name, g); }).find("is not a name"),
+        std::string::npos)
         << name;
 }
 
@@ -217,22 +209,22 @@ TEST(CStyle, ComparisonsThatAreKnownAreConstants) {
 TEST(CStyle, WhatALanguageLacksIsNamed) {
   const auto real =
       map(dtypes::float32, dtypes::float32, [](UOpGraph& g, UOp x) { return g.alu(Ops::EXP2, {x}); });
-  EXPECT_EQ(message_of([&] { uops_to_cstyle(CLanguage(), "k", real); }),
+  EXPECT_EQ(error_of(ErrorKind::domain, [&] { uops_to_cstyle(CLanguage(), "k", real); }),
             "[render] C has no UnaryOps.EXP2 of f32");
   const auto same = [](UOpGraph&, UOp x) { return x; };
   const UOpGraph f64 = map(dtypes::float64, dtypes::float64, same),
                  i64 = map(dtypes::int64, dtypes::int64, same);
   const UOpGraph i8 = map(dtypes::int8, dtypes::int8, same),
                  boolean = map(dtypes::boolean, dtypes::boolean, same);
-  EXPECT_EQ(message_of([&] { uops_to_cstyle(MetalLanguage(), "k", f64); }),
+  EXPECT_EQ(error_of(ErrorKind::domain, [&] { uops_to_cstyle(MetalLanguage(), "k", f64); }),
             "[render] Metal has no f64");
-  EXPECT_EQ(message_of([&] { uops_to_cstyle(MetalLanguage(), "k", i64); }),
+  EXPECT_EQ(error_of(ErrorKind::domain, [&] { uops_to_cstyle(MetalLanguage(), "k", i64); }),
             "[render] Metal has no i64");
-  EXPECT_EQ(message_of([&] { uops_to_cstyle(WGSLLanguage(), "k", i64); }),
+  EXPECT_EQ(error_of(ErrorKind::domain, [&] { uops_to_cstyle(WGSLLanguage(), "k", i64); }),
             "[render] WGSL has no i64");
-  EXPECT_EQ(message_of([&] { uops_to_cstyle(WGSLLanguage(), "k", i8); }),
+  EXPECT_EQ(error_of(ErrorKind::domain, [&] { uops_to_cstyle(WGSLLanguage(), "k", i8); }),
             "[render] WGSL has no i8");
-  EXPECT_EQ(message_of([&] { uops_to_cstyle(WGSLLanguage(), "k", boolean); }),
+  EXPECT_EQ(error_of(ErrorKind::domain, [&] { uops_to_cstyle(WGSLLanguage(), "k", boolean); }),
             "[render] memory holds no bool in WGSL");
 }
 
@@ -315,7 +307,7 @@ TEST(CStyle, ScratchMemoryAndBarriers) {
       EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
     EXPECT_EQ(text.find("return;"), std::string::npos) << text;
   }
-  EXPECT_NE(message_of([&] { uops_to_cstyle(CLanguage(), "k", g); }).find("BARRIER"),
+  EXPECT_NE(error_of(ErrorKind::domain, [&] { uops_to_cstyle(CLanguage(), "k", g); }).find("BARRIER"),
             std::string::npos);
 }
 

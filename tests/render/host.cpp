@@ -7,38 +7,14 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
+#include <filesystem>
 #include <sstream>
 #include <stdexcept>
 
-namespace strata::testing {
-namespace {
+#include "strata/runtime/posix_io.h"
+#include "tests/base/files.h"
 
-std::string read(const std::filesystem::path& path) {
-  std::ifstream in(path);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
-
-}  // namespace
-
-TempFolder::TempFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "strata-render-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-  path_ = name;
-}
-
-TempFolder::~TempFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::string TempFolder::file(std::string_view name, std::string_view text) const {
-  const std::filesystem::path path = path_ / name;
-  std::ofstream(path) << text;
-  return path.string();
-}
+namespace strata::test {
 
 std::string find_program(std::string_view name) {
   const char* path = std::getenv("PATH");
@@ -53,8 +29,8 @@ std::string find_program(std::string_view name) {
 }
 
 Outcome run_program(const std::vector<std::string>& arguments) {
-  const TempFolder folder;
-  const std::string log = folder.file("log", "");
+  const PrivateFolder folder;
+  const std::string log = write_file(folder.file("log"), "");
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_TRUNC, 0600);
@@ -70,7 +46,7 @@ Outcome run_program(const std::vector<std::string>& arguments) {
   if (failed != 0) return out;
   int status = 0;
   if (waitpid(child, &status, 0) == child && WIFEXITED(status)) out.status = WEXITSTATUS(status);
-  out.output = read(log);
+  out.output = contents(log);
   return out;
 }
 
@@ -87,4 +63,4 @@ void* SharedObject::symbol(const std::string& name) const {
   return at;
 }
 
-}  // namespace strata::testing
+}  // namespace strata::test

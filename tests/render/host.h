@@ -1,29 +1,12 @@
-// What the tests of rendered programs need of the machine: a folder that goes away, a compiler run without a shell, a
-// shared object.
+// What the tests of rendered programs need of the machine: a compiler run without a shell, a shared object.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace strata::testing {
-
-/// A new folder under the system's temporary one, removed with all in it.
-class TempFolder {
- public:
-  TempFolder();
-  ~TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-  /// Writes a file and gives its path.
-  std::string file(std::string_view name, std::string_view text) const;
-
- private:
-  std::filesystem::path path_;
-};
+namespace strata::test {
 
 /// The program of that name on PATH or at one of the usual places; empty where there is none.
 std::string find_program(std::string_view name);
@@ -49,4 +32,4 @@ class SharedObject {
 
 using Entry = void (*)(void* const* buffers, const long long* values);
 
-}  // namespace strata::testing
+}  // namespace strata::test

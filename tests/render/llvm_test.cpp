@@ -7,21 +7,15 @@
 #include <vector>
 
 #include "strata/base/check.h"
+#include "tests/base/errors.h"
+#include "tests/ir/lists.h"
 
 namespace strata {
 namespace {
 
 using namespace dtypes;
 
-UOp global(UOpGraph& g, int slot, DType dtype) {
-  return g.add(UOps::DEFINE_GLOBAL, dtype.pointer(), {}, Global{slot, "data" + std::to_string(slot)});
-}
-
 UOp index(UOpGraph& g, std::int64_t v) { return g.constant(int32, v); }
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// data0[0] = op(data1[0], data1[1], ...), as text.
 std::string text_of(Ops op, DType dtype, std::size_t count, const LlvmOptions& options = {}) {
@@ -189,13 +183,7 @@ TEST(Llvm, SaysWhichOpsItHas) {
 
 /// The words of the Error that rendering ends in.
 std::string refusal(const UOpGraph& g, ErrorKind kind, std::string_view name = "k") {
-  try {
-    uops_to_llvm(name, g);
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), kind) << e.what();
-    return e.what();
-  }
-  return "nothing was thrown";
+  return error_of(kind, [&] { uops_to_llvm(name, g); });
 }
 
 TEST(Llvm, RefusesWhatItCannotSay) {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-namespace strata::testing {
+namespace strata::test {
 namespace {
 
 constexpr std::int64_t kTurns = 5;
@@ -275,4 +275,4 @@ RandomKernel random_kernel(std::uint64_t seed, const RandomOptions& options) {
   return Generator(seed, options).make();
 }
 
-}  // namespace strata::testing
+}  // namespace strata::test

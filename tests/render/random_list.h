@@ -10,7 +10,7 @@
 
 #include "strata/ir/uop.h"
 
-namespace strata::testing {
+namespace strata::test {
 
 struct RandomOptions {
   std::vector<DType> dtypes;  ///< of which values are; empty: all
@@ -32,4 +32,4 @@ struct RandomKernel {
 
 RandomKernel random_kernel(std::uint64_t seed, const RandomOptions& options = {});
 
-}  // namespace strata::testing
+}  // namespace strata::test

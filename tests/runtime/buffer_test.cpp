@@ -13,27 +13,12 @@
 #include <vector>
 
 #include "strata/runtime/allocator.h"
+#include "tests/base/errors.h"
 
 namespace strata {
 namespace {
 
 constexpr std::uint64_t kPool = 64 << 20;
-
-template <class F>
-std::string error_of(ErrorKind kind, const F& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    EXPECT_EQ(to_string(e.kind()), to_string(kind)) << e.what();
-    return e.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 bool is_aligned(const void* block, std::size_t unit) {
   return reinterpret_cast<std::uintptr_t>(block) % unit == 0;

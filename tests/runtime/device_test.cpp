@@ -14,8 +14,6 @@
 namespace strata {
 namespace {
 
-using kernels::complaint;
-
 /// The devices that run code, of those that this build and machine have.
 std::vector<const Device*> running_devices() {
   std::vector<const Device*> out;
@@ -62,6 +60,11 @@ TEST(CompiledKernels, CheckWhatTheyAreGiven) {
               std::string::npos);
     EXPECT_NE(why({out, in}, nine).find("n = 9 is outside of its bounds [1, 8]"), std::string::npos);
     EXPECT_NE(why({out, in}, {}).find("the variable n of E_n has no value"), std::string::npos);
+    float constants[8] = {};
+    const Buffer fixed = Buffer::from_pointer(constants, 8, dtypes::float32, {}, true);
+    EXPECT_EQ(why({fixed, in}, four),
+              "[run] buffer 0 of E_n is written, and its memory is read-only");
+    k.run(std::vector{out, fixed}, four);
     k.run(std::vector{out, in}, four);
     EXPECT_EQ(out[3].as_double(), 4.0) << device->name();
   }

@@ -15,13 +15,14 @@
 
 #include "strata/runtime/disk_cache.h"
 #include "strata/runtime/posix_io.h"
+#include "tests/runtime/processes.h"
 
 namespace strata {
 namespace {
 
 using Bytes = std::vector<std::byte>;
 
-Hash128 key_of(int i) { return cache_key({"process test", std::to_string(i)}); }
+Hash128 process_key(int i) { return cache_key({"process test", std::to_string(i)}); }
 
 /// The content of an entry says which one it is, and the rest of it is of one value.
 Bytes content(int i, unsigned version) {
@@ -36,21 +37,6 @@ bool is_content(int i, const Bytes& bytes) {
   return same;
 }
 
-/// A process that runs f() and ends with its result.
-template <class F>
-pid_t start(const F& f) {
-  const pid_t pid = fork();
-  if (pid == 0) _exit(f());
-  return pid;
-}
-
-int result_of(pid_t pid) {
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-}
-
 /// Puts and finds at random; the number of the first thing that is wrong, or 0.
 int work(const std::string& folder, unsigned seed, int turns) {
   DiskCache cache(folder, 60'000);  // about a dozen entries: eviction goes on all the time
@@ -58,8 +44,8 @@ int work(const std::string& folder, unsigned seed, int turns) {
   for (int turn = 0; turn < turns; ++turn) {
     const int i = static_cast<int>(random() % 20);
     if (random() % 3 == 0) {
-      if (!cache.put(key_of(i), content(i, static_cast<unsigned>(random())))) return 1;
-    } else if (const auto found = cache.find(key_of(i)); found && !is_content(i, *found)) {
+      if (!cache.put(process_key(i), content(i, static_cast<unsigned>(random())))) return 1;
+    } else if (const auto found = cache.find(process_key(i)); found && !is_content(i, *found)) {
       return 2;
     }
   }
@@ -80,14 +66,14 @@ TEST(DiskCacheProcess, EndedAtAnyMomentEntriesAreWhole) {
   const PrivateFolder top;
   const std::string folder = top.file("cache");
   DiskCache cache(folder, 1 << 20);
-  for (int i = 0; i < 20; ++i) cache.put(key_of(i), content(i, 1));
+  for (int i = 0; i < 20; ++i) cache.put(process_key(i), content(i, 1));
   std::minstd_rand random(7);
   for (unsigned turn = 0; turn < 25; ++turn) {
     const pid_t pid = start([&] {
       DiskCache writer(folder, 1 << 20);
       for (unsigned version = turn;; ++version) {
         const int i = static_cast<int>(version % 20);
-        writer.put(key_of(i), content(i, version));
+        writer.put(process_key(i), content(i, version));
       }
       return 0;
     });
@@ -95,7 +81,7 @@ TEST(DiskCacheProcess, EndedAtAnyMomentEntriesAreWhole) {
     kill(pid, SIGKILL);
     EXPECT_EQ(result_of(pid), 1000 + SIGKILL);
     for (int i = 0; i < 20; ++i) {
-      const auto found = cache.find(key_of(i));  // the old state or the new one
+      const auto found = cache.find(process_key(i));  // the old state or the new one
       ASSERT_TRUE(found && is_content(i, *found));
     }
   }
@@ -108,15 +94,16 @@ TEST(DiskCacheProcess, WithoutRoomItDeclines) {
   const PrivateFolder top;
   const std::string folder = top.file("cache");
   DiskCache cache(folder, 1 << 20);
-  ASSERT_TRUE(cache.put(key_of(1), content(1, 1)));
+  ASSERT_TRUE(cache.put(process_key(1), content(1, 1)));
   const int result = result_of(start([&] {
     rlimit limit{100, 100};  // bytes of a file; writing more would end the process with a signal
     setrlimit(RLIMIT_FSIZE, &limit);
-    if (cache.put(key_of(1), content(1, 2)) || cache.put(key_of(2), content(2, 2))) return 1;
-    return cache.statistics().declined == 2 && cache.find(key_of(1)) ? 0 : 2;
+    if (cache.put(process_key(1), content(1, 2)) || cache.put(process_key(2), content(2, 2)))
+      return 1;
+    return cache.statistics().declined == 2 && cache.find(process_key(1)) ? 0 : 2;
   }));
   EXPECT_EQ(result, 0);
-  EXPECT_EQ(cache.find(key_of(1)), content(1, 1));
+  EXPECT_EQ(cache.find(process_key(1)), content(1, 1));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
 }
 
@@ -124,17 +111,17 @@ TEST(DiskCacheProcess, WithoutDescriptorsItDeclines) {
   const PrivateFolder top;
   const std::string folder = top.file("cache");
   DiskCache cache(folder, 1 << 20);
-  ASSERT_TRUE(cache.put(key_of(1), content(1, 1)));
+  ASSERT_TRUE(cache.put(process_key(1), content(1, 1)));
   const int result = result_of(start([&] {
     rlimit limit{3, 3};
     setrlimit(RLIMIT_NOFILE, &limit);
-    return !cache.find(key_of(1)) && !cache.put(key_of(2), content(2, 2)) &&
+    return !cache.find(process_key(1)) && !cache.put(process_key(2), content(2, 2)) &&
                    cache.statistics().damaged == 0 && cache.clear() == 0 && cache.entries().empty()
                ? 0
                : 1;
   }));
   EXPECT_EQ(result, 0);
-  EXPECT_TRUE(cache.find(key_of(1)));
+  EXPECT_TRUE(cache.find(process_key(1)));
 }
 
 volatile std::sig_atomic_t signals_seen = 0;

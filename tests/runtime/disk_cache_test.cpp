@@ -17,6 +17,7 @@
 
 #include "strata/base/flags.h"
 #include "strata/runtime/posix_io.h"
+#include "tests/base/files.h"
 
 namespace strata {
 namespace {
@@ -46,10 +47,6 @@ void age(const std::string& path, std::time_t seconds) {
   const timespec time{std::time(nullptr) - seconds, 0};
   const timespec both[2] = {time, time};
   ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), both, 0), 0);
-}
-
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
 }
 
 TEST(Hash128, DiffersWhereContentsDo) {

@@ -20,28 +20,13 @@
 #include "strata/runtime/disk_cache.h"
 #include "strata/runtime/posix_io.h"
 #include "strata/runtime/shared_object.h"
+#include "tests/base/errors.h"
 
 namespace strata {
 namespace {
 
 using namespace std::chrono_literals;
 using Bytes = std::vector<std::byte>;
-
-template <class F>
-std::string error_of(ErrorKind kind, const F& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    EXPECT_EQ(to_string(e.kind()), to_string(kind)) << e.what();
-    return e.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// An environment variable until the end of the scope.
 class ScopedVariable {

@@ -21,13 +21,16 @@
 #include "strata/base/check.h"
 #include "strata/ir/uop.h"
 #include "strata/render/llvm.h"
+#include "strata/runtime/posix_io.h"
+#include "tests/base/errors.h"
+#include "tests/base/files.h"
 #include "tests/render/random_list.h"
 
 namespace strata {
 namespace {
 
 using namespace dtypes;
-using testing::RandomKernel;
+using test::RandomKernel;
 
 using Entry = void (*)(void* const* buffers, const long long* values);
 
@@ -85,7 +88,7 @@ LlvmModule build(const UOpGraph& list, const LlvmOptions& options = {.exact_mula
 }
 
 void check_random(std::uint64_t seed, int level) {
-  RandomKernel kernel = testing::random_kernel(seed);
+  RandomKernel kernel = test::random_kernel(seed);
   std::vector<Memory> memory;
   std::vector<long long> values;
   Buffers buffers;
@@ -343,39 +346,24 @@ TEST_F(LlvmPlugin, ContractedSumsAreWithinAnUlp) {
 
 // --- what goes wrong ---
 
-template <class F>
-std::string failure(ErrorKind kind, const F& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), kind) << e.what();
-    return e.what();
-  }
-  return "nothing was thrown";
-}
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
 constexpr std::string_view kNothing = "define void @k_entry(ptr %b, ptr %v) { ret void }";
 
 TEST_F(LlvmPlugin, ErrorsOfTheTextAreTexts) {
   const auto compile = [](std::string_view text) { plugin()->compile(text); };
   EXPECT_TRUE(
-      has(failure(ErrorKind::parse,
-                  [&] { compile("define void @f() {\n  %x = add i32 1, true\n  ret void\n}"); }),
+      has(error_of(ErrorKind::parse,
+                   [&] { compile("define void @f() {\n  %x = add i32 1, true\n  ret void\n}"); }),
           "2:"));
-  EXPECT_TRUE(has(failure(ErrorKind::parse,
-                          [&] {
-                            compile(
-                                "define i32 @f(i32 %x) { br label %a\na: br label %b\nb: %z = phi "
-                                "i32 [0, %a], [1, %a]\n ret i32 %z }");
-                          }),
+  EXPECT_TRUE(has(error_of(ErrorKind::parse,
+                           [&] {
+                             compile(
+                                 "define i32 @f(i32 %x) { br label %a\na: br label %b\nb: %z = phi "
+                                 "i32 [0, %a], [1, %a]\n ret i32 %z }");
+                           }),
                   "PHI"));
-  EXPECT_NE(failure(ErrorKind::parse, [&] { compile(std::string_view("\0\xff{", 3)); }),
-            "nothing was thrown");
+  error_of(ErrorKind::parse, [&] { compile(std::string_view("\0\xff{", 3)); });
   EXPECT_TRUE(
-      has(failure(ErrorKind::undefined, [] { plugin()->compile(kNothing, {.cpu = "abacus"}); }),
+      has(error_of(ErrorKind::undefined, [] { plugin()->compile(kNothing, {.cpu = "abacus"}); }),
           "abacus"));
   compile(kNothing);
 }
@@ -394,7 +382,8 @@ TEST_F(LlvmPlugin, FatalErrorsAreTexts) {
   const std::string text =
       "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
       "define i32 @f() { %x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x() ret i32 %x }";
-  EXPECT_TRUE(has(failure(ErrorKind::undefined, [&] { plugin()->compile(text); }), "annot select"));
+  EXPECT_TRUE(
+      has(error_of(ErrorKind::undefined, [&] { plugin()->compile(text); }), "annot select"));
   plugin()->load(plugin()->compile(kNothing)).function<Entry>("k_entry")(nullptr, nullptr);
 }
 
@@ -403,13 +392,12 @@ TEST_F(LlvmPlugin, SymbolsAreFoundOrNamed) {
   EXPECT_NE(module.find("k_entry"), nullptr);
   EXPECT_EQ(module.find("k"), nullptr);
   EXPECT_TRUE(
-      has(failure(ErrorKind::undefined, [&] { module.function<Entry>("other"); }), "other"));
+      has(error_of(ErrorKind::undefined, [&] { module.function<Entry>("other"); }), "other"));
   const std::string text =
       "declare void @nobody_has_this()\ndefine void @f() { call void @nobody_has_this() ret void }";
-  EXPECT_TRUE(has(failure(ErrorKind::undefined, [&] { plugin()->load(plugin()->compile(text)); }),
+  EXPECT_TRUE(has(error_of(ErrorKind::undefined, [&] { plugin()->load(plugin()->compile(text)); }),
                   "nobody_has_this"));
-  EXPECT_NE(failure(ErrorKind::undefined, [] { plugin()->load("no object file"); }),
-            "nothing was thrown");
+  error_of(ErrorKind::undefined, [] { plugin()->load("no object file"); });
 }
 
 TEST_F(LlvmPlugin, LibraryFunctionsComeFromTheProcess) {
@@ -455,7 +443,7 @@ TEST_F(LlvmPlugin, ThreadsCompileSideBySide) {
         right[t] += load_scalar(int64, b.buffers[0].data()) == Scalar(value);
         if (k == 5)
           right[t] +=
-              has(failure(ErrorKind::parse, [] { plugin()->compile("nonsense"); }), "expected");
+              has(error_of(ErrorKind::parse, [] { plugin()->compile("nonsense"); }), "expected");
       }
     });
   for (auto& thread : threads) thread.join();
@@ -464,44 +452,30 @@ TEST_F(LlvmPlugin, ThreadsCompileSideBySide) {
 
 // --- finding the plugin ---
 
-struct TempFolder {
-  TempFolder() {
-    std::string text = (std::filesystem::temp_directory_path() / "strata-llvm-XXXXXX").string();
-    if (mkdtemp(text.data()) != nullptr) path = text;
-  }
-  ~TempFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  std::filesystem::path path;
-};
-
 TEST(LlvmLibraryFile, OneThatIsAbsentSaysHowToGetIt) {
-  const TempFolder folder;
-  const std::vector<std::string> folders{folder.path.string()};
-  const std::string words = failure(ErrorKind::domain, [&] { LlvmLibrary::open(folders); });
+  const PrivateFolder folder;
+  const std::vector<std::string> folders{folder.path()};
+  const std::string words = error_of(ErrorKind::domain, [&] { LlvmLibrary::open(folders); });
   EXPECT_TRUE(has(words, "install libllvm19 / build with llvm-19-dev")) << words;
   EXPECT_TRUE(has(words, folders[0])) << words;
 }
 
 TEST(LlvmLibraryFile, OneThatIsNoneIsRefused) {
-  const TempFolder folder;
-  std::ofstream(folder.path / LlvmLibrary::kFileName) << "no library";
-  const std::vector<std::string> folders{folder.path.string()};
+  const PrivateFolder folder;
+  write_file(folder.path() + "/" + std::string(LlvmLibrary::kFileName), "no library");
+  const std::vector<std::string> folders{folder.path()};
   EXPECT_TRUE(
-      has(failure(ErrorKind::domain, [&] { LlvmLibrary::open(folders); }), "cannot be opened"));
+      has(error_of(ErrorKind::domain, [&] { LlvmLibrary::open(folders); }), "cannot be opened"));
 }
 
 TEST(LlvmLibraryFile, TheWorkingDirectoryIsNeverSearched) {
-  const TempFolder folder;
-  std::ofstream(folder.path / LlvmLibrary::kFileName) << "no library";
+  const PrivateFolder folder;
+  write_file(folder.path() + "/" + std::string(LlvmLibrary::kFileName), "no library");
   const std::filesystem::path before = std::filesystem::current_path();
-  std::filesystem::current_path(folder.path);
+  std::filesystem::current_path(folder.path());
   for (const char* relative : {"", ".", "./"}) {
     const std::vector<std::string> folders{relative};
-    EXPECT_TRUE(has(failure(ErrorKind::domain, [&] { LlvmLibrary::open(folders); }),
+    EXPECT_TRUE(has(error_of(ErrorKind::domain, [&] { LlvmLibrary::open(folders); }),
                     "no libstrata_llvm.so"));
   }
   std::filesystem::current_path(before);

@@ -10,29 +10,15 @@
 #include "strata/graph/kernel_text.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/opencl_library.h"
+#include "tests/base/errors.h"
+#include "tests/codegen/kernel_ranges.h"
 
 namespace strata {
 namespace {
 
-using NamedVector = std::vector<std::pair<std::string, std::int64_t>>;
+using oracle::KernelValues;
 
 const Device& opencl() { return Device::get("OPENCL"); }
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
-template <class F>
-std::string error_of(ErrorKind kind, const F& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    EXPECT_EQ(to_string(e.kind()), to_string(kind)) << e.what();
-    return e.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
 
 /// A build with the headers has to have a device, too.
 class OpenClTest : public ::testing::Test {
@@ -45,21 +31,12 @@ class OpenClTest : public ::testing::Test {
 using OpenCl = OpenClTest;
 using OpenClThread = OpenClTest;
 
-std::int64_t number_of(const Int& size, const NamedVector& values) {
-  if (size.is_number()) return size.value();
-  Values known;
-  for (const Variable& v : variables(size.expr()))
-    for (const auto& [name, value] : values)
-      if (name == v.name()) known.emplace_back(v, value);
-  return evaluate(size.expr(), known);
-}
-
 /// Any bits of floats now and then; integers of all widths.
-std::vector<Buffer> random_buffers(const LazyOp& kernel, const NamedVector& values, bool is_wild) {
+std::vector<Buffer> random_buffers(const LazyOp& kernel, const KernelValues& values, bool is_wild) {
   std::mt19937_64 random(7);
   std::vector<Buffer> out;
   for (const BufferUse& use : buffers_of(kernel)) {
-    out.push_back(Buffer::allocate(number_of(use.size, values), use.dtype));
+    out.push_back(Buffer::allocate(oracle::number_of(use.size, values), use.dtype));
     auto* bytes = static_cast<std::byte*>(out.back().data());
     for (std::int64_t k = 0; k < out.back().size(); ++k, bytes += use.dtype.itemsize()) {
       const auto small = static_cast<std::int64_t>(random() % 41) - (use.dtype.is_unsigned() ? 0 : 20);
@@ -81,7 +58,7 @@ std::vector<Buffer> copies(const std::vector<Buffer>& buffers) {
 }
 
 /// OPENCL gives what INTERP gives: the same bits, or NaN for NaN.
-void check_equal(const std::string& text, const std::string& opts, const NamedVector& values = {},
+void check_equal(const std::string& text, const std::string& opts, const KernelValues& values = {},
                  bool is_wild = true) {
   const LazyOp ast = parse_kernel(text).kernel;
   const std::vector<Buffer> got = random_buffers(ast, values, is_wild), expected = copies(got);

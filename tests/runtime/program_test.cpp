@@ -14,27 +14,12 @@
 #include "strata/base/flags.h"
 #include "strata/runtime/clang_program.h"
 #include "strata/runtime/shared_object.h"
+#include "tests/base/errors.h"
 
 namespace strata {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-
-template <class F>
-std::string error_of(ErrorKind kind, const F& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    EXPECT_EQ(to_string(e.kind()), to_string(kind)) << e.what();
-    return e.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 Bytes compile(const std::string& source) { return HostCompiler::find()->compile(source); }
 

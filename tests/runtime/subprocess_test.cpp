@@ -15,6 +15,8 @@
 #include <thread>
 
 #include "strata/runtime/posix_io.h"
+#include "tests/base/errors.h"
+#include "tests/runtime/processes.h"
 
 namespace strata {
 namespace {
@@ -27,21 +29,6 @@ Command shell(const PrivateFolder& folder, const std::string& text) {
   command.words = {"/bin/sh", "-c", text};
   command.folder = folder.path();
   return command;
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-/// Runs f() in a process of its own, and its result.
-template <class F>
-int in_a_process(const F& f) {
-  const pid_t pid = fork();
-  if (pid == 0) _exit(f());
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
 /// Whether the process whose number the file holds is gone, after a moment for it to go.

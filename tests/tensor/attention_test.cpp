@@ -3,14 +3,12 @@
 #include <limits>
 
 #include "strata/tensor/functional.h"
+#include "tests/dtype/special_values.h"
 #include "tests/tensor/arrays.h"
-#include "tests/tensor/reference.h"
+#include "tests/tensor/finite_differences.h"
 
 namespace strata::test {
 namespace {
-
-using Many = std::vector<Tensor>;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Of (heads, length, size); `mask` is added to scores.
 double attended(const Array& q, const Array& k, const Array& v, const Place& at, double scale,
@@ -37,11 +35,11 @@ TEST(Attention, IsAWeightedSumOfValues) {
   };
   expect({}, 0.5, [](auto, auto) { return 0.0; });
   expect({.scale = 2}, 2, [](auto, auto) { return 0.0; });
-  expect({.causal = true}, 0.5, [](auto row, auto column) { return column <= row ? 0 : -kInfinity; });
+  expect({.causal = true}, 0.5, [](auto row, auto column) { return column <= row ? 0 : -kInf; });
   expect({.mask = m.tensor()}, 0.5, [&](auto row, auto column) { return m.at({row, column}); });
   // A row that may look nowhere gives zeros.
   expect({.mask = m.tensor().gt(0) & counted({3, 1}).ne(1)}, 0.5,
-         [&](auto row, auto column) { return m.at({row, column}) > 0 && row != 1 ? 0 : -kInfinity; });
+         [&](auto row, auto column) { return m.at({row, column}) > 0 && row != 1 ? 0 : -kInf; });
 }
 
 TEST(Attention, SeveralQueriesOfAKey) {
@@ -74,15 +72,15 @@ TEST(Layers, LinearAndEmbedding) {
   expect_values(linear(counted({3}), w, b), {2}, {15, 34});
   EXPECT_EQ(linear(counted({2, 4, 3}), w).shape(), Ints({2, 4, 2}));
   expect_values(linear(x, counted({3})), {2}, {5, 14});
-  expect_values(embedding(whole({2, 0}), counted({3, 2})), {2, 2}, {4, 5, 0, 1});
-  EXPECT_EQ(embedding(whole({2, 0, 1, 1}, {2, 2}), counted({3, 2})).shape(), Ints({2, 2, 2}));
-  EXPECT_EQ(embedding(whole({1}, {}), counted({3, 2})).shape(), Ints({2}));
+  expect_values(embedding(i64({2, 0}), counted({3, 2})), {2, 2}, {4, 5, 0, 1});
+  EXPECT_EQ(embedding(i64({2, 0, 1, 1}, {2, 2}), counted({3, 2})).shape(), Ints({2, 2, 2}));
+  EXPECT_EQ(embedding(i64({1}, {}), counted({3, 2})).shape(), Ints({2}));
   // Rows that are not asked for do not matter.
-  expect_values(embedding(whole({1}), f64({NAN, 2, kInfinity}, {3, 1})), {1, 1}, {2});
+  expect_values(embedding(i64({1}), f64({NAN, 2, kInf}, {3, 1})), {1, 1}, {2});
   expect_error([&] { linear(x, counted({2, 2})); },
                "[linear] an input of shape (2, 3) and a weight of shape (2, 2)");
   expect_error([&] { embedding(x, counted({3, 2})); }, "[embedding] indices of f64");
-  expect_error([&] { embedding(whole({1}), counted({3})); }, "[embedding] a weight of shape (3,)");
+  expect_error([&] { embedding(i64({1}), counted({3})); }, "[embedding] a weight of shape (3,)");
 }
 
 TEST(Layers, HalvesAndSimilarities) {
@@ -116,34 +114,29 @@ TEST(Layers, HalvesAndSimilarities) {
 }
 
 TEST(Attention, Gradients) {
-  const auto check = [](const std::function<Tensor(const Many&)>& f, const std::vector<Ints>& shapes) {
-    std::vector<std::vector<double>> values;
-    for (const Ints& s : shapes)
-      values.push_back(spread(product(s).value(), -1, 1, values.size() + 1));
-    expect_gradient(f, values, shapes);
-  };
-  check(
+  expect_gradients(
       [](const Many& x) { return scaled_dot_product_attention(x[0], x[1], x[2], {.causal = true}); },
       {{2, 2}, {2, 2}, {2, 2}});
-  check([](const Many& x) { return scaled_dot_product_attention(x[0], x[1], x[2], {.mask = x[3]}); },
-        {{2, 2}, {3, 2}, {3, 2}, {2, 3}});
+  expect_gradients(
+      [](const Many& x) { return scaled_dot_product_attention(x[0], x[1], x[2], {.mask = x[3]}); },
+      {{2, 2}, {3, 2}, {3, 2}, {2, 3}});
   const Tensor nowhere = bools({true, true, false, false}, {2, 2});
-  check(
+  expect_gradients(
       [&](const Many& x) {
         return scaled_dot_product_attention(x[0], x[1], x[2], {.mask = nowhere});
       },
       {{2, 2}, {2, 2}, {2, 2}});
-  check(
+  expect_gradients(
       [](const Many& x) {
         return scaled_dot_product_attention(x[0], x[1], x[2], {.enable_gqa = true});
       },
       {{2, 2, 2}, {1, 2, 2}, {1, 2, 2}});
-  check([](const Many& x) { return linear(x[0], x[1], x[2]); }, {{2, 3}, {2, 3}, {2}});
-  check([](const Many& x) { return embedding(whole({1, 0, 1}), x[0]); }, {{3, 2}});
-  check([](const Many& x) { return glu(x[0]); }, {{2, 4}});
-  check([](const Many& x) { return cosine_similarity(x[0], x[1]); }, {{2, 3}, {2, 3}});
-  check([](const Many& x) { return pairwise_distance(x[0], x[1]); }, {{2, 3}, {2, 3}});
-  check([](const Many& x) { return softmin(x[0]); }, {{2, 3}});
+  expect_gradients([](const Many& x) { return linear(x[0], x[1], x[2]); }, {{2, 3}, {2, 3}, {2}});
+  expect_gradients([](const Many& x) { return embedding(i64({1, 0, 1}), x[0]); }, {{3, 2}});
+  expect_gradients([](const Many& x) { return glu(x[0]); }, {{2, 4}});
+  expect_gradients([](const Many& x) { return cosine_similarity(x[0], x[1]); }, {{2, 3}, {2, 3}});
+  expect_gradients([](const Many& x) { return pairwise_distance(x[0], x[1]); }, {{2, 3}, {2, 3}});
+  expect_gradients([](const Many& x) { return softmin(x[0]); }, {{2, 3}});
 }
 
 }  // namespace

@@ -2,12 +2,10 @@
 
 #include "strata/tensor/functional.h"
 #include "tests/tensor/arrays.h"
-#include "tests/tensor/reference.h"
+#include "tests/tensor/finite_differences.h"
 
 namespace strata::test {
 namespace {
-
-using Many = std::vector<Tensor>;
 
 struct Case {
   Place x, w;
@@ -104,10 +102,10 @@ TEST(Convolution, TransposedIsTheAdjoint) {
 }
 
 TEST(Convolution, TransposedByHand) {
-  const Tensor x = whole({1, 2}, {1, 1, 2}).cast(dtypes::float64),
-               w = whole({1, 10, 100}, {1, 1, 3}).cast(dtypes::float64);
+  const Tensor x = i64({1, 2}, {1, 1, 2}).cast(dtypes::float64),
+               w = i64({1, 10, 100}, {1, 1, 3}).cast(dtypes::float64);
   expect_values(conv_transpose1d(x, w), {1, 1, 4}, {1, 12, 120, 200});
-  expect_values(conv_transpose1d(x, w, whole({1}), {.stride = 2}), {1, 1, 5}, {2, 11, 103, 21, 201});
+  expect_values(conv_transpose1d(x, w, i64({1}), {.stride = 2}), {1, 1, 5}, {2, 11, 103, 21, 201});
   expect_values(conv_transpose1d(x, w, {}, {.stride = 2, .padding = 1, .output_padding = 1}),
                 {1, 1, 4}, {10, 102, 20, 200});
 }
@@ -123,7 +121,7 @@ TEST(Convolution, PaddingInWords) {
 }
 
 TEST(Convolution, WithoutABatchAndOfIntegers) {
-  const Tensor x = counted({1, 4}, dtypes::int32), w = whole({1, -1}, {1, 1, 2}).cast(dtypes::int32);
+  const Tensor x = counted({1, 4}, dtypes::int32), w = i64({1, -1}, {1, 1, 2}).cast(dtypes::int32);
   expect_values(conv1d(x, w), {1, 3}, {-1, -1, -1});
   EXPECT_EQ(conv1d(x, w).dtype(), dtypes::int32);
 }
@@ -236,23 +234,21 @@ TEST(Convolution, SecondGradients) {
 }
 
 TEST(Convolution, Gradients) {
-  const auto check = [](const std::function<Tensor(const Many&)>& f, const std::vector<Ints>& shapes) {
-    std::vector<std::vector<double>> values;
-    for (const Ints& s : shapes)
-      values.push_back(spread(product(s).value(), -1, 1, values.size() + 1));
-    expect_gradient(f, values, shapes);
-  };
-  check([](const Many& x) { return conv1d(x[0], x[1], x[2], {.stride = 2, .padding = 1}); },
-        {{1, 2, 5}, {2, 2, 3}, {2}});
-  check([](const Many& x) { return conv1d(x[0], x[1], {}, {.dilation = 2, .groups = 2}); },
-        {{1, 2, 5}, {2, 1, 2}});
-  check([](const Many& x) { return conv2d(x[0], x[1], {}, {.padding = "same"}); },
-        {{1, 1, 3, 3}, {2, 1, 2, 3}});
-  check([](const Many& x) { return conv1d(x[0], x[1], {}, {.stride = 2}); }, {{1, 1, 5}, {1, 1, 2}});
-  check([](const Many& x) { return conv_transpose1d(x[0], x[1], x[2], {.stride = 2, .padding = 1}); },
-        {{1, 2, 3}, {2, 2, 3}, {2}});
-  check([](const Many& x) { return unfold(x[0], 2, {.padding = 1, .stride = 2}); }, {{1, 1, 3, 3}});
-  check([](const Many& x) { return fold(x[0], 3, 2); }, {{1, 4, 4}});
+  expect_gradients(
+      [](const Many& x) { return conv1d(x[0], x[1], x[2], {.stride = 2, .padding = 1}); },
+      {{1, 2, 5}, {2, 2, 3}, {2}});
+  expect_gradients([](const Many& x) { return conv1d(x[0], x[1], {}, {.dilation = 2, .groups = 2}); },
+                   {{1, 2, 5}, {2, 1, 2}});
+  expect_gradients([](const Many& x) { return conv2d(x[0], x[1], {}, {.padding = "same"}); },
+                   {{1, 1, 3, 3}, {2, 1, 2, 3}});
+  expect_gradients([](const Many& x) { return conv1d(x[0], x[1], {}, {.stride = 2}); },
+                   {{1, 1, 5}, {1, 1, 2}});
+  expect_gradients(
+      [](const Many& x) { return conv_transpose1d(x[0], x[1], x[2], {.stride = 2, .padding = 1}); },
+      {{1, 2, 3}, {2, 2, 3}, {2}});
+  expect_gradients([](const Many& x) { return unfold(x[0], 2, {.padding = 1, .stride = 2}); },
+                   {{1, 1, 3, 3}});
+  expect_gradients([](const Many& x) { return fold(x[0], 3, 2); }, {{1, 4, 4}});
 }
 
 }  // namespace

@@ -2,17 +2,16 @@
 
 #include <limits>
 
+#include "tests/dtype/special_values.h"
 #include "tests/tensor/arrays.h"
-#include "tests/tensor/reference.h"
+#include "tests/tensor/finite_differences.h"
 
 namespace strata::test {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 /// That row by row along `axis` each element is what f makes of what came so far and its own.
-void check(const Tensor& found, const Array& x, std::int64_t axis, double first,
-           const std::function<double(double, double)>& f, double tolerance = 1e-9) {
+void check_cumulative(const Tensor& found, const Array& x, std::int64_t axis, double first,
+                      const std::function<double(double, double)>& f, double tolerance = 1e-9) {
   const auto a = static_cast<std::size_t>(axis);
   expect_near(
       found, x.shape,
@@ -33,13 +32,13 @@ double log_add(double a, double b) {
 TEST(Cumulative, AlongEachAxis) {
   const Array x({2, 5, 3}, 1, -2, 2);
   for (const std::int64_t axis : {0, 1, 2}) {
-    check(x.tensor().cumsum(axis), x, axis, 0, std::plus<>());
-    check(x.tensor().cumprod(axis - 3), x, axis, 1, std::multiplies<>());
-    check(x.tensor().cummax(axis).first, x, axis, -kInfinity,
-          [](double a, double b) { return std::max(a, b); });
-    check(x.tensor().cummin(axis).first, x, axis, kInfinity,
-          [](double a, double b) { return std::min(a, b); });
-    check(x.tensor().logcumsumexp(axis), x, axis, -kInfinity, log_add);
+    check_cumulative(x.tensor().cumsum(axis), x, axis, 0, std::plus<>());
+    check_cumulative(x.tensor().cumprod(axis - 3), x, axis, 1, std::multiplies<>());
+    check_cumulative(x.tensor().cummax(axis).first, x, axis, -kInf,
+                     [](double a, double b) { return std::max(a, b); });
+    check_cumulative(x.tensor().cummin(axis).first, x, axis, kInf,
+                     [](double a, double b) { return std::min(a, b); });
+    check_cumulative(x.tensor().logcumsumexp(axis), x, axis, -kInf, log_add);
   }
 }
 
@@ -48,19 +47,20 @@ TEST(Cumulative, LongRowsInBlocks) {
   for (const std::int64_t n : {513, 1000}) {
     const Array x({n}, 1, -2, 2), near_one({n}, 2, 0.99, 1.01);
     const Tensor t = Tensor::from(x.values, {n});
-    check(t.cumsum(0), x, 0, 0, std::plus<>());
-    check(Tensor::from(near_one.values, {n}).cumprod(0), near_one, 0, 1, std::multiplies<>());
-    check(t.logcumsumexp(0), x, 0, -kInfinity, log_add);
+    check_cumulative(t.cumsum(0), x, 0, 0, std::plus<>());
+    check_cumulative(Tensor::from(near_one.values, {n}).cumprod(0), near_one, 0, 1,
+                     std::multiplies<>());
+    check_cumulative(t.logcumsumexp(0), x, 0, -kInf, log_add);
     const auto [values, indices] = t.cummin(0);
     const Array at(indices);
-    check(values, x, 0, kInfinity, [](double a, double b) { return std::min(a, b); });
+    check_cumulative(values, x, 0, kInf, [](double a, double b) { return std::min(a, b); });
     expect_near(values, {n},
                 [&](const Place& p) { return x.at({static_cast<std::int64_t>(at.at(p))}); });
   }
 }
 
 TEST(Cumulative, IndicesAreOfTheLastOfEqualOnes) {
-  const auto [values, indices] = whole({1, 3, 3, 2, 4, 0}).cummax(0);
+  const auto [values, indices] = i64({1, 3, 3, 2, 4, 0}).cummax(0);
   expect_values(values, {6}, {1, 3, 3, 3, 4, 4});
   expect_values(indices, {6}, {0, 1, 2, 2, 4, 4});
   EXPECT_EQ(indices.dtype(), dtypes::int64);
@@ -89,26 +89,22 @@ TEST(Cumulative, DtypesAndSizes) {
 }
 
 TEST(Cumulative, InfinitiesStay) {
-  expect_values(f64({1, kInfinity, 2}, {3}).cumsum(0), {3}, {1, kInfinity, kInfinity});
-  expect_values(f64({-kInfinity, 0, kInfinity, 1}, {4}).logcumsumexp(0), {4},
-                {-kInfinity, 0, kInfinity, kInfinity});
-  expect_values(f64({1000, -kInfinity}, {2}).logcumsumexp(0), {2}, {1000, 1000});
+  expect_values(f64({1, kInf, 2}, {3}).cumsum(0), {3}, {1, kInf, kInf});
+  expect_values(f64({-kInf, 0, kInf, 1}, {4}).logcumsumexp(0), {4}, {-kInf, 0, kInf, kInf});
+  expect_values(f64({1000, -kInf}, {2}).logcumsumexp(0), {2}, {1000, 1000});
 }
 
 TEST(Cumulative, Gradients) {
-  const auto slope = [](const std::function<Tensor(const Tensor&)>& f,
-                        const std::vector<double>& values,
-                        const Ints& shape) { expect_gradient(f, values, shape); };
   const std::vector<double> values = spread(6, -1, 1);
-  slope([](const Tensor& x) { return x.cumsum(0); }, values, {3, 2});
-  slope([](const Tensor& x) { return x.cumprod(1); }, values, {2, 3});
-  slope([](const Tensor& x) { return x.cummax(1).first; }, values, {2, 3});
-  slope([](const Tensor& x) { return x.cummin(0).first; }, values, {3, 2});
-  slope([](const Tensor& x) { return x.logcumsumexp(1); }, values, {2, 3});
+  expect_gradient([](const Tensor& x) { return x.cumsum(0); }, values, {3, 2});
+  expect_gradient([](const Tensor& x) { return x.cumprod(1); }, values, {2, 3});
+  expect_gradient([](const Tensor& x) { return x.cummax(1).first; }, values, {2, 3});
+  expect_gradient([](const Tensor& x) { return x.cummin(0).first; }, values, {3, 2});
+  expect_gradient([](const Tensor& x) { return x.logcumsumexp(1); }, values, {2, 3});
   // Products beside one and two zeros.
-  slope([](const Tensor& x) { return x.cumprod(0); }, {2, 0, 3, -1}, {4});
-  slope([](const Tensor& x) { return x.cumprod(0); }, {2, 0, 3, 0, 5}, {5});
-  slope([](const Tensor& x) { return x.cumprod(0); }, {0, 2}, {2});
+  expect_gradient([](const Tensor& x) { return x.cumprod(0); }, {2, 0, 3, -1}, {4});
+  expect_gradient([](const Tensor& x) { return x.cumprod(0); }, {2, 0, 3, 0, 5}, {5});
+  expect_gradient([](const Tensor& x) { return x.cumprod(0); }, {0, 2}, {2});
   // Of equal ones the index's has the gradient.
   Tensor x = f64({1, 1, 0}, {3}).requires_grad(true);
   x.cummax(0).first.sum().backward();

@@ -2,13 +2,12 @@
 #include <limits>
 #include <random>
 
+#include "tests/tensor/arrays.h"
 #include "tests/tensor/finite_differences.h"
-#include "tests/tensor/reference.h"
 
 namespace strata::test {
 namespace {
 
-using Place = std::vector<std::int64_t>;
 using Subscripts = std::vector<Subscript>;
 
 /// The indices that Python's slice takes, by walking.
@@ -80,7 +79,7 @@ TEST(Index, IntegersSlicesAndNewAxes) {
 
 TEST(Index, OneTensorOfIntegers) {
   const Tensor x = counted({3, 4});
-  const Tensor i = whole({2, 0, -1, 2}, {2, 2});
+  const Tensor i = i64({2, 0, -1, 2}, {2, 2});
   const Place rows = {2, 0, 2, 2};
   const auto row = [&](std::int64_t a, std::int64_t b) {
     return rows[static_cast<std::size_t>(a * 2 + b)];
@@ -90,20 +89,20 @@ TEST(Index, OneTensorOfIntegers) {
     return p[0] * 4 + (p[1] == 1 && p[2] == 0 ? 3 : row(p[1], p[2]));
   });  // -1 of 4
   expect_values(x[{i, 1}], {2, 2}, {9, 1, 9, 9});
-  expect_values(x[{whole({1}, {}), Slice{0, 2}}], {2}, {4, 5});
-  expect_values(counted({3})[whole({5, -4, 1})], {3}, {0, 0, 1});  // outside: 0
-  EXPECT_EQ((x[whole({})]).shape(), Ints({0, 4}));
-  EXPECT_EQ((counted({0})[whole({1})]).shape(), Ints({1}));
-  expect_values(counted({3})[whole({2, 1}).cast(dtypes::uint8)], {2}, {2, 1});
-  expect_values(bools({true, false, true}, {3})[whole({1, 2})], {2}, {0, 1});
-  EXPECT_EQ((counted({3}, dtypes::int8)[whole({1})]).dtype(), dtypes::int8);
+  expect_values(x[{i64({1}, {}), Slice{0, 2}}], {2}, {4, 5});
+  expect_values(counted({3})[i64({5, -4, 1})], {3}, {0, 0, 1});  // outside: 0
+  EXPECT_EQ((x[i64({})]).shape(), Ints({0, 4}));
+  EXPECT_EQ((counted({0})[i64({1})]).shape(), Ints({1}));
+  expect_values(counted({3})[i64({2, 1}).cast(dtypes::uint8)], {2}, {2, 1});
+  expect_values(bools({true, false, true}, {3})[i64({1, 2})], {2}, {0, 1});
+  EXPECT_EQ((counted({3}, dtypes::int8)[i64({1})]).dtype(), dtypes::int8);
   expect_error([&] { x[counted({2})]; }, "[index] indices are integers, not f64");
 }
 
 TEST(Index, ValuesElsewhereDoNotLeak) {
   const double nan = std::numeric_limits<double>::quiet_NaN(),
                inf = std::numeric_limits<double>::infinity();
-  expect_values(f64({nan, inf, 3, -inf}, {4})[whole({2, 1})], {2}, {3, inf});
+  expect_values(f64({nan, inf, 3, -inf}, {4})[i64({2, 1})], {2}, {3, inf});
 }
 
 TEST(Index, SeveralTensorsOfIntegers) {
@@ -112,7 +111,7 @@ TEST(Index, SeveralTensorsOfIntegers) {
     return ((a * 3 + b) * 4 + c) * 5 + d;
   };
   const Place is = {0, 1, 1}, js = {2, 0, -1}, columns = {3, 1};
-  const Tensor i = whole(is), j = whole(js), column = whole(columns, {2, 1});
+  const Tensor i = i64(is), j = i64(js), column = i64(columns, {2, 1});
   const auto to = [](const Place& v, std::int64_t k) { return v[static_cast<std::size_t>(k)]; };
   const auto wrap = [](std::int64_t k, std::int64_t n) { return k < 0 ? k + n : k; };
   // Side by side: their dimensions stand there.
@@ -140,9 +139,9 @@ TEST(Index, SeveralTensorsOfIntegers) {
   expect_elements(x[{0, Slice{}, j}], {3, 3, 5},
                   [&](const Place& p) { return at(0, p[0], wrap(to(js, p[1]), 4), p[2]); });
   // Outside of one axis is nowhere.
-  expect_values(counted({2, 3})[{whole({0, 1, 2, -3}), whole({5, -4, 0, 1})}], {4}, {0, 0, 0, 0});
-  expect_values((counted({2, 3}) + 1)[{whole({0, 1, 0}), whole({4, -4, 2})}], {3}, {0, 0, 3});
-  expect_error([&] { x[{i, whole(columns)}]; }, "[index] shapes (3,) and (2,) do not broadcast");
+  expect_values(counted({2, 3})[{i64({0, 1, 2, -3}), i64({5, -4, 0, 1})}], {4}, {0, 0, 0, 0});
+  expect_values((counted({2, 3}) + 1)[{i64({0, 1, 0}), i64({4, -4, 2})}], {3}, {0, 0, 3});
+  expect_error([&] { x[{i, i64(columns)}]; }, "[index] shapes (3,) and (2,) do not broadcast");
 }
 
 TEST(Index, Masks) {
@@ -150,7 +149,7 @@ TEST(Index, Masks) {
   expect_values(x[x > 2.0], {3}, {3, 4, 5});
   expect_values(x[bools({false, true}, {2})], {1, 3}, {3, 4, 5});
   expect_values(x[{Slice{}, bools({true, false, true}, {3})}], {2, 2}, {0, 2, 3, 5});
-  expect_values(x[{bools({true, true}, {2}), whole({2, 0})}], {2}, {2, 3});
+  expect_values(x[{bools({true, true}, {2}), i64({2, 0})}], {2}, {2, 3});
   EXPECT_EQ((x[x > 9.0]).shape(), Ints({0}));
   expect_elements(counted({2, 2, 3})[{bools({true, false, false, true}, {2, 2}), Slice{1, 3}}],
                   {2, 2}, [](const Place& i) { return i[0] * 9 + i[1] + 1; });
@@ -174,14 +173,14 @@ TEST(Index, PutWhereSlicesAre) {
                     return is_there ? 100 + (1 - i[0] / 2) * 2 + (1 - i[1] / 2) : i[0] * 4 + i[1];
                   });
   expect_elements(
-      x.index_put({1, new_axis, Slice{1, {}, 2}}, whole({50, 60}, {1, 1, 2})), {3, 4},
+      x.index_put({1, new_axis, Slice{1, {}, 2}}, i64({50, 60}, {1, 1, 2})), {3, 4},
       [](const Place& i) { return i[0] == 1 && i[1] % 2 == 1 ? 45 + 5 * i[1] : i[0] * 4 + i[1]; });
   expect_elements(x.index_put({ellipsis}, 5), {3, 4}, [](const Place&) { return 5; });
   expect_elements(x.index_put({0}, 10, true), {3, 4},
                   [](const Place& i) { return i[0] * 4 + i[1] + (i[0] == 0 ? 10 : 0); });
   EXPECT_EQ(values_of(x.index_put({Slice{2, 2}}, 7)), values_of(x));
-  EXPECT_EQ(whole({1, 2}).index_put({0}, 2.9).dtype(), dtypes::int64);
-  expect_values(whole({1, 2}).index_put({0}, 2.9), {2}, {2, 2});
+  EXPECT_EQ(i64({1, 2}).index_put({0}, 2.9).dtype(), dtypes::int64);
+  expect_values(i64({1, 2}).index_put({0}, 2.9), {2}, {2, 2});
   expect_values(bools({true, true}, {2}).index_put({1}, false), {2}, {1, 0});
   expect_values(f64({1}, {}).index_put({ellipsis}, 4), {}, {4});
   expect_error([&] { x.index_put({0}, counted({3})); }, "[index_put]");
@@ -193,28 +192,27 @@ TEST(Index, PutWhereSlicesAre) {
 TEST(Index, PutReplacesAnything) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   expect_values(f64({nan, 1, nan}, {3}).index_put({Slice{0, {}, 2}}, 2), {3}, {2, 1, 2});
-  expect_values(f64({nan, 1, nan}, {3}).index_put({whole({0, 2})}, f64({5, 6}, {2})), {3}, {5, 1, 6});
+  expect_values(f64({nan, 1, nan}, {3}).index_put({i64({0, 2})}, f64({5, 6}, {2})), {3}, {5, 1, 6});
 }
 
 TEST(Index, PutWhereTensorsSay) {
   const Tensor x = counted({3, 4});
-  expect_elements(x.index_put({whole({2, -3})}, 9), {3, 4},
+  expect_elements(x.index_put({i64({2, -3})}, 9), {3, 4},
                   [](const Place& i) { return i[0] == 1 ? 4 + i[1] : 9; });
-  expect_values(counted({3}).index_put({whole({1, 1, 1})}, whole({5, 6, 7})), {3}, {0, 7, 2});
-  expect_values(counted({3}).index_put({whole({1, 1, 0})}, whole({5, 6, 7}), true), {3}, {7, 12, 2});
-  expect_values(counted({3}).index_put({whole({7, -4})}, 9), {3}, {0, 1, 2});  // outside: nowhere
-  expect_values(counted({3}).index_put({whole({})}, 9), {3}, {0, 1, 2});
-  expect_elements(x.index_put({whole({0, 2}), whole({1, 3})}, whole({50, 60})), {3, 4},
-                  [](const Place& i) {
-                    return i == Place{0, 1} ? 50 : i == Place{2, 3} ? 60 : i[0] * 4 + i[1];
-                  });
+  expect_values(counted({3}).index_put({i64({1, 1, 1})}, i64({5, 6, 7})), {3}, {0, 7, 2});
+  expect_values(counted({3}).index_put({i64({1, 1, 0})}, i64({5, 6, 7}), true), {3}, {7, 12, 2});
+  expect_values(counted({3}).index_put({i64({7, -4})}, 9), {3}, {0, 1, 2});  // outside: nowhere
+  expect_values(counted({3}).index_put({i64({})}, 9), {3}, {0, 1, 2});
+  expect_elements(x.index_put({i64({0, 2}), i64({1, 3})}, i64({50, 60})), {3, 4}, [](const Place& i) {
+    return i == Place{0, 1} ? 50 : i == Place{2, 3} ? 60 : i[0] * 4 + i[1];
+  });
   // Apart: the value's dimensions of indices are in front.
-  expect_elements(counted({2, 3, 2}).index_put({whole({0, 1}), Slice{1, 3}, whole({1, 0})},
-                                               counted({2, 2}) + 100),
-                  {2, 3, 2}, [](const Place& i) {
-                    const bool is_there = i[1] > 0 && i[2] == 1 - i[0];
-                    return is_there ? 100 + i[0] * 2 + i[1] - 1 : (i[0] * 3 + i[1]) * 2 + i[2];
-                  });
+  expect_elements(
+      counted({2, 3, 2}).index_put({i64({0, 1}), Slice{1, 3}, i64({1, 0})}, counted({2, 2}) + 100),
+      {2, 3, 2}, [](const Place& i) {
+        const bool is_there = i[1] > 0 && i[2] == 1 - i[0];
+        return is_there ? 100 + i[0] * 2 + i[1] - 1 : (i[0] * 3 + i[1]) * 2 + i[2];
+      });
   expect_elements(x.index_put({x > 6.0}, 0), {3, 4},
                   [](const Place& i) { return i[0] * 4 + i[1] > 6 ? 0 : i[0] * 4 + i[1]; });
   expect_elements(
@@ -227,7 +225,7 @@ TEST(Index, PutWhereTensorsSay) {
 
 TEST(Index, Gradients) {
   const std::vector<double> v = spread(6, -2, 2), w = spread(4, -2, 2);
-  const Tensor rows = whole({1, 0, 1}), columns = whole({2, -1, 0});
+  const Tensor rows = i64({1, 0, 1}), columns = i64({2, -1, 0});
   expect_gradient([&](const Tensor& x) { return x[{Slice{{}, {}, -1}, Slice{0, {}, 2}}].square(); },
                   v, {2, 3});
   expect_gradient([&](const Tensor& x) { return x[rows].square(); }, v, {2, 3});
@@ -237,14 +235,13 @@ TEST(Index, Gradients) {
         return x[bools({true, false, false, true, true, false}, {2, 3})].square();
       },
       v, {2, 3});
-  using Many = std::vector<Tensor>;
   const auto put = [&](const Subscripts& where, bool accumulate) {
     return [=](const Many& xs) { return xs[0].index_put(where, xs[1], accumulate).square(); };
   };
   expect_gradient(put({Slice{}, Slice{2, {}, -2}}, false), {v, w}, {{2, 3}, {2, 2}});
   expect_gradient(put({Slice{}, Slice{2, {}, -2}}, true), {v, w}, {{2, 3}, {2, 2}});
-  expect_gradient(put({Slice{}, whole({1, 1})}, false), {v, w}, {{2, 3}, {2, 2}});
-  expect_gradient(put({Slice{}, whole({1, 1})}, true), {v, w}, {{2, 3}, {2, 2}});
+  expect_gradient(put({Slice{}, i64({1, 1})}, false), {v, w}, {{2, 3}, {2, 2}});
+  expect_gradient(put({Slice{}, i64({1, 1})}, true), {v, w}, {{2, 3}, {2, 2}});
 }
 
 TEST(Index, SymbolicSizes) {
@@ -254,7 +251,7 @@ TEST(Index, SymbolicSizes) {
   expect_values(x[Slice{0, n}].sum(0), {3}, {3, 5, 7});
   expect_values(x[Slice{n, {}}].sum(0), {3}, {15, 17, 19});
   expect_values(x[n - Int(1)], {3}, {3, 4, 5});
-  expect_values(x[whole({3, 0, 1, 2})[Slice{0, n}]].sum(0), {3}, {9, 11, 13});
+  expect_values(x[i64({3, 0, 1, 2})[Slice{0, n}]].sum(0), {3}, {9, 11, 13});
   expect_elements(x.index_put({Slice{n - Int(1), n}}, 9), {4, 3},
                   [](const Place& i) { return i[0] == 1 ? 9 : i[0] * 3 + i[1]; });
   expect_elements(x.index_put({n - Int(1)}, counted({3}) + 50), {4, 3},
@@ -287,7 +284,7 @@ TEST(Index, RandomSubscripts) {
       } else {
         Place indices;
         for (std::int64_t j = 0; j < m; ++j) indices.push_back(below(2 * n) - n);
-        subscripts.emplace_back(whole(indices));
+        subscripts.emplace_back(i64(indices));
         for (const std::int64_t i : indices) taken[k].push_back(floor_mod(i, n));
       }
     }
@@ -297,7 +294,7 @@ TEST(Index, RandomSubscripts) {
       if (kind[k] == 1 ||
           (kind[k] == 2 && std::count(kind.begin(), kind.begin() + static_cast<int>(k), 2) == 0))
         left.push_back(k);
-    Ints sizes;
+    Place sizes;
     for (const std::size_t k : left) sizes.push_back(static_cast<std::int64_t>(taken[k].size()));
     const auto address = [&](const Place& i) {
       std::int64_t out = 0;

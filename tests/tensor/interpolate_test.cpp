@@ -4,7 +4,7 @@
 
 #include "strata/tensor/functional.h"
 #include "tests/tensor/arrays.h"
-#include "tests/tensor/reference.h"
+#include "tests/tensor/finite_differences.h"
 
 namespace strata::test {
 namespace {
@@ -106,9 +106,8 @@ TEST(Interpolate, ErrorsSayWhatIsExpected) {
   expect_error([&] { interpolate(x, {.size = PerAxis{2, 2}}); }, "size of 2 axes, not 1");
   expect_error([&] { interpolate(counted({4, 4}), {.size = 2}); },
                "[interpolate] an input of shape (4, 4)");
-  expect_error(
-      [&] { interpolate(whole({1}, {1, 1, 1}), {.size = 2, .mode = Interpolation::linear}); },
-      "[interpolate] of i64");
+  expect_error([&] { interpolate(i64({1}, {1, 1, 1}), {.size = 2, .mode = Interpolation::linear}); },
+               "[interpolate] of i64");
   expect_error([&] { interpolate(counted({1, 1, 0}), {.size = 2}); }, "[interpolate] of nothing");
 }
 

@@ -6,21 +6,17 @@
 
 #include "strata/engine/recording.h"
 #include "strata/tensor/random.h"
+#include "tests/tensor/arrays.h"
 
 namespace strata::test {
 namespace {
 
 using Floats = std::vector<float>;
 
-Tensor numbers(const Floats& values) {
-  return Tensor::from(values, {static_cast<std::int64_t>(values.size())}).to("INTERP");
-}
-Floats floats(const Tensor& t) { return t.to_vector<float>(); }
-
 TEST(Jit, GivesWhatTheFunctionGives) {
   auto f = jit([](const Tensor& a, const Tensor& b) { return (a * b).sum() + a; });
   for (float k = 1; k < 6; ++k)
-    EXPECT_EQ(floats(f(numbers({k, 2}), numbers({3, k}))), (Floats{3 * k + 2 * k + k, 5 * k + 2}));
+    EXPECT_EQ(floats(f(f32({k, 2}), f32({3, k}))), (Floats{3 * k + 2 * k + k, 5 * k + 2}));
   EXPECT_EQ(f.jit()->runs(), 2U);
   EXPECT_EQ(f.jit()->replays(), 3U);
 }
@@ -28,23 +24,23 @@ TEST(Jit, GivesWhatTheFunctionGives) {
 TEST(Jit, ResultsAreTheCallers) {
   auto f = jit([](const Tensor& a) { return a + 1; });
   std::vector<Tensor> held;
-  for (float k = 0; k < 6; ++k) held.push_back(f(numbers({k})));
+  for (float k = 0; k < 6; ++k) held.push_back(f(f32({k})));
   for (std::size_t k = 0; k < held.size(); ++k)
     EXPECT_EQ(floats(held[k]), (Floats{static_cast<float>(k) + 1}));
 }
 
 TEST(Jit, OneTensorTwice) {
   auto f = jit([](const Tensor& a, const Tensor& b) { return a * 10 + b; });
-  const Tensor x = numbers({1});
+  const Tensor x = f32({1});
   f(x, x), f(x, x);
-  EXPECT_EQ(floats(f(x, numbers({2}))), (Floats{12}));
+  EXPECT_EQ(floats(f(x, f32({2}))), (Floats{12}));
 }
 
 TEST(Jit, WhatItGivesBackMayBeAnInputOrAState) {
-  const Tensor w = numbers({7});
+  const Tensor w = f32({7});
   auto f = jit([&](const Tensor& a) { return std::vector<Tensor>{a, w, Tensor(2.5)}; });
   for (float k = 0; k < 4; ++k) {
-    const std::vector<Tensor> y = f(numbers({k}));
+    const std::vector<Tensor> y = f(f32({k}));
     EXPECT_EQ(floats(y[0]), (Floats{k}));
     EXPECT_EQ(floats(y[1]), (Floats{7}));
     EXPECT_EQ(y[2].item(), 2.5);
@@ -52,7 +48,7 @@ TEST(Jit, WhatItGivesBackMayBeAnInputOrAState) {
 }
 
 TEST(Jit, StatesGoOn) {
-  const Tensor total = numbers({0, 0});
+  const Tensor total = f32({0, 0});
   auto add = jit([&](const Tensor& a) {
     total.assign(total + a);
     return total * 2;
@@ -60,7 +56,7 @@ TEST(Jit, StatesGoOn) {
   Floats expected = {0, 0};
   std::vector<std::pair<Tensor, Floats>> before;
   for (float k = 1; k < 8; ++k) {
-    const Tensor y = add(numbers({k, 1}));
+    const Tensor y = add(f32({k, 1}));
     expected = {expected[0] + k, expected[1] + 1};
     EXPECT_EQ(floats(y), (Floats{2 * expected[0], 2 * expected[1]}));
     EXPECT_EQ(floats(total), expected);
@@ -70,28 +66,28 @@ TEST(Jit, StatesGoOn) {
 }
 
 TEST(Jit, SeesWhatIsAssignedOutside) {
-  const Tensor w = numbers({1, 2});
+  const Tensor w = f32({1, 2});
   auto scaled = jit([&](const Tensor& a) { return a * w; });
   auto grow = jit([&](const Tensor& by) {
     w.assign(w + by);
     return w.sum();
   });
-  const Tensor one = numbers({1, 1});
+  const Tensor one = f32({1, 1});
   for (int k = 0; k < 3; ++k) scaled(one);
-  w.assign(numbers({5, 6}));
+  w.assign(f32({5, 6}));
   EXPECT_EQ(floats(scaled(one)), (Floats{5, 6}));
   for (float k = 1; k < 5; ++k) {
     grow(one);
     EXPECT_EQ(floats(scaled(one)), (Floats{5 + k, 6 + k}));
   }
-  w.assign(numbers({3}).expand({2}));  // another view: captured again
+  w.assign(f32({3}).expand({2}));  // another view: captured again
   EXPECT_EQ(floats(scaled(one)), (Floats{3, 3}));
   EXPECT_EQ(floats(scaled(one)), (Floats{3, 3}));
 }
 
 TEST(Jit, RandomNumbersGoOn) {
   auto f = jit([](const Tensor& a) { return a + rand({4}).to("INTERP"); });
-  const Tensor zero = numbers({0, 0, 0, 0});
+  const Tensor zero = f32({0, 0, 0, 0});
   std::vector<Floats> drawn;
   manual_seed(11);
   for (int k = 0; k < 5; ++k) drawn.push_back(floats(f(zero)));
@@ -102,8 +98,8 @@ TEST(Jit, RandomNumbersGoOn) {
 TEST(Jit, OtherShapesAreOtherCaptures) {
   auto f = jit([](const Tensor& a) { return a.sum(); });
   for (int turn = 0; turn < 4; ++turn) {
-    EXPECT_EQ(f(numbers({1, 2})).item(), 3);
-    EXPECT_EQ(f(numbers({1, 2, 3})).item(), 6);
+    EXPECT_EQ(f(f32({1, 2})).item(), 3);
+    EXPECT_EQ(f(f32({1, 2, 3})).item(), 6);
   }
   EXPECT_EQ(f.jit()->runs(), 4U);
   EXPECT_EQ(f.jit()->replays(), 4U);
@@ -128,9 +124,9 @@ TEST(Jit, AFunctionThatThrowsLeavesNothingBehind) {
     if (++calls == 2) throw Error(ErrorKind::domain, "not now");
     return a + 1;
   });
-  EXPECT_EQ(floats(f(numbers({1}))), (Floats{2}));
-  EXPECT_THROW(f(numbers({1})), Error);
-  for (int k = 0; k < 3; ++k) EXPECT_EQ(floats(f(numbers({1}))), (Floats{2}));
+  EXPECT_EQ(floats(f(f32({1}))), (Floats{2}));
+  EXPECT_THROW(f(f32({1})), Error);
+  for (int k = 0; k < 3; ++k) EXPECT_EQ(floats(f(f32({1}))), (Floats{2}));
 }
 
 }  // namespace

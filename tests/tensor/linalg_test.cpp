@@ -3,12 +3,10 @@
 #include <map>
 
 #include "tests/tensor/arrays.h"
-#include "tests/tensor/reference.h"
+#include "tests/tensor/finite_differences.h"
 
 namespace strata::test {
 namespace {
-
-using Many = std::vector<Tensor>;
 
 /// The element of `x` that stands at `at` of what x broadcasts to.
 double broadcast_at(const Array& x, const Place& at) {
@@ -68,16 +66,16 @@ TEST(Products, DtypesOfMatmul) {
 }
 
 TEST(Products, Vectors) {
-  const Tensor a = whole({1, 2, 3}), b = whole({4, 5, 6});
+  const Tensor a = i64({1, 2, 3}), b = i64({4, 5, 6});
   expect_values(a.dot(b), {}, {32});
   expect_values(a.inner(b), {}, {32});
   expect_values(a.inner(Tensor(2).to("INTERP")), {3}, {2, 4, 6});
-  expect_values(a.outer(whole({1, 10})), {3, 2}, {1, 10, 2, 20, 3, 30});
+  expect_values(a.outer(i64({1, 10})), {3, 2}, {1, 10, 2, 20, 3, 30});
   expect_values(counted({2, 3}, dtypes::int64).mv(a), {2}, {8, 26});
   expect_values(a.cross(b), {3}, {-3, 6, -3});
-  expect_values(whole({1, 0, 0, 0, 1, 0}, {3, 2}).cross(whole({0, 1, 0}, {3, 1}), 0), {3, 2},
+  expect_values(i64({1, 0, 0, 0, 1, 0}, {3, 2}).cross(i64({0, 1, 0}, {3, 1}), 0), {3, 2},
                 {-1, 0, 0, 0, 1, 0});
-  expect_values(a.kron(whole({1, 10})), {6}, {1, 10, 2, 20, 3, 30});
+  expect_values(a.kron(i64({1, 10})), {6}, {1, 10, 2, 20, 3, 30});
   expect_values(counted({2, 2}, dtypes::int64).kron(a), {2, 6}, {0, 0, 0, 1, 2, 3, 2, 4, 6, 3, 6, 9});
   expect_values(counted({2, 3}).trace(), {}, {4});
   expect_values(counted({3, 2}).trace(), {}, {3});
@@ -240,23 +238,16 @@ TEST(Einsum, ErrorsSayWhere) {
 }
 
 TEST(Products, Gradients) {
-  using F = std::function<Tensor(const Many&)>;
-  const auto check = [](const F& f, const std::vector<Ints>& shapes) {
-    std::vector<std::vector<double>> values;
-    for (const Ints& s : shapes)
-      values.push_back(spread(product(s).value(), -1, 1, values.size() + 1));
-    expect_gradient(f, values, shapes);
-  };
-  check([](const Many& x) { return x[0].matmul(x[1]); }, {{2, 3}, {3, 2}});
-  check([](const Many& x) { return x[0].matmul(x[1]); }, {{3}, {2, 3, 2}});
-  check([](const Many& x) { return x[0].dot(x[1]); }, {{3}, {3}});
-  check([](const Many& x) { return x[0].addmm(x[1], x[2], 0.5, 2); }, {{2}, {2, 2}, {2, 2}});
-  check([](const Many& x) { return x[0].tensordot(x[1], {0}, {1}); }, {{2, 2}, {2, 2}});
-  check([](const Many& x) { return x[0].kron(x[1]); }, {{2, 1}, {1, 2}});
-  check([](const Many& x) { return x[0].cross(x[1]); }, {{3}, {3}});
-  check([](const Many& x) { return x[0].cdist(x[1]); }, {{2, 2}, {2, 2}});
-  check([](const Many& x) { return x[0].trace(); }, {{3, 2}});
-  check([](const Many& x) { return Tensor::einsum("iij,jk->ki", x); }, {{2, 2, 2}, {2, 2}});
+  expect_gradients([](const Many& x) { return x[0].matmul(x[1]); }, {{2, 3}, {3, 2}});
+  expect_gradients([](const Many& x) { return x[0].matmul(x[1]); }, {{3}, {2, 3, 2}});
+  expect_gradients([](const Many& x) { return x[0].dot(x[1]); }, {{3}, {3}});
+  expect_gradients([](const Many& x) { return x[0].addmm(x[1], x[2], 0.5, 2); }, {{2}, {2, 2}, {2, 2}});
+  expect_gradients([](const Many& x) { return x[0].tensordot(x[1], {0}, {1}); }, {{2, 2}, {2, 2}});
+  expect_gradients([](const Many& x) { return x[0].kron(x[1]); }, {{2, 1}, {1, 2}});
+  expect_gradients([](const Many& x) { return x[0].cross(x[1]); }, {{3}, {3}});
+  expect_gradients([](const Many& x) { return x[0].cdist(x[1]); }, {{2, 2}, {2, 2}});
+  expect_gradients([](const Many& x) { return x[0].trace(); }, {{3, 2}});
+  expect_gradients([](const Many& x) { return Tensor::einsum("iij,jk->ki", x); }, {{2, 2, 2}, {2, 2}});
   // Equal rows are apart by 0, where the distance has no slope: 0 counts.
   Tensor x = counted({1, 2}).requires_grad(true);
   x.cdist(counted({1, 2})).sum().backward();

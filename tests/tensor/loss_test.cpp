@@ -4,17 +4,16 @@
 
 #include "strata/tensor/functional.h"
 #include "tests/tensor/arrays.h"
-#include "tests/tensor/reference.h"
+#include "tests/tensor/finite_differences.h"
 
 namespace strata::test {
 namespace {
 
-using Many = std::vector<Tensor>;
 using Of2 = std::function<double(double, double)>;
 
 /// A loss of each element and its target, in all three reductions.
-void check(const std::function<Tensor(const Tensor&, const Tensor&, Reduction)>& loss, const Of2& f,
-           const Array& x, const Array& y) {
+void check_loss(const std::function<Tensor(const Tensor&, const Tensor&, Reduction)>& loss,
+                const Of2& f, const Array& x, const Array& y) {
   const auto each = [&](const Place& p) { return f(x.at(p), y.at(p)); };
   double sum = 0;
   for_each_place(x.shape, [&](const Place& p) { sum += each(p); });
@@ -27,32 +26,32 @@ void check(const std::function<Tensor(const Tensor&, const Tensor&, Reduction)>&
 
 TEST(Losses, OfDifferences) {
   const Array x({3, 4}, 1, -3, 3), y({3, 4}, 2, -3, 3);
-  check([](auto& a, auto& b, auto r) { return mse_loss(a, b, r); },
-        [](double a, double b) { return (a - b) * (a - b); }, x, y);
-  check([](auto& a, auto& b, auto r) { return l1_loss(a, b, r); },
-        [](double a, double b) { return std::abs(a - b); }, x, y);
+  check_loss([](auto& a, auto& b, auto r) { return mse_loss(a, b, r); },
+             [](double a, double b) { return (a - b) * (a - b); }, x, y);
+  check_loss([](auto& a, auto& b, auto r) { return l1_loss(a, b, r); },
+             [](double a, double b) { return std::abs(a - b); }, x, y);
   const auto huber = [](double d, double delta) {
     return d < delta ? d * d / 2 : delta * (d - delta / 2);
   };
-  check([](auto& a, auto& b, auto r) { return huber_loss(a, b, 1.5, r); },
-        [&](double a, double b) { return huber(std::abs(a - b), 1.5); }, x, y);
-  check([](auto& a, auto& b, auto r) { return smooth_l1_loss(a, b, 0.5, r); },
-        [&](double a, double b) { return huber(std::abs(a - b), 0.5) / 0.5; }, x, y);
-  check([](auto& a, auto& b, auto r) { return smooth_l1_loss(a, b, 0, r); },
-        [](double a, double b) { return std::abs(a - b); }, x, y);
+  check_loss([](auto& a, auto& b, auto r) { return huber_loss(a, b, 1.5, r); },
+             [&](double a, double b) { return huber(std::abs(a - b), 1.5); }, x, y);
+  check_loss([](auto& a, auto& b, auto r) { return smooth_l1_loss(a, b, 0.5, r); },
+             [&](double a, double b) { return huber(std::abs(a - b), 0.5) / 0.5; }, x, y);
+  check_loss([](auto& a, auto& b, auto r) { return smooth_l1_loss(a, b, 0, r); },
+             [](double a, double b) { return std::abs(a - b); }, x, y);
   expect_error([&] { huber_loss(x.tensor(), y.tensor(), 0); }, "[huber_loss] a delta of 0");
 }
 
 TEST(Losses, OfProbabilities) {
   const Array x({3, 4}, 1, 0.1, 0.9), y({3, 4}, 2, 0.1, 0.9), logits({3, 4}, 3, -3, 3);
   const auto cross = [](double p, double t) { return -t * std::log(p) - (1 - t) * std::log(1 - p); };
-  check([](auto& a, auto& b, auto r) { return binary_cross_entropy(a, b, {.reduction = r}); },
-        cross, x, y);
-  check([](auto& a, auto& b,
-           auto r) { return binary_cross_entropy_with_logits(a, b, {.reduction = r}); },
-        [&](double a, double t) { return cross(1 / (1 + std::exp(-a)), t); }, logits, y);
+  check_loss([](auto& a, auto& b, auto r) { return binary_cross_entropy(a, b, {.reduction = r}); },
+             cross, x, y);
+  check_loss([](auto& a, auto& b,
+                auto r) { return binary_cross_entropy_with_logits(a, b, {.reduction = r}); },
+             [&](double a, double t) { return cross(1 / (1 + std::exp(-a)), t); }, logits, y);
   const Tensor positive = f64({3}, {1}), weight = f64({2}, {1});
-  check(
+  check_loss(
       [&](auto& a, auto& b, auto r) {
         return binary_cross_entropy_with_logits(
             a, b, {.weight = weight, .reduction = r, .pos_weight = positive});
@@ -68,15 +67,15 @@ TEST(Losses, OfProbabilities) {
   expect_values(binary_cross_entropy_with_logits(f64({1000, -1000}, {2}), f64({1, 1}, {2}),
                                                  {.reduction = Reduction::none}),
                 {2}, {0, 1000});
-  check([](auto& a, auto& b, auto r) { return kl_div(a, b, r); },
-        [](double a, double t) { return t * (std::log(t) - a); }, logits, y);
-  check([](auto& a, auto& b, auto r) { return kl_div(a, b, r, true); },
-        [](double a, double t) { return std::exp(t) * (t - a); }, logits, y);
+  check_loss([](auto& a, auto& b, auto r) { return kl_div(a, b, r); },
+             [](double a, double t) { return t * (std::log(t) - a); }, logits, y);
+  check_loss([](auto& a, auto& b, auto r) { return kl_div(a, b, r, true); },
+             [](double a, double t) { return std::exp(t) * (t - a); }, logits, y);
   expect_values(kl_div(f64({-1}, {1}), f64({0}, {1})), {}, {0});
-  check([](auto& a, auto& b, auto r) { return poisson_nll_loss(a, b, {.reduction = r}); },
-        [](double a, double t) { return std::exp(a) - t * a; }, logits, y);
+  check_loss([](auto& a, auto& b, auto r) { return poisson_nll_loss(a, b, {.reduction = r}); },
+             [](double a, double t) { return std::exp(a) - t * a; }, logits, y);
   const Array counts({3, 4}, 5, 0.5, 4);
-  check(
+  check_loss(
       [](auto& a, auto& b, auto r) {
         return poisson_nll_loss(a, b, {.log_input = false, .full = true, .reduction = r});
       },
@@ -86,7 +85,7 @@ TEST(Losses, OfProbabilities) {
         return a - t * std::log(a + 1e-8) + stirling;
       },
       x, counts);
-  check(
+  check_loss(
       [](auto& a, auto& b, auto r) {
         return gaussian_nll_loss(a, b, f64({0.5}, {1}), {.full = true, .reduction = r});
       },
@@ -107,10 +106,10 @@ TEST(Losses, OfMargins) {
   const Array x({3, 4}, 1, -3, 3), other({3, 4}, 3, -3, 3);
   Array y({3, 4}, 2);
   for (double& v : y.values) v = v < 0 ? -1 : 1;
-  check([](auto& a, auto& b, auto r) { return soft_margin_loss(a, b, r); },
-        [](double a, double t) { return std::log1p(std::exp(-t * a)); }, x, y);
-  check([](auto& a, auto& b, auto r) { return hinge_embedding_loss(a, b, 1.5, r); },
-        [](double a, double t) { return t > 0 ? a : std::max(0.0, 1.5 - a); }, x, y);
+  check_loss([](auto& a, auto& b, auto r) { return soft_margin_loss(a, b, r); },
+             [](double a, double t) { return std::log1p(std::exp(-t * a)); }, x, y);
+  check_loss([](auto& a, auto& b, auto r) { return hinge_embedding_loss(a, b, 1.5, r); },
+             [](double a, double t) { return t > 0 ? a : std::max(0.0, 1.5 - a); }, x, y);
   expect_near(
       margin_ranking_loss(x.tensor(), other.tensor(), y.tensor(), 0.5, Reduction::none), {3, 4},
       [&](const Place& p) { return std::max(0.0, -y.at(p) * (x.at(p) - other.at(p)) + 0.5); });
@@ -153,7 +152,7 @@ double minus_log(const Array& x, Place at) {
 TEST(CrossEntropy, OfClasses) {
   const Array x({4, 3, 2}, 1, -3, 3), w({3}, 2, 0.5, 2);
   const std::vector<std::int64_t> classes = {0, 2, 1, 7, 2, 2, 7, 0};
-  const Tensor target = whole(classes, {4, 2});
+  const Tensor target = i64(classes, {4, 2});
   for (const double smoothing : {0.0, 0.2})
     for (const bool weighted : {false, true}) {
       const auto weight = [&](std::int64_t c) { return weighted ? w.at({c}) : 1; };
@@ -183,7 +182,7 @@ TEST(CrossEntropy, OfClasses) {
   expect_near(nll_loss(x.tensor().log_softmax(1), target, {.ignore_index = 7}), {}, [&](const Place&) {
     return cross_entropy(x.tensor(), target, {.ignore_index = 7}).item();
   });
-  EXPECT_NEAR(cross_entropy(f64({0, 0}, {2}), whole({1}, {})).item(), std::log(2), 1e-12);
+  EXPECT_NEAR(cross_entropy(f64({0, 0}, {2}), i64({1}, {})).item(), std::log(2), 1e-12);
 }
 
 TEST(CrossEntropy, OfProbabilities) {
@@ -203,28 +202,23 @@ TEST(CrossEntropy, OfProbabilities) {
 
 TEST(CrossEntropy, ErrorsNameTheShapes) {
   const Tensor x = counted({2, 3});
-  expect_error([&] { cross_entropy(x, whole({1})); },
+  expect_error([&] { cross_entropy(x, i64({1})); },
                "classes of shape (1,), where (2,) is expected");
   expect_error([&] { cross_entropy(x, counted({2})); },
                "[cross_entropy] an input of shape (2, 3) and a target of shape (2,)");
-  expect_error([&] { cross_entropy(x, whole({1, 2}), {.weight = counted({2})}); },
+  expect_error([&] { cross_entropy(x, i64({1, 2}), {.weight = counted({2})}); },
                "a weight of shape (2,) for 3 classes");
-  expect_error([&] { cross_entropy(x, whole({1, 2}), {.label_smoothing = 2}); },
+  expect_error([&] { cross_entropy(x, i64({1, 2}), {.label_smoothing = 2}); },
                "label smoothing of 2");
   expect_error([&] { nll_loss(x, x); }, "[nll_loss] classes of f64");
-  expect_error([&] { nll_loss(Tensor(1.0).to("INTERP"), whole({1}, {})); },
-               "[nll_loss] of a scalar");
+  expect_error([&] { nll_loss(Tensor(1.0).to("INTERP"), i64({1}, {})); }, "[nll_loss] of a scalar");
 }
 
 TEST(Losses, Gradients) {
   const auto slope = [](const std::function<Tensor(const Many&)>& f,
-                        const std::vector<Ints>& shapes, double low = -1, double high = 1) {
-    std::vector<std::vector<double>> values;
-    for (const Ints& s : shapes)
-      values.push_back(spread(product(s).value(), low, high, values.size() + 1));
-    expect_gradient(f, values, shapes, 1e-5);
-  };
-  const Tensor classes = whole({1, 0, 5}), signs = f64({1, -1, 1}, {3});
+                        const std::vector<Ints>& shapes, double low = -1,
+                        double high = 1) { expect_gradients(f, shapes, 1e-5, low, high); };
+  const Tensor classes = i64({1, 0, 5}), signs = f64({1, -1, 1}, {3});
   slope(
       [&](const Many& x) {
         return cross_entropy(

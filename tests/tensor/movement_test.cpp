@@ -2,14 +2,11 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/tensor/arrays.h"
 #include "tests/tensor/finite_differences.h"
-#include "tests/tensor/reference.h"
 
 namespace strata::test {
 namespace {
-
-using Many = std::vector<Tensor>;
-using Place = std::vector<std::int64_t>;
 
 TEST(Rearrange, AxesChangePlaces) {
   const Tensor x = counted({2, 3, 4});
@@ -171,7 +168,7 @@ TEST(Pad, Constants) {
   expect_values(x.pad({{-1, 0}, {1, -2}}, Tensor::PadMode::constant, 9), {1, 2}, {9, 3});
   expect_values(bools({true, false}, {2}).pad({{1, 1}}, Tensor::PadMode::constant, true), {4},
                 {1, 1, 0, 1});
-  expect_values(whole({1, 2}).pad({{1, 1}}, Tensor::PadMode::constant, 2.9), {4}, {2, 1, 2, 2});
+  expect_values(i64({1, 2}).pad({{1, 1}}, Tensor::PadMode::constant, 2.9), {4}, {2, 1, 2, 2});
   expect_values(counted({0}).pad({{1, 1}}, Tensor::PadMode::constant, 4), {2}, {4, 4});
   const std::vector<double> negative =
       values_of(x.pad({{1, 0}, {0, 0}}, Tensor::PadMode::constant, -0.0));
@@ -300,8 +297,8 @@ TEST(Join, AlongAnAxis) {
 }
 
 TEST(Join, DtypesMeetAndEmptyOnesGo) {
-  EXPECT_EQ(Tensor::cat(Many{whole({1}), f64({2}, {1})}).dtype(), dtypes::float64);
-  EXPECT_EQ(Tensor::cat(Many{bools({true}, {1}), whole({2})}).dtype(), dtypes::int64);
+  EXPECT_EQ(Tensor::cat(Many{i64({1}), f64({2}, {1})}).dtype(), dtypes::float64);
+  EXPECT_EQ(Tensor::cat(Many{bools({true}, {1}), i64({2})}).dtype(), dtypes::int64);
   expect_values(Tensor::cat(Many{counted({0}), counted({2, 2})}), {2, 2}, {0, 1, 2, 3});
   expect_values(Tensor::cat(Many{counted({0}), counted({0})}), {0}, {});
   expect_values(Tensor::cat(Many{counted({0, 2}), counted({1, 2})}), {1, 2}, {0, 1});

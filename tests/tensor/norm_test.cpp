@@ -2,12 +2,10 @@
 
 #include "strata/tensor/functional.h"
 #include "tests/tensor/arrays.h"
-#include "tests/tensor/reference.h"
+#include "tests/tensor/finite_differences.h"
 
 namespace strata::test {
 namespace {
-
-using Many = std::vector<Tensor>;
 
 struct Moments {
   double mean = 0, var = 0, count = 0;
@@ -80,7 +78,7 @@ TEST(Normalization, LayerNormAndRmsNorm) {
   expect_error([&] { layer_norm(x.tensor(), {}); }, "[layer_norm] over ()");
   expect_error([&] { layer_norm(x.tensor(), {4}, counted({3})); },
                "a weight of shape (3,) for (4,)");
-  expect_error([&] { rms_norm(whole({1, 2}), {2}); }, "[rms_norm] of i64");
+  expect_error([&] { rms_norm(i64({1, 2}), {2}); }, "[rms_norm] of i64");
 }
 
 TEST(Normalization, GroupsAndInstances) {
@@ -113,12 +111,8 @@ TEST(Normalization, OverNeighboursAndLengths) {
 }
 
 TEST(Normalization, Gradients) {
-  const auto check = [](const std::function<Tensor(const Many&)>& f, const std::vector<Ints>& shapes) {
-    std::vector<std::vector<double>> values;
-    for (const Ints& s : shapes)
-      values.push_back(spread(product(s).value(), -1, 1, values.size() + 1));
-    expect_gradient(f, values, shapes, 1e-5);
-  };
+  const auto check = [](const std::function<Tensor(const Many&)>& f,
+                        const std::vector<Ints>& shapes) { expect_gradients(f, shapes, 1e-5); };
   check(
       [](const Many& x) {
         return batch_norm(x[0], {}, {}, x[1], x[2], {.training = true, .eps = 0.1});

@@ -3,13 +3,12 @@
 #include <limits>
 
 #include "strata/tensor/functional.h"
+#include "tests/dtype/special_values.h"
 #include "tests/tensor/arrays.h"
-#include "tests/tensor/reference.h"
+#include "tests/tensor/finite_differences.h"
 
 namespace strata::test {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// One axis: a window's elements that are there, and how many count as such with padding.
 struct Line {
@@ -62,8 +61,7 @@ TEST(Pooling, OfOneAxis) {
       return out;
     };
     const Place shape = {2, 3, l.count()};
-    expect_near(values, shape,
-                [&](const Place& at) { return x.at({at[0], at[1], best(at)}, -kInfinity); });
+    expect_near(values, shape, [&](const Place& at) { return x.at({at[0], at[1], best(at)}, -kInf); });
     expect_near(indices, shape, [&](const Place& at) { return static_cast<double>(best(at)); });
     if (l.dilation > 1) continue;
     for (const bool with_padding : {true, false}) {
@@ -88,9 +86,9 @@ TEST(Pooling, OfOneAxis) {
 TEST(Pooling, OfTwoAndThreeAxes) {
   const Array x({1, 2, 5, 6});
   const auto largest = [&](const Place& at) {
-    double out = -kInfinity;
+    double out = -kInf;
     for_each_place({3, 2}, [&](const Place& k) {
-      out = std::max(out, x.at({0, at[1], at[2] * 2 + k[0] - 1, at[3] * 3 + k[1]}, -kInfinity));
+      out = std::max(out, x.at({0, at[1], at[2] * 2 + k[0] - 1, at[3] * 3 + k[1]}, -kInf));
     });
     return out;
   };
@@ -119,10 +117,10 @@ TEST(Pooling, OfTwoAndThreeAxes) {
 }
 
 TEST(Pooling, IntegersInfinitiesAndNaN) {
-  expect_values(max_pool1d(whole({-5, -3, -4, -9}, {1, 4}), 2, {.padding = 1}), {1, 3}, {-5, -3, -9});
-  const Tensor x = f64({-kInfinity, -kInfinity, 1, NAN}, {1, 4});
+  expect_values(max_pool1d(i64({-5, -3, -4, -9}, {1, 4}), 2, {.padding = 1}), {1, 3}, {-5, -3, -9});
+  const Tensor x = f64({-kInf, -kInf, 1, NAN}, {1, 4});
   const auto [values, indices] = max_pool1d_with_indices(x, 2);
-  EXPECT_EQ(values_of(values)[0], -kInfinity);
+  EXPECT_EQ(values_of(values)[0], -kInf);
   EXPECT_TRUE(std::isnan(values_of(values)[1]));
   EXPECT_EQ(values_of(indices)[0], 0);
   EXPECT_EQ(values_of(indices)[1], 3);
@@ -143,7 +141,7 @@ TEST(Pooling, AdaptiveCellsMayOverlap) {
     });
     expect_near(adaptive_max_pool1d(x.tensor(), to), {2, 2, to}, [&](const Place& at) {
       const auto [begin, end] = cell(at[2]);
-      double out = -kInfinity;
+      double out = -kInf;
       for (std::int64_t e = begin; e < end; ++e) out = std::max(out, x.at({at[0], at[1], e}));
       return out;
     });
@@ -172,7 +170,7 @@ TEST(Pooling, ErrorsNameTheSizes) {
   expect_error([&] { max_pool1d(x, 0); }, "[max_pool1d] kernel size 0");
   expect_error([&] { max_pool2d(counted({5}), 2); }, "[max_pool2d] an input of shape (5,)");
   expect_error([&] { avg_pool1d(x, 2, {.divisor_override = 0}); }, "[avg_pool1d] a divisor of 0");
-  expect_error([&] { avg_pool1d(whole({1, 2}, {1, 2}), 2); }, "[avg_pool1d] of i64");
+  expect_error([&] { avg_pool1d(i64({1, 2}, {1, 2}), 2); }, "[avg_pool1d] of i64");
   expect_error([&] { adaptive_avg_pool1d(x, 0); }, "[adaptive_avg_pool1d] output size 0");
 }
 
@@ -189,7 +187,7 @@ TEST(Pooling, Gradients) {
       {1, 3, 3});
   check([](const Tensor& x) { return adaptive_avg_pool2d(x, {2, 3}); }, {1, 3, 3});
   check([](const Tensor& x) { return adaptive_max_pool1d(x, 2); }, {1, 5});
-  check([](const Tensor& x) { return max_unpool2d(x, whole({5, 2}, {1, 1, 2}), {2, 2}); }, {1, 1, 2});
+  check([](const Tensor& x) { return max_unpool2d(x, i64({5, 2}, {1, 1, 2}), {2, 2}); }, {1, 1, 2});
 }
 
 }  // namespace

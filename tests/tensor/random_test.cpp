@@ -66,11 +66,11 @@ TEST(Random, IsDrawnWhenItIsWritten) {
   EXPECT_EQ(rand({4}, dtypes::float32, g).to_vector<float>(), later);
 }
 
-struct Moments {
+struct Distribution {
   double mean, deviation, low, high;
 };
-Moments moments(const std::vector<double>& x) {
-  Moments out{0, 0, x[0], x[0]};
+Distribution distribution(const std::vector<double>& x) {
+  Distribution out{0, 0, x[0], x[0]};
   for (const double v : x)
     out.mean += v / static_cast<double>(x.size()), out.low = std::min(out.low, v),
                                                    out.high = std::max(out.high, v);
@@ -82,25 +82,26 @@ Moments moments(const std::vector<double>& x) {
 
 TEST(Random, IsDistributedAsItSays) {
   for (const DType d : {dtypes::float16, dtypes::bfloat16, dtypes::float32, dtypes::float64}) {
-    const Moments u =
-        moments(rand({20000}, d, Generator(1)).cast(dtypes::float64).to_vector<double>());
+    const Distribution u =
+        distribution(rand({20000}, d, Generator(1)).cast(dtypes::float64).to_vector<double>());
     EXPECT_NEAR(u.mean, 0.5, 0.01) << d.name();
     EXPECT_NEAR(u.deviation, std::sqrt(1 / 12.0), 0.01) << d.name();
     EXPECT_GE(u.low, 0);
     EXPECT_LT(u.high, 1) << d.name();
-    const Moments n =
-        moments(randn({20000}, d, Generator(2)).cast(dtypes::float64).to_vector<double>());
+    const Distribution n =
+        distribution(randn({20000}, d, Generator(2)).cast(dtypes::float64).to_vector<double>());
     EXPECT_NEAR(n.mean, 0, 0.03) << d.name();
     EXPECT_NEAR(n.deviation, 1, 0.03) << d.name();
   }
-  const Moments i = moments(
+  const Distribution i = distribution(
       randint(-3, 4, {20000}, dtypes::int64, Generator(4)).cast(dtypes::float64).to_vector<double>());
   EXPECT_NEAR(i.mean, 0, 0.05);
   EXPECT_EQ(i.low, -3);
   EXPECT_EQ(i.high, 3);
-  const Moments wide = moments(randint(INT64_MIN, INT64_MAX, {2000}, dtypes::int64, Generator(4))
-                                   .cast(dtypes::float64)
-                                   .to_vector<double>());
+  const Distribution wide =
+      distribution(randint(INT64_MIN, INT64_MAX, {2000}, dtypes::int64, Generator(4))
+                       .cast(dtypes::float64)
+                       .to_vector<double>());
   EXPECT_LT(wide.low, -9e18);
   EXPECT_GT(wide.high, 9e18);
   EXPECT_NEAR(bernoulli(Tensor::full({20000}, 0.3), Generator(5)).mean().item(), 0.3, 0.02);

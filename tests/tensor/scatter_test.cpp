@@ -1,37 +1,32 @@
 #include <algorithm>
 #include <limits>
 
+#include "tests/dtype/special_values.h"
+#include "tests/tensor/arrays.h"
 #include "tests/tensor/finite_differences.h"
-#include "tests/tensor/reference.h"
 
 namespace strata::test {
 namespace {
 
-using Place = std::vector<std::int64_t>;
-using Many = std::vector<Tensor>;
-using enum Tensor::Reduce;
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 TEST(Gather, AlongAnAxis) {
   const Tensor x = counted({3, 4});
   const Place places = {2, 0, -1, 1, 1, 0};
-  const Tensor i = whole(places, {2, 3});
+  const Tensor i = i64(places, {2, 3});
   const auto at = [&](const Place& p) { return places[static_cast<std::size_t>(p[0] * 3 + p[1])]; };
   expect_elements(x.gather(0, i), {2, 3},
                   [&](const Place& p) { return floor_mod(at(p), 3) * 4 + p[1]; });
   expect_elements(x.gather(1, i), {2, 3},
                   [&](const Place& p) { return p[0] * 4 + floor_mod(at(p), 4); });
-  expect_values(counted({4}).gather(0, whole({9, -5, 3})), {3}, {0, 0, 3});
-  expect_values(counted({4}).gather(0, whole({2}, {})), {}, {2});
-  expect_values(f64({5}, {}).gather(0, whole({0}, {})), {}, {5});
-  expect_values(f64({kNan, 1, kInf}, {3}).gather(0, whole({1, 2})), {2}, {1, kInf});
-  EXPECT_EQ(x.gather(1, whole({}, {3, 0})).shape(), Ints({3, 0}));
-  EXPECT_EQ(bools({true, false}, {2}).gather(0, whole({1, 0, 0})).dtype(), dtypes::boolean);
-  expect_values(bools({true, false}, {2}).gather(0, whole({1, 0, 0})), {3}, {0, 1, 1});
-  expect_error([&] { x.gather(0, whole({0})); },
+  expect_values(counted({4}).gather(0, i64({9, -5, 3})), {3}, {0, 0, 3});
+  expect_values(counted({4}).gather(0, i64({2}, {})), {}, {2});
+  expect_values(f64({5}, {}).gather(0, i64({0}, {})), {}, {5});
+  expect_values(f64({kNaN, 1, kInf}, {3}).gather(0, i64({1, 2})), {2}, {1, kInf});
+  EXPECT_EQ(x.gather(1, i64({}, {3, 0})).shape(), Ints({3, 0}));
+  EXPECT_EQ(bools({true, false}, {2}).gather(0, i64({1, 0, 0})).dtype(), dtypes::boolean);
+  expect_values(bools({true, false}, {2}).gather(0, i64({1, 0, 0})), {3}, {0, 1, 1});
+  expect_error([&] { x.gather(0, i64({0})); },
                "[gather] indices of shape (1,) into a tensor of shape (3, 4)");
-  expect_error([&] { x.gather(0, whole(Place(5, 0), {1, 5})); },
+  expect_error([&] { x.gather(0, i64(Place(5, 0), {1, 5})); },
                "[gather] indices of shape (1, 5) reach beyond (3, 4) in dimension 1");
   expect_error([&] { x.gather(0, x); }, "[gather] indices are integers, not f64");
   expect_error([&] { x.gather(2, i); }, "[gather] axis 2 is outside");
@@ -40,26 +35,27 @@ TEST(Gather, AlongAnAxis) {
 TEST(Gather, ByOneDimensionAndOfAll) {
   const Tensor x = counted({2, 3, 2});
   const Place rows = {2, 0, 0, -1};
-  expect_elements(x.index_select(1, whole(rows)), {2, 4, 2}, [&](const Place& i) {
+  expect_elements(x.index_select(1, i64(rows)), {2, 4, 2}, [&](const Place& i) {
     return (i[0] * 3 + floor_mod(rows[static_cast<std::size_t>(i[1])], 3)) * 2 + i[2];
   });
-  EXPECT_EQ(x.index_select(-1, whole({1}, {})).shape(), Ints({2, 3, 1}));
-  expect_values(x.take(whole({11, -12, 5, 0}, {2, 2})), {2, 2}, {11, 0, 5, 0});
-  expect_values(x.take(whole({12})), {1}, {0});
-  expect_values(f64({4}, {}).take(whole({0})), {1}, {4});
+  EXPECT_EQ(x.index_select(-1, i64({1}, {})).shape(), Ints({2, 3, 1}));
+  expect_values(x.take(i64({11, -12, 5, 0}, {2, 2})), {2, 2}, {11, 0, 5, 0});
+  expect_values(x.take(i64({12})), {1}, {0});
+  expect_values(f64({4}, {}).take(i64({0})), {1}, {4});
   const Tensor m = counted({2, 3});
-  expect_values(m.take_along_dim(whole({2, 0}, {2, 1}), 1), {2, 1}, {2, 3});
-  expect_values(m.take_along_dim(whole({1, 0}, {1, 2}), 1), {2, 2}, {1, 0, 4, 3});
-  expect_values(m.take_along_dim(whole({5, 1})), {2}, {5, 1});
-  expect_error([&] { x.index_select(0, whole({0}, {1, 1})); },
+  expect_values(m.take_along_dim(i64({2, 0}, {2, 1}), 1), {2, 1}, {2, 3});
+  expect_values(m.take_along_dim(i64({1, 0}, {1, 2}), 1), {2, 2}, {1, 0, 4, 3});
+  expect_values(m.take_along_dim(i64({5, 1})), {2}, {5, 1});
+  expect_error([&] { x.index_select(0, i64({0}, {1, 1})); },
                "[index_select] indices have one dimension");
-  expect_error([&] { m.take_along_dim(whole({5}), 0); }, "[take_along_dim] indices of shape (1,)");
+  expect_error([&] { m.take_along_dim(i64({5}), 0); }, "[take_along_dim] indices of shape (1,)");
 }
 
 /// torch.scatter_reduce by walking; combine none: the last value is taken.
 std::vector<double> scattered(const Tensor& self, std::int64_t axis, const Place& places,
                               const Ints& sizes, const Tensor& source,
                               std::optional<Tensor::Reduce> how, bool include_self) {
+  using enum Tensor::Reduce;
   std::vector<double> out = values_of(self), values = values_of(source);
   std::vector<double> count(out.size(), include_self ? 1 : 0);
   const Ints to = row_major_strides(self.shape()), from = row_major_strides(source.shape()),
@@ -91,13 +87,14 @@ std::vector<double> scattered(const Tensor& self, std::int64_t axis, const Place
 }
 
 TEST(Scatter, AllReductionsOnBothAxes) {
+  using enum Tensor::Reduce;
   const Tensor self = counted({3, 4}) - 5, source = counted({3, 5}) * 0.5 - 3;
   const Place places = {2, 0, 2, 1, 1, 0, 2, 2, 0};
   const Ints sizes[] = {{3, 3}, {2, 4}};
   for (const std::int64_t axis : {0, 1})
     for (const Ints& size : sizes) {
       const Place used(places.begin(), places.begin() + product(size).value());
-      const Tensor i = whole(used, size);
+      const Tensor i = i64(used, size);
       EXPECT_EQ(values_of(self.scatter(axis, i, source)),
                 scattered(self, axis, used, size, source, {}, true));
       EXPECT_EQ(values_of(self.scatter_add(axis, i, source)),
@@ -110,59 +107,61 @@ TEST(Scatter, AllReductionsOnBothAxes) {
 }
 
 TEST(Scatter, NumbersAndEdges) {
+  using enum Tensor::Reduce;
   const Tensor x = counted({2, 3});
-  expect_values(x.scatter(1, whole({0, -1}, {2, 1}), 9), {2, 3}, {9, 1, 2, 3, 4, 9});
-  expect_values(x.scatter_reduce(1, whole({0, 0, 2, 1}, {2, 2}), 2, prod), {2, 3}, {0, 1, 2, 3, 8, 10});
-  expect_values(x.scatter_reduce(0, whole({1, 1}, {2, 1}), 10, sum), {2, 3}, {0, 1, 2, 23, 4, 5});
-  expect_values(x.scatter(1, whole({3, -4}, {2, 1}), 9), {2, 3}, {0, 1, 2, 3, 4, 5});  // outside: nowhere
-  expect_values(x.scatter(1, whole({}, {2, 0}), x), {2, 3}, {0, 1, 2, 3, 4, 5});
-  expect_values(x.scatter_reduce(1, whole({}, {2, 0}), x, amax, false), {2, 3}, {0, 1, 2, 3, 4, 5});
-  expect_values(f64({3}, {}).scatter_add(0, whole({0}, {}), f64({4}, {})), {}, {7});
-  expect_values(f64({kNan, kNan}, {2}).scatter(0, whole({0}), f64({1}, {1})).isnan(), {2}, {0, 1});
-  expect_values(f64({1, 2}, {2}).scatter_add(0, whole({0, 0}), f64({kInf, 1}, {2})), {2}, {kInf, 2});
+  expect_values(x.scatter(1, i64({0, -1}, {2, 1}), 9), {2, 3}, {9, 1, 2, 3, 4, 9});
+  expect_values(x.scatter_reduce(1, i64({0, 0, 2, 1}, {2, 2}), 2, prod), {2, 3}, {0, 1, 2, 3, 8, 10});
+  expect_values(x.scatter_reduce(0, i64({1, 1}, {2, 1}), 10, sum), {2, 3}, {0, 1, 2, 23, 4, 5});
+  expect_values(x.scatter(1, i64({3, -4}, {2, 1}), 9), {2, 3}, {0, 1, 2, 3, 4, 5});  // outside: nowhere
+  expect_values(x.scatter(1, i64({}, {2, 0}), x), {2, 3}, {0, 1, 2, 3, 4, 5});
+  expect_values(x.scatter_reduce(1, i64({}, {2, 0}), x, amax, false), {2, 3}, {0, 1, 2, 3, 4, 5});
+  expect_values(f64({3}, {}).scatter_add(0, i64({0}, {}), f64({4}, {})), {}, {7});
+  expect_values(f64({kNaN, kNaN}, {2}).scatter(0, i64({0}), f64({1}, {1})).isnan(), {2}, {0, 1});
+  expect_values(f64({1, 2}, {2}).scatter_add(0, i64({0, 0}), f64({kInf, 1}, {2})), {2}, {kInf, 2});
   const Tensor b = bools({false, false, true}, {3});
-  expect_values(b.scatter(0, whole({0, 2}), bools({true, false}, {2})), {3}, {1, 0, 0});
-  expect_values(whole({10, 20, 30}).scatter_reduce(0, whole({0, 0, 1}), whole({-1, -4, 5}), mean),
-                {3}, {1, 12, 30});
-  expect_values(whole({-10, 20}).scatter_reduce(0, whole({0}), whole({-5}), mean), {2}, {-8, 20});
-  EXPECT_EQ(x.cast(dtypes::int8).scatter(0, whole({0}, {1, 1}), 1).dtype(), dtypes::int8);
-  expect_values(x.cast(dtypes::int8).scatter_reduce(0, whole({1}, {1, 1}), 100, amax), {2, 3},
+  expect_values(b.scatter(0, i64({0, 2}), bools({true, false}, {2})), {3}, {1, 0, 0});
+  expect_values(i64({10, 20, 30}).scatter_reduce(0, i64({0, 0, 1}), i64({-1, -4, 5}), mean), {3},
+                {1, 12, 30});
+  expect_values(i64({-10, 20}).scatter_reduce(0, i64({0}), i64({-5}), mean), {2}, {-8, 20});
+  EXPECT_EQ(x.cast(dtypes::int8).scatter(0, i64({0}, {1, 1}), 1).dtype(), dtypes::int8);
+  expect_values(x.cast(dtypes::int8).scatter_reduce(0, i64({1}, {1, 1}), 100, amax), {2, 3},
                 {0, 1, 2, 100, 4, 5});
-  expect_error([&] { x.scatter(0, whole({0}), x); }, "[scatter] indices of shape (1,)");
-  expect_error([&] { x.scatter(0, whole(Place(4, 0), {1, 4}), counted({1, 4})); },
+  expect_error([&] { x.scatter(0, i64({0}), x); }, "[scatter] indices of shape (1,)");
+  expect_error([&] { x.scatter(0, i64(Place(4, 0), {1, 4}), counted({1, 4})); },
                "[scatter] indices of shape (1, 4) reach beyond");
-  expect_error([&] { x.scatter(0, whole({0, 0}, {1, 2}), counted({1, 1})); },
+  expect_error([&] { x.scatter(0, i64({0, 0}, {1, 2}), counted({1, 1})); },
                "[scatter] indices of shape (1, 2) reach beyond values of shape (1, 1)");
-  expect_error([&] { x.scatter(0, whole({0}, {1, 1}), whole({0}, {1, 1})); },
+  expect_error([&] { x.scatter(0, i64({0}, {1, 1}), i64({0}, {1, 1})); },
                "[scatter] values of i64 into a tensor of f64");
-  expect_error([&] { x.scatter_reduce(0, whole({0}, {1, 1}), 1, static_cast<Tensor::Reduce>(77)); },
+  expect_error([&] { x.scatter_reduce(0, i64({0}, {1, 1}), 1, static_cast<Tensor::Reduce>(77)); },
                "[scatter_reduce] there is no such");
 }
 
 TEST(Scatter, Slices) {
   const Tensor x = counted({3, 2}), s = counted({2, 2}) + 10;
-  expect_values(x.index_copy(0, whole({2, 0}), s), {3, 2}, {12, 13, 2, 3, 10, 11});
-  expect_values(x.index_add(0, whole({1, 1}), s), {3, 2}, {0, 1, 24, 27, 4, 5});
-  expect_values(x.index_add(0, whole({1, 0}), s, -2), {3, 2}, {-24, -25, -18, -19, 4, 5});
-  expect_values(x.index_fill(1, whole({-1}), 7), {3, 2}, {0, 7, 2, 7, 4, 7});
-  expect_values(x.index_fill(0, whole({0, 2}), f64({-1}, {})), {3, 2}, {-1, -1, 2, 3, -1, -1});
-  expect_values(whole({1, 2, 3}).index_add(0, whole({0, 0}), whole({5, 6}), 3), {3}, {34, 2, 3});
-  expect_values(x.index_copy(1, whole({0}, {}), counted({3, 1})), {3, 2}, {0, 1, 1, 3, 2, 5});
-  expect_error([&] { x.index_copy(0, whole({0}), s); },
+  expect_values(x.index_copy(0, i64({2, 0}), s), {3, 2}, {12, 13, 2, 3, 10, 11});
+  expect_values(x.index_add(0, i64({1, 1}), s), {3, 2}, {0, 1, 24, 27, 4, 5});
+  expect_values(x.index_add(0, i64({1, 0}), s, -2), {3, 2}, {-24, -25, -18, -19, 4, 5});
+  expect_values(x.index_fill(1, i64({-1}), 7), {3, 2}, {0, 7, 2, 7, 4, 7});
+  expect_values(x.index_fill(0, i64({0, 2}), f64({-1}, {})), {3, 2}, {-1, -1, 2, 3, -1, -1});
+  expect_values(i64({1, 2, 3}).index_add(0, i64({0, 0}), i64({5, 6}), 3), {3}, {34, 2, 3});
+  expect_values(x.index_copy(1, i64({0}, {}), counted({3, 1})), {3, 2}, {0, 1, 1, 3, 2, 5});
+  expect_error([&] { x.index_copy(0, i64({0}), s); },
                "[index_copy] values of shape (2, 2) do not fill shape (1, 2)");
-  expect_error([&] { x.index_fill(0, whole({0}), s); }, "[index_fill] the value has shape (2, 2)");
-  expect_error([&] { x.index_add(0, whole({0}, {1, 1}), s); },
+  expect_error([&] { x.index_fill(0, i64({0}), s); }, "[index_fill] the value has shape (2, 2)");
+  expect_error([&] { x.index_add(0, i64({0}, {1, 1}), s); },
                "[index_add] indices have one dimension");
 }
 
 TEST(Scatter, Gradients) {
+  using enum Tensor::Reduce;
   const std::vector<double> v = spread(6, 0.5, 2), w = spread(4, -2, -0.5, 3);
-  const Tensor i = whole({2, 0, 2, 2}, {2, 2}), places = whole({1, 1});
+  const Tensor i = i64({2, 0, 2, 2}, {2, 2}), places = i64({1, 1});
   expect_gradient([&](const Tensor& x) { return x.gather(1, i).square(); }, v, {2, 3});
   expect_gradient([&](const Tensor& x) { return x.index_select(1, places).square(); }, v, {2, 3});
-  expect_gradient([&](const Tensor& x) { return x.take(whole({1, 1, 5})).square(); }, v, {2, 3});
+  expect_gradient([&](const Tensor& x) { return x.take(i64({1, 1, 5})).square(); }, v, {2, 3});
   expect_gradient(
-      [&](const Tensor& x) { return x.take_along_dim(whole({1, 1}, {1, 2}), 1).square(); }, v, {2, 3});
+      [&](const Tensor& x) { return x.take_along_dim(i64({1, 1}, {1, 2}), 1).square(); }, v, {2, 3});
   const std::vector<std::vector<double>> values = {v, w};
   const std::vector<Ints> shapes = {{2, 3}, {2, 2}};
   expect_gradient([&](const Many& x) { return x[0].scatter(1, i, x[1]).square(); }, values, shapes);
@@ -182,7 +181,7 @@ TEST(Scatter, Gradients) {
 TEST(Scatter, GradientsOfEqualOnesAreEqual) {
   Tensor x = f64({5, 1}, {2}), y = f64({5, 5, 2}, {3});
   x.requires_grad(true), y.requires_grad(true);
-  x.scatter_reduce(0, whole({0, 0, 0}), y, amax).sum().backward();
+  x.scatter_reduce(0, i64({0, 0, 0}), y, Tensor::Reduce::amax).sum().backward();
   const std::vector<double> by_x = values_of(*x.grad()), by_y = values_of(*y.grad());
   for (const double third : {by_x[0], by_y[0], by_y[1]}) EXPECT_DOUBLE_EQ(third, 1.0 / 3);
   EXPECT_EQ(by_x[1], 1);
@@ -198,7 +197,7 @@ TEST(Masks, Select) {
   expect_values(counted({3}).zeros_like().nonzero(), {0, 1}, {});
   EXPECT_EQ(f64({3}, {}).nonzero().shape(), Ints({1, 0}));
   EXPECT_EQ(counted({0, 2}).nonzero().shape(), Ints({0, 2}));
-  expect_values(f64({kNan, 0}, {2}).nonzero(), {1, 1}, {0});
+  expect_values(f64({kNaN, 0}, {2}).nonzero(), {1, 1}, {0});
   expect_values(x.masked_select(x > 3.0), {2}, {4, 5});
   expect_values(x.masked_select(bools({true, false, true}, {3})), {4}, {0, 2, 3, 5});
   expect_values(counted({3}).masked_select(bools({true, false}, {2, 1})), {3}, {0, 1, 2});
@@ -217,24 +216,24 @@ TEST(Masks, Scatter) {
   expect_values(x.masked_scatter(mask, source), {2, 3}, {0, 10, 11, 3, 4, 12});
   expect_values(x.masked_scatter(bools({false, true, false}, {3}), source), {2, 3},
                 {0, 10, 2, 3, 11, 5});
-  expect_error([&] { x.masked_scatter(mask, whole({1})); }, "[masked_scatter] values of i64");
+  expect_error([&] { x.masked_scatter(mask, i64({1})); }, "[masked_scatter] values of i64");
   expect_gradient([&](const Many& t) { return t[0].masked_scatter(mask, t[1]).square(); },
                   {spread(6, -2, 2), spread(4, -2, 2)}, {{2, 3}, {4}});
 }
 
 TEST(Masks, OneHot) {
-  expect_values(whole({1, 0, 2}).one_hot(3), {3, 3}, {0, 1, 0, 1, 0, 0, 0, 0, 1});
-  expect_values(whole({1, 0}, {1, 2}).one_hot(), {1, 2, 2}, {0, 1, 1, 0});
-  EXPECT_EQ(whole({1}).one_hot().dtype(), dtypes::int64);
-  EXPECT_EQ(whole({}).one_hot(4).shape(), Ints({0, 4}));
-  expect_values(whole({1}, {}).one_hot(), {2}, {0, 1});
+  expect_values(i64({1, 0, 2}).one_hot(3), {3, 3}, {0, 1, 0, 1, 0, 0, 0, 0, 1});
+  expect_values(i64({1, 0}, {1, 2}).one_hot(), {1, 2, 2}, {0, 1, 1, 0});
+  EXPECT_EQ(i64({1}).one_hot().dtype(), dtypes::int64);
+  EXPECT_EQ(i64({}).one_hot(4).shape(), Ints({0, 4}));
+  expect_values(i64({1}, {}).one_hot(), {2}, {0, 1});
   expect_error([] { counted({2}).one_hot(2); }, "[one_hot] classes are integers, not f64");
-  expect_error([] { whole({1}).one_hot(-2); }, "[one_hot] -2 classes");
-  expect_error([] { whole({-4}).one_hot(); }, "[one_hot] the largest class is -4");
+  expect_error([] { i64({1}).one_hot(-2); }, "[one_hot] -2 classes");
+  expect_error([] { i64({-4}).one_hot(); }, "[one_hot] the largest class is -4");
 }
 
 TEST(Masks, PlacesInAnOrder) {
-  const Tensor sorted = f64({1, 3, 3, 5}, {4}), v = f64({0, 1, 3, 4, 5, 9, kNan, -kInf}, {8});
+  const Tensor sorted = f64({1, 3, 3, 5}, {4}), v = f64({0, 1, 3, 4, 5, 9, kNaN, -kInf}, {8});
   expect_values(sorted.searchsorted(v), {8}, {0, 0, 1, 3, 3, 4, 4, 0});
   expect_values(sorted.searchsorted(v, true), {8}, {0, 1, 3, 3, 4, 4, 4, 0});
   expect_values(v.bucketize(sorted), {8}, {0, 0, 1, 3, 3, 4, 4, 0});
@@ -242,8 +241,8 @@ TEST(Masks, PlacesInAnOrder) {
   expect_values(f64({4}, {}).bucketize(sorted), {}, {3});
   expect_values(f64({1, 2, 10, 20}, {2, 2}).searchsorted(f64({2, 15, 0, 15}, {2, 2})), {2, 2},
                 {1, 2, 0, 1});
-  expect_values(f64({1, kNan}, {2}).searchsorted(f64({kNan, 5}, {2})), {2}, {2, 2});
-  expect_values(whole({1, 2, 3}).searchsorted(f64({1.5}, {1})), {1}, {1});
+  expect_values(f64({1, kNaN}, {2}).searchsorted(f64({kNaN, 5}, {2})), {2}, {2, 2});
+  expect_values(i64({1, 2, 3}).searchsorted(f64({1.5}, {1})), {1}, {1});
   expect_error([] { f64({1}, {}).searchsorted(f64({1}, {})); }, "[searchsorted] into a scalar");
   expect_error([&] { counted({2, 2}).searchsorted(v); },
                "[searchsorted] values of shape (8,) into shape (2, 2)");

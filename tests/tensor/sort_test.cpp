@@ -4,13 +4,12 @@
 #include <limits>
 #include <numeric>
 
+#include "tests/dtype/special_values.h"
 #include "tests/tensor/arrays.h"
-#include "tests/tensor/reference.h"
+#include "tests/tensor/finite_differences.h"
 
 namespace strata::test {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// NaN is the largest.
 bool is_less_than(double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
@@ -50,15 +49,15 @@ TEST(Order, OfAllDtypesIsStable) {
                         dtypes::int32, dtypes::int64, dtypes::uint8, dtypes::uint64})
     check_sort(few, d);
   check_sort(bits, dtypes::boolean);
-  const std::vector<double> odd = {0, NAN, -1, kInfinity, -0.0, -kInfinity, NAN, 1, -1, 0, -1e-310};
+  const std::vector<double> odd = {0, NAN, -1, kInf, -0.0, -kInf, NAN, 1, -1, 0, -1e-310};
   check_sort(odd, dtypes::float64);
-  check_sort({3, NAN, -2, kInfinity, -kInfinity, -0.0, 0}, dtypes::float32);
+  check_sort({3, NAN, -2, kInf, -kInf, -0.0, 0}, dtypes::float32);
   check_sort(spread(70, -5, 5), dtypes::float64);
   check_sort({1}, dtypes::float64);
   check_sort({}, dtypes::float64);
   const std::int64_t most = std::numeric_limits<std::int64_t>::max(),
                      least = std::numeric_limits<std::int64_t>::min();
-  EXPECT_EQ(whole({0, most, least, -1}).sort().first.to_vector<std::int64_t>(),
+  EXPECT_EQ(i64({0, most, least, -1}).sort().first.to_vector<std::int64_t>(),
             (std::vector{least, std::int64_t{-1}, std::int64_t{0}, most}));
 }
 
@@ -131,7 +130,7 @@ TEST(Order, MedianAndKth) {
   const Tensor nan = f64({1, NAN, 0, NAN, 1, 2, 3, 4}, {2, 4});
   EXPECT_TRUE(std::isnan(values_of(nan.median(1).first)[0]));
   EXPECT_EQ(values_of(nan.median(1).second), (std::vector<double>{1, 1}));
-  expect_values(whole({3, 1, 2, 2}).median(), {}, {2});
+  expect_values(i64({3, 1, 2, 2}).median(), {}, {2});
   expect_error([&] { m.kthvalue(0); }, "[kthvalue] k is 0, and counts from 1");
   expect_error([&] { m.kthvalue(5); }, "[kthvalue] 5 of the 4");
   expect_error([&] { counted({2, 0}).median(1); }, "[median] of nothing");

@@ -8,25 +8,16 @@
 #include <limits>
 
 #include "strata/tensor/autograd.h"
+#include "tests/tensor/arrays.h"
 #include "tests/tensor/finite_differences.h"
 
 namespace strata::test {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-const float kNaN = std::numeric_limits<float>::quiet_NaN();
-
-Tensor f32(const std::vector<float>& values, const Ints& shape) {
-  return Tensor::from(values, shape).to("INTERP");
-}
-Tensor row(const std::vector<float>& values) {
-  return f32(values, {static_cast<std::int64_t>(values.size())});
-}
-std::vector<float> floats(const Tensor& t) { return t.to_vector<float>(); }
 std::vector<std::int64_t> ints(const Tensor& t) { return t.to_vector<std::int64_t>(); }
 
 TEST(Tensor, IsLazyAndRemembers) {
-  const Tensor x = row({1, 2, 3});
+  const Tensor x = f32({1, 2, 3});
   const auto y = x * 2 + 1;  // a value, not an expression of temporaries
   EXPECT_FALSE(y.is_realized());
   EXPECT_EQ(floats(y), (std::vector<float>{3, 5, 7}));
@@ -66,7 +57,7 @@ TEST(Tensor, DTypesMeetAsInPyTorch) {
 }
 
 TEST(Tensor, Broadcasts) {
-  const Tensor a = f32({1, 2}, {2, 1}), b = row({10, 20, 30});
+  const Tensor a = f32({1, 2}, {2, 1}), b = f32({10, 20, 30});
   EXPECT_EQ(floats(a + b), (std::vector<float>{11, 21, 31, 12, 22, 32}));
   EXPECT_EQ((a + Tensor::zeros({0}).to("INTERP")).shape(), (Ints{2, 0}));
   try {
@@ -79,20 +70,20 @@ TEST(Tensor, Broadcasts) {
 }
 
 TEST(Tensor, CopiesAreTheSameTensor) {
-  Tensor w = row({1, 2});
+  Tensor w = f32({1, 2});
   const Tensor copy = w, before = w * 10;
   w.assign(w + 1);
   EXPECT_EQ(floats(copy), (std::vector<float>{2, 3}));
   EXPECT_EQ(floats(before), (std::vector<float>{10, 20}));  // what it meant when it was written
-  EXPECT_THROW(w.assign(row({1})), Error);
+  EXPECT_THROW(w.assign(f32({1})), Error);
   EXPECT_THROW(w.assign(Tensor::from({1, 2}).to("INTERP")), Error);
 }
 
 TEST(Tensor, ForgetsHowItWasMade) {
-  Tensor x = row({1, 1});
+  Tensor x = f32({1, 1});
   for (int k = 0; k < 100; ++k) x = (x + 1).realize();
   EXPECT_EQ(x.node().op(), Ops::EMPTY);
-  Tensor w = row({1, 1});
+  Tensor w = f32({1, 1});
   w.requires_grad(true);
   for (int k = 0; k < 10; ++k) w.assign(w - 0.1), w.realize();
   EXPECT_TRUE(w.requires_grad());
@@ -100,7 +91,7 @@ TEST(Tensor, ForgetsHowItWasMade) {
 }
 
 TEST(Tensor, ErrorsSayWhereTheyWereWritten) {
-  const Tensor x = row({1, 2});
+  const Tensor x = f32({1, 2});
   try {
     x.to("NULL").reshape({3});
     FAIL();
@@ -204,7 +195,7 @@ TEST(Tensor, FunctionsAreWhatTheyAreCalled) {
 }
 
 TEST(Tensor, GradientsStayFiniteFarOut) {
-  const Tensor x = row({-200, -50, 50, 200});
+  const Tensor x = f32({-200, -50, 50, 200});
   const auto finite = [&](TensorFunction f) {
     return value_and_grad(f, x).second.isfinite().all().item<bool>();
   };
@@ -215,15 +206,16 @@ TEST(Tensor, GradientsStayFiniteFarOut) {
 }
 
 TEST(Tensor, NaNAndInfinitiesFlow) {
-  const Tensor x = row({kNaN, kInf, -kInf, 0});
+  const Tensor x = f32({NAN, INFINITY, -INFINITY, 0});
   EXPECT_TRUE(std::isnan(floats(x.relu())[0]));
   EXPECT_EQ(x.isnan().to_vector<bool>(), (std::vector<bool>{true, false, false, false}));
   EXPECT_EQ(x.isfinite().to_vector<bool>(), (std::vector<bool>{false, false, false, true}));
   EXPECT_EQ(floats(x.nan_to_num(7, 8.0, -8.0)), (std::vector<float>{7, 8, -8, 0}));
-  EXPECT_EQ(floats(x.fmax(1)), (std::vector<float>{1, kInf, 1, 1}));
+  EXPECT_EQ(floats(x.fmax(1)), (std::vector<float>{1, INFINITY, 1, 1}));
   EXPECT_TRUE(std::isnan(floats(x.maximum(1))[0]));
   EXPECT_EQ((x <= 0).to_vector<bool>(), (std::vector<bool>{false, false, true, true}));
-  EXPECT_EQ(floats(row({-kInf, -kInf}).logsumexp().reshape({1})), (std::vector<float>{-kInf}));
+  EXPECT_EQ(floats(f32({-INFINITY, -INFINITY}).logsumexp().reshape({1})),
+            (std::vector<float>{-INFINITY}));
 }
 
 TEST(Tensor, IntegersDivideBothWays) {
@@ -247,7 +239,7 @@ TEST(Tensor, Reduces) {
   EXPECT_EQ(floats(x.max(-1)), (std::vector<float>{5, 6}));
   EXPECT_EQ(ints(x.argmax(1)), (std::vector<std::int64_t>{1, 2}));
   EXPECT_EQ(x.argmin().item<std::int64_t>(), 0);
-  EXPECT_EQ(ints(f32({2, 9, 9, kNaN, 9, kNaN}, {2, 3}).argmax(1)), (std::vector<std::int64_t>{1, 0}));
+  EXPECT_EQ(ints(f32({2, 9, 9, NAN, 9, NAN}, {2, 3}).argmax(1)), (std::vector<std::int64_t>{1, 0}));
   EXPECT_EQ(floats(x.mean(1)), (std::vector<float>{3, 4}));
   EXPECT_EQ(floats(x.var(1)), (std::vector<float>{4, 4}));
   EXPECT_NEAR(x.std().item(), 1.8708287, 1e-6);

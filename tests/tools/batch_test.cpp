@@ -8,21 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "tests/tools/answers.h"
+
 namespace strata::tools {
 namespace {
-
-std::string error_kind(const std::string& line, const BatchOptions& options = {}) {
-  const std::string text = answer(line, options);
-  JsonDocument document;
-  document.read(text);
-  for (const auto& m : document.root().as_object("answer")) {
-    if (m.key != "error") continue;
-    for (const auto& part : m.value.as_object("error")) {
-      if (part.key == "kind") return std::string(part.value.as_string("kind"));
-    }
-  }
-  return "no error: " + text;
-}
 
 std::string field(const std::string& line, std::string_view name) {
   JsonDocument document;

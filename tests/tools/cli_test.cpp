@@ -10,27 +10,10 @@
 
 #include "strata/base/json.h"
 #include "strata/expr/rules.h"
+#include "tests/tools/command_line.h"
 
 namespace strata::tools {
 namespace {
-
-struct Output {
-  int status;
-  std::string out;
-  std::string err;
-};
-
-Output run(const std::vector<std::string>& words) {
-  std::ostringstream out;
-  std::ostringstream err;
-  Console console{out, err};
-  const int status = run_program(words, console);
-  return {status, out.str(), err.str()};
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST(Cli, HelpTeaches) {
   const Output top = run({"--help"});

@@ -8,29 +8,12 @@
 #include "strata/base/json.h"
 #include "strata/graph/kernel_text.h"
 #include "strata/runtime/device.h"
+#include "tests/tools/command_line.h"
 #include "tools/cli.h"
 #include "tools/kernel_run.h"
 
 namespace strata::tools {
 namespace {
-
-struct Output {
-  int status;
-  std::string out;
-  std::string err;
-};
-
-Output run(std::vector<std::string> words, bool colour = false) {
-  std::ostringstream out;
-  std::ostringstream err;
-  Console console{out, err, colour, colour};
-  const int status = run_program(words, console);
-  return {status, out.str(), err.str()};
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 const std::string kAdd = "a: f32[2,4]; b: f32[4]; c = a + b";
 
@@ -180,22 +163,6 @@ TEST(CliDevices, AllAreThere) {
     EXPECT_TRUE(has(line, R"("usable":)")) << line;
   }
   EXPECT_EQ(count, Device::all().size());
-}
-
-/// The words of a line of a shell, with single quotes.
-std::vector<std::string> words_of(std::string_view line) {
-  std::vector<std::string> words(1);
-  bool quoted = false;
-  for (const char c : line) {
-    if (c == '\'') {
-      quoted = !quoted;
-    } else if (c == ' ' && !quoted) {
-      words.emplace_back();
-    } else {
-      words.back() += c;
-    }
-  }
-  return words;
 }
 
 TEST(CliKernel, ExamplesOfTheHelpAreReal) {

@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "strata/base/int_math.h"
+#include "tests/tools/answers.h"
+#include "tests/tools/command_line.h"
 #include "tools/ask_layout.h"
 #include "tools/batch.h"
 #include "tools/cli.h"
 
 namespace strata::tools {
 namespace {
-
-using Numbers = std::vector<std::int64_t>;
 
 /// `text` with double quotes in place of single ones: JSON that is readable inside C++.
 std::string json(std::string text) {
@@ -41,22 +41,7 @@ std::string member(const std::string& fn, const std::string& args, std::string_v
 Numbers table_of(const std::string& fn, const std::string& args) {
   const std::string table = member(fn, args, "table");
   EXPECT_NE(table, "") << ask(fn, args);
-  JsonDocument document;
-  document.read(table.empty() ? "[]" : table);
-  Numbers out;
-  for (const JsonValue& item : document.root().as_array("table"))
-    out.push_back(item.as_integer("value"));
-  return out;
-}
-
-std::string error_kind(const std::string& line, const BatchOptions& options = {}) {
-  JsonDocument document;
-  document.read(answer(line, options));
-  const auto error = document.salvage("error");
-  if (!error) return "no error";
-  JsonDocument parts;
-  parts.read(*error);
-  return std::string(parts.root().as_object("error").front().value.as_string("kind"));
+  return integers(table.empty() ? "[]" : table);
 }
 
 TEST(BatchLayout, Answers) {
@@ -161,21 +146,6 @@ TEST(BatchLayout, LongRequestsEndSoon) {
 }
 
 // --- the definitions, over all coordinates of random layouts ---
-
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::int64_t below(std::int64_t n) {
-    state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
-    return static_cast<std::int64_t>((state_ >> 33) % static_cast<std::uint64_t>(n));
-  }
-  std::int64_t pick(std::initializer_list<std::int64_t> from) {
-    return *(from.begin() + below(static_cast<std::int64_t>(from.size())));
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 /// A flat layout with its own evaluation.
 struct Flat {
@@ -367,20 +337,6 @@ TEST(BatchLayout, CoordinatesGoThereAndBack) {
 }
 
 // --- the command ---
-
-struct Output {
-  int status;
-  std::string out;
-  std::string err;
-};
-
-Output run(const std::vector<std::string>& words) {
-  std::ostringstream out;
-  std::ostringstream err;
-  Console console{out, err};
-  const int status = run_program(words, console);
-  return {status, out.str(), err.str()};
-}
 
 TEST(CliLayout, ShowsALayout) {
   EXPECT_EQ(run({"layout", "((2,2),3):((1,6),2)"}).out,

@@ -5,29 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "tests/tools/command_line.h"
 #include "tools/batch.h"
 #include "tools/cli.h"
 
 namespace strata::tools {
 namespace {
-
-struct Output {
-  int status;
-  std::string out;
-  std::string err;
-};
-
-Output run(const std::vector<std::string>& words, bool colour = false) {
-  std::ostringstream out;
-  std::ostringstream err;
-  Console console{out, err, colour, colour};
-  const int status = run_program(words, console);
-  return {status, out.str(), err.str()};
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST(CliView, TellsAndDrawsAStack) {
   EXPECT_EQ(
@@ -236,22 +219,6 @@ TEST(CliView, Errors) {
     EXPECT_TRUE(has(r.err, message)) << r.err << " lacks " << message;
     EXPECT_EQ(r.out, "") << message;
   }
-}
-
-/// The words of a line of a shell, with single quotes.
-std::vector<std::string> words_of(std::string_view line) {
-  std::vector<std::string> words(1);
-  bool quoted = false;
-  for (const char c : line) {
-    if (c == '\'') {
-      quoted = !quoted;
-    } else if (c == ' ' && !quoted) {
-      words.emplace_back();
-    } else {
-      words.back() += c;
-    }
-  }
-  return words;
 }
 
 TEST(CliView, ExamplesOfTheHelpAreReal) {

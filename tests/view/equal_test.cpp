@@ -9,14 +9,10 @@
 #include "strata/base/check.h"
 #include "tests/view/view_oracle.h"
 
-namespace strata {
+namespace strata::oracle {
 namespace {
 
-using oracle::Stack;
-using oracle::Table;
-
-ShapeTracker tracker(const Stack& stack) { return ShapeTracker(oracle::views(stack)); }
-Table table_of(const ShapeTracker& st) { return oracle::table(oracle::plain(st.views())); }
+Table table_of(const ShapeTracker& st) { return table(plain(st.views())); }
 
 std::size_t row_number(const Index& i, const Index& shape) {
   std::int64_t n = 0;
@@ -27,7 +23,7 @@ std::size_t row_number(const Index& i, const Index& shape) {
 // Another spelling, or nearly: one view is replaced by two that say the same, or a number is changed.
 class Respell {
  public:
-  explicit Respell(oracle::RandomStack& random) : random_(random) {}
+  explicit Respell(RandomStack& random) : random_(random) {}
 
   Stack operator()(Stack stack) {
     const auto k =
@@ -48,7 +44,7 @@ class Respell {
  private:
   // v, as v behind two flips of its first dimension.
   void split(Stack& stack, std::size_t k) {
-    if (stack[k].shape.empty() || oracle::elements(stack[k].shape) == 0) return;
+    if (stack[k].shape.empty() || elements(stack[k].shape) == 0) return;
     Strided flip = contiguous_box(stack[k].shape);
     flip.offset = flip.stride[0] * (flip.shape[0] - 1);
     flip.stride[0] = -flip.stride[0];
@@ -66,7 +62,7 @@ class Respell {
       --v.end[j];
     }
   }
-  oracle::RandomStack& random_;
+  RandomStack& random_;
 };
 
 // --- equality ---
@@ -74,15 +70,15 @@ class Respell {
 TEST(Equal, IsEqualityOfTables) {
   constexpr std::uint64_t seed = 41;
   SCOPED_TRACE(detail::message("seed ", seed));
-  oracle::RandomStack random(seed, {.size = 8, .elements = 80});
+  RandomStack random(seed, {.size = 8, .elements = 80});
   Respell respell(random);
   int yes = 0, no = 0, domain = 0;
   for (int k = 0; k < 8000 && !HasFailure(); ++k) {
     const Stack a = random(), b = respell(respell(a));
-    const Table left = oracle::table(a), right = oracle::table(b);
+    const Table left = table(a), right = table(b);
     const Index& shape = a.back().shape;
-    const StackProof got = equal(tracker(a), tracker(b));
-    SCOPED_TRACE(oracle::to_string(a) + " and " + oracle::to_string(b));
+    const StackProof got = equal(tracker_of(a), tracker_of(b));
+    SCOPED_TRACE(to_string(a) + " and " + to_string(b));
     EXPECT_EQ(got.answer, left == right ? Answer::yes : Answer::no);
     EXPECT_EQ(got.witness.has_value(), left != right);
     (left == right ? yes : no) += 1;
@@ -161,15 +157,15 @@ TEST(Equal, OfSymbolicSizes) {
 TEST(Fingerprint, IsOneNumberAMeaning) {
   constexpr std::uint64_t seed = 42;
   SCOPED_TRACE(detail::message("seed ", seed));
-  oracle::RandomStack random(seed, {.size = 8, .elements = 80});
+  RandomStack random(seed, {.size = 8, .elements = 80});
   Respell respell(random);
   int same = 0, different = 0;
   for (int k = 0; k < 6000 && !HasFailure(); ++k) {
     const Stack a = random(), b = respell(respell(a));
-    const bool equal_tables = oracle::table(a) == oracle::table(b);
-    SCOPED_TRACE(oracle::to_string(a) + " and " + oracle::to_string(b));
+    const bool equal_tables = table(a) == table(b);
+    SCOPED_TRACE(to_string(a) + " and " + to_string(b));
     const std::uint64_t s = static_cast<std::uint64_t>(random.number(0, 1 << 30));
-    EXPECT_EQ(fingerprint(tracker(a), s) == fingerprint(tracker(b), s), equal_tables);
+    EXPECT_EQ(fingerprint(tracker_of(a), s) == fingerprint(tracker_of(b), s), equal_tables);
     (equal_tables ? same : different) += 1;
   }
   EXPECT_GT(same, 1000);
@@ -182,7 +178,7 @@ std::uint64_t sum_of_parts(const ShapeTracker& st, const Stack& stack, std::uint
   // A term depends on its index and address alone: the fingerprint of a View that is valid there and nowhere else.
   std::uint64_t out = 0;
   const Index& shape = stack.back().shape;
-  oracle::each(table_of(st), shape, [&](const Index& i, const std::optional<std::int64_t>& v) {
+  each(table_of(st), shape, [&](const Index& i, const std::optional<std::int64_t>& v) {
     if (!v) return;
     Mask mask;
     for (const std::int64_t x : i) mask.push_back({x, x + 1});
@@ -195,11 +191,11 @@ std::uint64_t sum_of_parts(const ShapeTracker& st, const Stack& stack, std::uint
 TEST(Fingerprint, IsTheSumOverValidIndices) {
   constexpr std::uint64_t seed = 43;
   SCOPED_TRACE(detail::message("seed ", seed));
-  oracle::RandomStack random(seed, {.size = 10, .elements = 60});
+  RandomStack random(seed, {.size = 10, .elements = 60});
   for (int k = 0; k < 400 && !HasFailure(); ++k) {
     const Stack stack = random();
-    const ShapeTracker st = tracker(stack);
-    EXPECT_EQ(fingerprint(st, 9), sum_of_parts(st, stack, 9)) << oracle::to_string(stack);
+    const ShapeTracker st = tracker_of(stack);
+    EXPECT_EQ(fingerprint(st, 9), sum_of_parts(st, stack, 9)) << to_string(stack);
   }
 }
 
@@ -247,13 +243,13 @@ bool is_injective(const Table& values) {
 }
 
 void check_injective(const Stack& stack) {
-  const Table values = oracle::table(stack);
-  const StackProof got = is_injective(tracker(stack));
-  EXPECT_EQ(got.answer, is_injective(values) ? Answer::yes : Answer::no) << oracle::to_string(stack);
+  const Table values = table(stack);
+  const StackProof got = is_injective(tracker_of(stack));
+  EXPECT_EQ(got.answer, is_injective(values) ? Answer::yes : Answer::no) << to_string(stack);
   if (got.answer == Answer::no) {
     ASSERT_TRUE(got.witness);
     EXPECT_TRUE(shares_its_address(values, row_number(*got.witness, stack.back().shape)))
-        << render(*got.witness) << " of " << oracle::to_string(stack);
+        << render(*got.witness) << " of " << to_string(stack);
   }
 }
 
@@ -261,14 +257,13 @@ TEST(IsInjective, IsInjectivityOfTables) {
   constexpr std::uint64_t seed = 44;
   SCOPED_TRACE(detail::message("seed ", seed));
   int yes = 0, no = 0;
-  for (const oracle::StackOptions& options : {oracle::StackOptions{},
-                                              {.rank = 2, .size = 12, .elements = 80},
-                                              {.views = 2, .rank = 5, .size = 3}}) {
-    oracle::RandomStack random(seed, options);
+  for (const StackOptions& options :
+       {StackOptions{}, {.rank = 2, .size = 12, .elements = 80}, {.views = 2, .rank = 5, .size = 3}}) {
+    RandomStack random(seed, options);
     for (int k = 0; k < 4000 && !HasFailure(); ++k) {
       const Stack stack = random();
       check_injective(stack);
-      (is_injective(oracle::table(stack)) ? yes : no) += 1;
+      (is_injective(table(stack)) ? yes : no) += 1;
     }
   }
   EXPECT_GT(yes, 1000);
@@ -277,7 +272,7 @@ TEST(IsInjective, IsInjectivityOfTables) {
 
 // One View with strides that are near to one another: what the sorted strides alone do not decide.
 TEST(IsInjective, OfNearStrides) {
-  oracle::RandomStack random(45);
+  RandomStack random(45);
   int yes = 0, no = 0;
   for (int k = 0; k < 4000 && !HasFailure(); ++k) {
     Stack stack(1);
@@ -289,7 +284,7 @@ TEST(IsInjective, OfNearStrides) {
       v.stride.push_back(random.number(3, 25) * (random.one_in(3) ? -1 : 1));
     }
     check_injective(stack);
-    (is_injective(oracle::table(stack)) ? yes : no) += 1;
+    (is_injective(table(stack)) ? yes : no) += 1;
   }
   EXPECT_GT(yes, 1000);
   EXPECT_GT(no, 300);
@@ -331,18 +326,18 @@ TEST(IsInjective, OfSymbolicSizes) {
 TEST(IsContiguous, HoweverItIsWritten) {
   constexpr std::uint64_t seed = 46;
   SCOPED_TRACE(detail::message("seed ", seed));
-  oracle::RandomStack random(seed);
+  RandomStack random(seed);
   Respell respell(random);
   int yes = 0, no = 0;
   for (int k = 0; k < 3000 && !HasFailure(); ++k) {
     Stack stack = random.one_in(2) ? random() : Stack{contiguous_box(random.shape())};
     for (std::int64_t n = random.number(0, 3); n > 0; --n) stack = respell(stack);
-    const Table values = oracle::table(stack);
+    const Table values = table(stack);
     bool contiguous = true;
     for (std::size_t n = 0; n < values.size(); ++n)
       contiguous = contiguous && values[n] == static_cast<std::int64_t>(n);
-    const StackProof got = is_contiguous(tracker(stack));
-    EXPECT_EQ(got.answer, contiguous ? Answer::yes : Answer::no) << oracle::to_string(stack);
+    const StackProof got = is_contiguous(tracker_of(stack));
+    EXPECT_EQ(got.answer, contiguous ? Answer::yes : Answer::no) << to_string(stack);
     if (got.witness) {
       const std::size_t at = row_number(*got.witness, stack.back().shape);
       EXPECT_NE(values[at], static_cast<std::int64_t>(at));
@@ -362,12 +357,12 @@ TEST(IsContiguous, HoweverItIsWritten) {
 TEST(Addresses, AreTheTable) {
   constexpr std::uint64_t seed = 47;
   SCOPED_TRACE(detail::message("seed ", seed));
-  oracle::RandomStack random(seed, {.size = 9, .elements = 90});
+  RandomStack random(seed, {.size = 9, .elements = 90});
   for (int k = 0; k < 4000 && !HasFailure(); ++k) {
     const Stack stack = random();
     std::vector<std::int64_t> want;
-    for (const auto& v : oracle::table(stack)) want.push_back(v.value_or(-1));
-    EXPECT_EQ(addresses(tracker(stack)), want) << oracle::to_string(stack);
+    for (const auto& v : table(stack)) want.push_back(v.value_or(-1));
+    EXPECT_EQ(addresses(tracker_of(stack)), want) << to_string(stack);
   }
 }
 
@@ -387,4 +382,4 @@ TEST(Addresses, OfMoreIndicesThanAskedFor) {
 }
 
 }  // namespace
-}  // namespace strata
+}  // namespace strata::oracle

@@ -8,8 +8,9 @@
 #include <random>
 
 #include "strata/view/sizes.h"
+#include "tests/base/errors.h"
 
-namespace strata {
+namespace strata::int_sizes {
 namespace {
 
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
@@ -45,21 +46,13 @@ TEST(Int, expressions_that_are_constant_are_numbers) {
 }
 
 TEST(Int, overflow_is_an_error) {
-  const auto kind_of = [](auto&& f) {
-    try {
-      static_cast<void>(f());
-    } catch (const Error& error) {
-      return error.kind();
-    }
-    return ErrorKind::request;
-  };
-  EXPECT_EQ(kind_of([] { return Int(kMax) + Int(1); }), ErrorKind::overflow);
-  EXPECT_EQ(kind_of([] { return Int(kMin) - Int(1); }), ErrorKind::overflow);
-  EXPECT_EQ(kind_of([] { return Int(kMin) * Int(-1); }), ErrorKind::overflow);
-  EXPECT_EQ(kind_of([] { return -Int(kMin); }), ErrorKind::overflow);
-  EXPECT_EQ(kind_of([] { return Int(n) * Int(kMax) * Int(2); }), ErrorKind::overflow);
-  EXPECT_EQ(kind_of([] { return product(Index{kMax, 2}); }), ErrorKind::overflow);
-  EXPECT_EQ(kind_of([] { return product(Ints{kMax, 2}); }), ErrorKind::overflow);
+  EXPECT_EQ(error_of([] { return Int(kMax) + Int(1); }).kind(), ErrorKind::overflow);
+  EXPECT_EQ(error_of([] { return Int(kMin) - Int(1); }).kind(), ErrorKind::overflow);
+  EXPECT_EQ(error_of([] { return Int(kMin) * Int(-1); }).kind(), ErrorKind::overflow);
+  EXPECT_EQ(error_of([] { return -Int(kMin); }).kind(), ErrorKind::overflow);
+  EXPECT_EQ(error_of([] { return Int(n) * Int(kMax) * Int(2); }).kind(), ErrorKind::overflow);
+  EXPECT_EQ(error_of([] { return product(Index{kMax, 2}); }).kind(), ErrorKind::overflow);
+  EXPECT_EQ(error_of([] { return product(Ints{kMax, 2}); }).kind(), ErrorKind::overflow);
 }
 
 TEST(Int, copies_moves_and_memory) {
@@ -295,4 +288,4 @@ TEST(Sizes, bounds_at_the_ends_of_64_bits) {
 }
 
 }  // namespace
-}  // namespace strata
+}  // namespace strata::int_sizes

@@ -9,10 +9,8 @@
 #include "strata/view/shape_tracker.h"
 #include "tests/view/table.h"
 
-namespace strata {
+namespace strata::chains {
 namespace {
-
-using chains::Table;
 
 const std::vector<Index> kMemories = {{},           {1},    {7},       {12},
                                       {3, 4},       {4, 3}, {2, 2, 3}, {1, 8, 1},
@@ -20,21 +18,21 @@ const std::vector<Index> kMemories = {{},           {1},    {7},       {12},
 
 // Number of inverses found.
 int check(const View& v) {
-  const Table t = chains::table_of(v);
+  const Table t = table_of(v);
   int found = 0;
   for (const Index& memory : kMemories) {
-    const std::optional<Table> wanted = chains::inverse_of(t, memory);
-    const std::optional<chains::Form> form = wanted ? chains::form_of(*wanted) : std::nullopt;
+    const std::optional<Table> wanted = inverse_of(t, memory);
+    const std::optional<Form> form = wanted ? form_of(*wanted) : std::nullopt;
     const std::optional<View> w = v.invert(to_ints(memory));
     EXPECT_EQ(w.has_value(), form.has_value()) << v.render() << " over " << render(memory);
     if (w && form) {
       EXPECT_TRUE(is_spelled(*w, memory, *form)) << v.render() << " gives " << w->render();
-      EXPECT_EQ(w->contiguous(), chains::is_row_major(*wanted, 0)) << w->render();
+      EXPECT_EQ(w->contiguous(), is_row_major(*wanted, 0)) << w->render();
     }
-    const std::optional<View> by_steps = v.inverse(chains::count(memory));
+    const std::optional<View> by_steps = v.inverse(count(memory));
     EXPECT_TRUE(wanted || !by_steps) << v.render();
     if (wanted && by_steps) {
-      EXPECT_EQ(chains::table_of(*by_steps).at, wanted->at) << v.render();
+      EXPECT_EQ(table_of(*by_steps).at, wanted->at) << v.render();
     }
     found += w.has_value();
   }
@@ -158,4 +156,4 @@ TEST(Inverse, OfStacksThatOnlyTheirOneViewSays) {
 }
 
 }  // namespace
-}  // namespace strata
+}  // namespace strata::chains

@@ -11,10 +11,8 @@
 #include "strata/view/layout_by_mode.h"
 #include "tests/view/layout_oracle.h"
 
-namespace strata {
+namespace strata::layout_oracle {
 namespace {
-
-using namespace layout_oracle;
 
 constexpr int kRounds = 5000;
 
@@ -297,4 +295,4 @@ TEST(LayoutAlgebra, ConstantExpressions) {
 }
 
 }  // namespace
-}  // namespace strata
+}  // namespace strata::layout_oracle

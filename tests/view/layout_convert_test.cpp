@@ -10,12 +10,8 @@
 #include "strata/view/layout_algebra.h"
 #include "tests/view/layout_oracle.h"
 
-namespace strata {
+namespace strata::layout_oracle {
 namespace {
-
-using layout_oracle::is_refined_layout;
-using layout_oracle::Random;
-using layout_oracle::Table;
 
 // Row-major over the shape, -1 where invalid: PlacedLayout's definition.
 Table placed_addresses(const PlacedLayout& l) {
@@ -189,4 +185,4 @@ TEST(LayoutConvert, SymbolicSizes) {
 }
 
 }  // namespace
-}  // namespace strata
+}  // namespace strata::layout_oracle

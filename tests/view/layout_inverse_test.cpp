@@ -9,10 +9,8 @@
 #include "strata/view/layout_algebra.h"
 #include "tests/view/layout_oracle.h"
 
-namespace strata {
+namespace strata::layout_oracle {
 namespace {
-
-using namespace layout_oracle;
 
 // The longest right inverse: every sequence of leaves that leads to preimages is tried.
 class Longest {
@@ -164,4 +162,4 @@ TEST(LayoutInverse, NullspaceHoldsTheLeavesOfStrideZero) {
 }
 
 }  // namespace
-}  // namespace strata
+}  // namespace strata::layout_oracle

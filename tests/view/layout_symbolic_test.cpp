@@ -6,10 +6,8 @@
 #include "strata/view/layout_algebra.h"
 #include "tests/view/layout_oracle.h"
 
-namespace strata {
+namespace strata::layout_oracle {
 namespace {
-
-using namespace layout_oracle;
 
 class LayoutSymbolic : public testing::Test {
  protected:
@@ -105,4 +103,4 @@ TEST_F(LayoutSymbolic, OtherOperations) {
 }
 
 }  // namespace
-}  // namespace strata
+}  // namespace strata::layout_oracle

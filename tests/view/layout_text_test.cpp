@@ -9,10 +9,8 @@
 #include "strata/view/swizzle.h"
 #include "tests/view/layout_oracle.h"
 
-namespace strata {
+namespace strata::layout_oracle {
 namespace {
-
-using namespace layout_oracle;
 
 TEST(LayoutText, ReadsAndPrints) {
   const auto check = [](std::string_view before, std::string_view after) {
@@ -169,4 +167,4 @@ TEST(Swizzle, IsAnInvolutionThatExchangesBits) {
 }
 
 }  // namespace
-}  // namespace strata
+}  // namespace strata::layout_oracle

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "strata/view/tiled.h"
+#include "tests/base/errors.h"
 
 namespace strata {
 namespace {
@@ -17,15 +18,6 @@ std::vector<int> numbered(std::size_t n) {
   std::vector<int> out(n);
   std::iota(out.begin(), out.end(), 0);
   return out;
-}
-
-std::string message(const auto& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "did not throw";
 }
 
 TEST(Mdspan, OutOfViewsAndBack) {
@@ -83,7 +75,7 @@ TEST(Mdspan, InFromEveryStridedLayout) {
 TEST(Mdspan, WhatItCannotSay) {
   std::vector<int> storage = numbered(24);
   const auto refused = [&](const View& v) {
-    return message([&] { to_mdspan<2>(std::span<int>(storage), v); });
+    return complaint([&] { to_mdspan<2>(std::span<int>(storage), v); });
   };
   EXPECT_EQ(refused(View::create({2, 3}, std::nullopt, 0, Mask{{0, 2}, {1, 3}})),
             "[mdspan] dimension 1 is masked, which std::mdspan cannot say");

@@ -10,16 +10,14 @@
 #include "strata/base/check.h"
 #include "tests/view/view_oracle.h"
 
-namespace strata {
+namespace strata::oracle {
 namespace {
-
-using oracle::Stack;
 
 // The View that says a stack, by tables; nothing where none does.
 std::optional<View> one_view(const Stack& stack) {
-  const std::optional<Strided> one = oracle::single_of(oracle::table(stack), stack.back().shape);
+  const std::optional<Strided> one = single_of(table(stack), stack.back().shape);
   if (!one) return std::nullopt;
-  return oracle::views(Stack{*one})[0];
+  return views(Stack{*one})[0];
 }
 
 // The fewest groups that are one View each, by tables.
@@ -38,14 +36,14 @@ std::size_t fewest_groups(const Stack& stack) {
 TEST(Merge, GivesTheOneViewThereIs) {
   constexpr std::uint64_t seed = 31;
   SCOPED_TRACE(detail::message("seed ", seed));
-  oracle::RandomStack random(seed, {.size = 8, .elements = 100});
+  RandomStack random(seed, {.size = 8, .elements = 100});
   int yes = 0, no = 0;
   for (int k = 0; k < 8000 && !HasFailure(); ++k) {
     const Stack stack = random();
-    const Merge got = merge(oracle::views(stack));
+    const Merge got = merge(views(stack));
     const std::optional<View> want = one_view(stack);
-    EXPECT_EQ(got.found, want ? Answer::yes : Answer::no) << oracle::to_string(stack);
-    EXPECT_TRUE(got.view == want) << oracle::to_string(stack);
+    EXPECT_EQ(got.found, want ? Answer::yes : Answer::no) << to_string(stack);
+    EXPECT_TRUE(got.view == want) << to_string(stack);
     (want ? yes : no) += 1;
   }
   EXPECT_GT(yes, 1000);
@@ -63,16 +61,16 @@ TEST(Merge, OfOneViewIsThatView) {
 TEST(FewestViews, AreTheFewestOfTheSameMeaning) {
   constexpr std::uint64_t seed = 32;
   SCOPED_TRACE(detail::message("seed ", seed));
-  oracle::RandomStack random(seed, {.views = 6, .elements = 60});
+  RandomStack random(seed, {.views = 6, .elements = 60});
   int kept[7] = {};
   for (int k = 0; k < 4000 && !HasFailure(); ++k) {
     const Stack stack = random();
-    const std::vector<View> all = oracle::views(stack);
+    const std::vector<View> all = views(stack);
     const std::vector<View> few = fewest_views(all);
-    EXPECT_EQ(few.size(), fewest_groups(stack)) << oracle::to_string(stack);
-    EXPECT_EQ(oracle::table(oracle::plain(few)), oracle::table(stack)) << oracle::to_string(stack);
-    EXPECT_TRUE(fewest_views(few) == few) << oracle::to_string(stack);
-    EXPECT_TRUE(fewest_views(all) == few) << oracle::to_string(stack);
+    EXPECT_EQ(few.size(), fewest_groups(stack)) << to_string(stack);
+    EXPECT_EQ(table(plain(few)), table(stack)) << to_string(stack);
+    EXPECT_TRUE(fewest_views(few) == few) << to_string(stack);
+    EXPECT_TRUE(fewest_views(all) == few) << to_string(stack);
     ++kept[few.size()];
   }
   EXPECT_GT(kept[1], 500);
@@ -86,7 +84,7 @@ void expect_one(const ShapeTracker& st, std::size_t before) {
   EXPECT_EQ(st.views().size(), before) << st.render();
   const ShapeTracker one = st.simplify();
   EXPECT_EQ(one.views().size(), 1U) << one.render();
-  EXPECT_EQ(oracle::table(oracle::plain(one.views())), oracle::table(oracle::plain(st.views())));
+  EXPECT_EQ(table(plain(one.views())), table(plain(st.views())));
 }
 
 TEST(FewestViews, ChainsComeBackToOneView) {
@@ -126,7 +124,7 @@ TEST(FewestViews, TheWholeStackKnowsItsDomain) {
   const Stack stack{
       {{2, 3}, {1, 2}, 0, {0, 0}, {2, 3}}, contiguous_box({3, 2}), {{3}, {0}, 1, {0}, {3}}};
   EXPECT_FALSE(one_view({stack[0], stack[1]}));
-  EXPECT_EQ(fewest_views(oracle::views(stack)).size(), 1U);
+  EXPECT_EQ(fewest_views(views(stack)).size(), 1U);
 }
 
 // --- the sentences ---
@@ -173,8 +171,8 @@ struct Arrival {
 };
 Arrival arrive(const Stack& stack, std::size_t k, Index i) {
   const Stack above(stack.begin() + static_cast<std::ptrdiff_t>(k) + 1, stack.end());
-  const std::int64_t number = *oracle::address_of(above, i);
-  return {oracle::unravel(number, stack[k].shape), number};
+  const std::int64_t number = *address_of(above, i);
+  return {unravel(number, stack[k].shape), number};
 }
 
 // How often runs of `size` numbers end between two arrivals.
@@ -195,7 +193,7 @@ void check_slope_sentence(const Stack& stack, const std::string& text) {
   Index next = at, next_elsewhere = elsewhere;
   ++next[axis];
   ++next_elsewhere[axis];
-  const auto address = [&](const Index& i) { return oracle::address_of(stack, i).value(); };
+  const auto address = [&](const Index& i) { return address_of(stack, i).value(); };
   EXPECT_EQ(address(next) - address(at), std::stoll(m[2])) << text;
   EXPECT_EQ(address(next_elsewhere) - address(elsewhere), std::stoll(m[4])) << text;
   EXPECT_NE(m[2], m[4]);
@@ -228,8 +226,8 @@ void check_hole_sentence(const Stack& stack, const std::string& text) {
             "is valid in [#, #) and is # there)");
   ASSERT_FALSE(m.empty()) << text;
   const Index at = parse_index(m[0]), first = parse_index(m[1]), second = parse_index(m[2]);
-  EXPECT_FALSE(oracle::address_of(stack, at)) << text;
-  EXPECT_TRUE(oracle::address_of(stack, first) && oracle::address_of(stack, second)) << text;
+  EXPECT_FALSE(address_of(stack, at)) << text;
+  EXPECT_TRUE(address_of(stack, first) && address_of(stack, second)) << text;
   for (std::size_t j = 0; j < at.size(); ++j)
     EXPECT_TRUE(std::min(first[j], second[j]) <= at[j] && at[j] <= std::max(first[j], second[j]))
         << text;
@@ -244,15 +242,15 @@ void check_hole_sentence(const Stack& stack, const std::string& text) {
 TEST(Explain, EveryNumberIsRight) {
   constexpr std::uint64_t seed = 33;
   SCOPED_TRACE(detail::message("seed ", seed));
-  oracle::RandomStack random(seed, {.rank = 4, .size = 8, .elements = 100});
+  RandomStack random(seed, {.rank = 4, .size = 8, .elements = 100});
   int slopes = 0, holes = 0;
   for (int k = 0; k < 12000 && !HasFailure(); ++k) {
     const std::vector<View> views = oracle::views(random());
-    const Stack stack = oracle::plain(views);
+    const Stack stack = plain(views);
     const Merge got = merge(views);
     if (got.found == Answer::yes) continue;
     const std::string text = explain(views, got.obstacle);
-    SCOPED_TRACE(oracle::to_string(stack));
+    SCOPED_TRACE(to_string(stack));
     if (got.obstacle.kind == Obstacle::Kind::slope) {
       check_slope_sentence(stack, text);
       ++slopes;
@@ -263,7 +261,7 @@ TEST(Explain, EveryNumberIsRight) {
       EXPECT_EQ(
           text,
           "its one index is invalid, and a View without dimensions has no mask that could say so");
-      EXPECT_TRUE(stack.back().shape.empty() && !oracle::address_of(stack, {}));
+      EXPECT_TRUE(stack.back().shape.empty() && !address_of(stack, {}));
     }
   }
   EXPECT_GT(slopes, 1000);
@@ -287,7 +285,7 @@ TEST(Explain, PadAndWindow) {
 std::vector<View> undecidable(int dimensions, std::int64_t step) {
   Index shape, stride;
   std::int64_t sum = 0;
-  oracle::RandomStack random(5);
+  RandomStack random(5);
   for (int n = 0; n < dimensions; ++n) {
     shape.push_back(2);
     stride.push_back(2 * random.number(step / 2, step));
@@ -321,7 +319,7 @@ TEST(Merge, LeavesOpenWhatDoesNotFit) {
       View::create({2, 5}, Ints{10, 1}, 15)};
   const Merge got = merge(stack);
   const bool open = got.found == Answer::unknown && got.obstacle.kind == Obstacle::Kind::overflow;
-  EXPECT_TRUE(open || got.view == one_view(oracle::plain(stack)));
+  EXPECT_TRUE(open || got.view == one_view(plain(stack)));
 }
 
 TEST(FewestViews, OfManyViews) {
@@ -333,7 +331,7 @@ TEST(FewestViews, OfManyViews) {
     views.push_back(k == 150 ? swapped : flipped);
   }
   const std::vector<View> few = fewest_views(views);
-  EXPECT_EQ(oracle::table(oracle::plain(few)), oracle::table(oracle::plain(views)));
+  EXPECT_EQ(table(plain(few)), table(plain(views)));
   EXPECT_LE(few.size(), 3U);
   EXPECT_TRUE(fewest_views(few) == few);
 }
@@ -382,4 +380,4 @@ TEST_F(SymbolicStacks, NeverGuesses) {
 }
 
 }  // namespace
-}  // namespace strata
+}  // namespace strata::oracle

@@ -4,11 +4,8 @@
 
 #include "tests/view/chains.h"
 
-namespace strata {
+namespace strata::chains {
 namespace {
-
-using chains::Depth;
-using chains::Report;
 
 void expect_clean(const Report& r) {
   std::string text;
@@ -18,8 +15,8 @@ void expect_clean(const Report& r) {
 
 TEST(Movement, PairsOnSmallShapes) {
   Report r;
-  chains::Triples pairs(r, {12, 3, 1}, Depth::all);
-  for (const Index& shape : chains::small_shapes(6)) pairs.run(shape, 2);
+  Triples pairs(r, {12, 3, 1}, Depth::all);
+  for (const Index& shape : small_shapes(6)) pairs.run(shape, 2);
   expect_clean(r);
   EXPECT_GT(r.several, 100U);
 }
@@ -27,27 +24,27 @@ TEST(Movement, PairsOnSmallShapes) {
 TEST(Movement, SampleOfTriples) {
   Report r;
   oracle::Random random(20);
-  chains::Triples sample(r, {64, 4, 2}, Depth::all);
+  Triples sample(r, {64, 4, 2}, Depth::all);
   for (int k = 0; k < 1500; ++k) sample.run_random(random, 3);
   expect_clean(r);
 }
 
 TEST(Movement, RandomChains) {
   Report r;
-  for (std::uint64_t seed = 1; seed <= 600; ++seed) chains::random_chain(seed, r);
+  for (std::uint64_t seed = 1; seed <= 600; ++seed) random_chain(seed, r);
   expect_clean(r);
 }
 
 TEST(Movement, ThroughTwoViewsAndBackToOne) {
   Report r;
-  for (std::uint64_t seed = 1; seed <= 500; ++seed) chains::random_round_trip(seed, r);
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) random_round_trip(seed, r);
   expect_clean(r);
   EXPECT_GT(r.singles, 200U);
 }
 
 TEST(Movement, RandomMaskedStacks) {
   Report r;
-  for (std::uint64_t seed = 1; seed <= 1500; ++seed) chains::random_stack(seed, r);
+  for (std::uint64_t seed = 1; seed <= 1500; ++seed) random_stack(seed, r);
   expect_clean(r);
   EXPECT_GT(r.singles, 200U);
 }
@@ -61,4 +58,4 @@ TEST(Movement, AnInvalidScalarTakesTwoViews) {
 }
 
 }  // namespace
-}  // namespace strata
+}  // namespace strata::chains

@@ -6,54 +6,36 @@
 #include <functional>
 
 #include "strata/view/equal.h"
+#include "tests/base/errors.h"
 #include "tests/view/table.h"
 #include "tests/view/view_oracle.h"
 
-namespace strata {
+namespace strata::chains {
 namespace {
 
-using chains::Table;
 using Addresses = std::vector<std::int64_t>;
 using Strides = std::vector<std::optional<Int>>;
-
-View view_of(const Strided& s) {
-  Mask mask;
-  for (std::size_t j = 0; j < s.shape.size(); ++j) mask.push_back({s.begin[j], s.end[j]});
-  return View::create(to_ints(s.shape), to_ints(s.stride), s.offset, mask);
-}
-
-void expect_error(ErrorKind kind, const std::string& text, const std::function<void()>& call) {
-  try {
-    call();
-    ADD_FAILURE() << "no error: " << text;
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), kind) << e.what();
-    EXPECT_EQ(std::string(e.what()), text);
-  }
-}
 
 // --- what a stack does to memory, against tables ---
 
 void expect_facts(const ShapeTracker& st, const Table& t) {
   const Strides strict = st.real_strides(), loose = st.real_strides(true);
   for (std::size_t j = 0; j < t.shape.size(); ++j) {
-    const auto found = chains::stride_along(t, j);
+    const auto found = stride_along(t, j);
     const std::optional<Int> stride = found ? std::optional<Int>(*found) : std::nullopt;
-    const bool masked = chains::is_masked_along(t, j);
+    const bool masked = is_masked_along(t, j);
     EXPECT_EQ(loose[j], stride) << j << " of " << st.render();
     EXPECT_EQ(strict[j], masked ? std::nullopt : stride) << j << " of " << st.render();
     EXPECT_EQ(st.axis_is_masked(static_cast<std::int64_t>(j)), masked) << j << " of " << st.render();
   }
-  EXPECT_EQ(st.real_size(), Int(chains::size_of_memory(t))) << st.render();
+  EXPECT_EQ(st.real_size(), Int(size_of_memory(t))) << st.render();
 }
 
 TEST(ShapeTracker, FactsOfRandomStacks) {
   for (std::uint64_t seed = 1; seed <= 5000 && !testing::Test::HasFailure(); ++seed) {
-    std::vector<View> views;
-    for (const Strided& s : oracle::RandomStack(seed)()) views.push_back(view_of(s));
-    Table t = chains::table_of(views[0]);
-    for (std::size_t k = 1; k < views.size(); ++k)
-      t = chains::compose(t, chains::table_of(views[k]));
+    const std::vector<View> views = oracle::views(oracle::RandomStack(seed)());
+    Table t = table_of(views[0]);
+    for (std::size_t k = 1; k < views.size(); ++k) t = compose(t, table_of(views[k]));
     expect_facts(ShapeTracker(views), t);
   }
 }
@@ -200,7 +182,7 @@ class SymbolicTracker : public testing::Test {
       EXPECT_EQ(equal(st.substitute({{k, n}}), numbers_st).answer, Answer::yes) << st.render();
       const Index shape = *numbers(numbers_st.shape());
       const Addresses wanted = addresses(numbers_st);
-      chains::for_each_index(shape, [&](const Index& i, std::size_t number) {
+      for_each_index(shape, [&](const Index& i, std::size_t number) {
         Substitution values{{k, n}};
         const std::vector<Expr> idxs = index_variables(st.shape(), "idx");
         for (std::size_t j = 0; j < i.size(); ++j)
@@ -359,4 +341,4 @@ TEST(ShapeTracker, HashAndEquality) {
 }
 
 }  // namespace
-}  // namespace strata
+}  // namespace strata::chains

@@ -10,13 +10,11 @@
 
 #include "strata/base/check.h"
 #include "strata/view/strided.h"
+#include "tests/base/errors.h"
 #include "tests/view/view_oracle.h"
 
-namespace strata {
+namespace strata::oracle {
 namespace {
-
-using oracle::Stack;
-using oracle::Table;
 
 Strided box(Index shape, Index stride, std::int64_t offset = 0) {
   const Index begin(shape.size(), 0);
@@ -27,20 +25,10 @@ Strided masked(Strided v, Index begin, Index end) {
   v.end = std::move(end);
   return v;
 }
-Single single_of(const Stack& stack, std::uint64_t budget = kMergeBudget) {
+Single find_single(const Stack& stack, std::uint64_t budget = kMergeBudget) {
   return single(std::span<const Strided>(stack), budget);
 }
 Piecewise piecewise_of(const Stack& stack) { return piecewise(std::span<const Strided>(stack)); }
-
-ErrorKind kind_of_error(const auto& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.kind();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return ErrorKind::request;
-}
 
 // --- values ---
 
@@ -54,10 +42,10 @@ TEST(ValueAt, OnlyTheValueItselfHasToFit) {
   EXPECT_EQ(value_at(f, {2, 2}), 5);
   EXPECT_EQ(value_at(f, {2, 1}), half + 5);
   EXPECT_EQ(value_at(f, {0, 2}), -half - half + 5);
-  EXPECT_EQ(kind_of_error([&] { value_at(f, {2, 0}); }), ErrorKind::overflow);
+  EXPECT_EQ(error_of([&] { value_at(f, {2, 0}); }).kind(), ErrorKind::overflow);
   f.times(twice, sum, sum);
   f.times(sum, twice, twice);
-  EXPECT_EQ(kind_of_error([&] { value_at(f, {2, 0}); }), ErrorKind::overflow);
+  EXPECT_EQ(error_of([&] { value_at(f, {2, 0}); }).kind(), ErrorKind::overflow);
 }
 
 TEST(ValueAt, DigitsOfWhatLeaves64Bits) {
@@ -75,7 +63,7 @@ TEST(ValueAt, DigitsOfWhatLeaves64Bits) {
 
 // Is the witness of a `no` one, by the definition?
 bool is_witness(const Obstacle& o, const Stack& stack) {
-  const auto at = [&](const Index& i) { return oracle::address_of(stack, i); };
+  const auto at = [&](const Index& i) { return address_of(stack, i); };
   const auto step = [&](Index i) -> std::optional<std::int64_t> {
     const auto from = at(i);
     ++i[o.axis];
@@ -100,11 +88,11 @@ bool same(const Single& a, const Strided& b) {
 // The decision against the table; true when it was made.
 bool check_single(const Stack& stack, const Single& got) {
   if (got.found == Answer::unknown) return false;
-  const std::optional<Strided> want = oracle::single_of(oracle::table(stack), stack.back().shape);
+  const std::optional<Strided> want = oracle::single_of(table(stack), stack.back().shape);
   if (got.found == Answer::yes)
-    EXPECT_TRUE(want && same(got, *want)) << oracle::to_string(stack);
+    EXPECT_TRUE(want && same(got, *want)) << to_string(stack);
   else
-    EXPECT_TRUE(!want && is_witness(got.obstacle, stack)) << oracle::to_string(stack);
+    EXPECT_TRUE(!want && is_witness(got.obstacle, stack)) << to_string(stack);
   return true;
 }
 
@@ -116,7 +104,7 @@ void check_pieces(const Stack& stack) {
   Piece p;
   bool disjoint = true;
   while (pieces.next(p)) {
-    if (oracle::elements(p.extent) == 0) ADD_FAILURE() << "a piece without points";
+    if (elements(p.extent) == 0) ADD_FAILURE() << "a piece without points";
     Index k(p.lo.size(), 0);
     do {
       std::vector<std::int64_t> i;
@@ -126,14 +114,14 @@ void check_pieces(const Stack& stack) {
         v += p.slope[j] * k[j];
       }
       disjoint = disjoint && seen.emplace(i, v).second;
-    } while (oracle::advance(k, p.extent));
+    } while (advance(k, p.extent));
   }
-  EXPECT_TRUE(pieces.complete() && disjoint) << oracle::to_string(stack);
+  EXPECT_TRUE(pieces.complete() && disjoint) << to_string(stack);
   std::size_t valid = 0;
-  oracle::each(oracle::table(stack), stack.back().shape, [&](const Index& i, const auto& want) {
+  each(table(stack), stack.back().shape, [&](const Index& i, const auto& want) {
     const auto at = seen.find(std::vector<std::int64_t>(i.begin(), i.end()));
     const bool right = want ? at != seen.end() && at->second == *want : at == seen.end();
-    EXPECT_TRUE(right) << render(i) << " of " << oracle::to_string(stack);
+    EXPECT_TRUE(right) << render(i) << " of " << to_string(stack);
     valid += want ? 1 : 0;
   });
   EXPECT_EQ(valid, seen.size());
@@ -141,7 +129,7 @@ void check_pieces(const Stack& stack) {
 
 struct Population {
   const char* name;
-  oracle::StackOptions options;
+  StackOptions options;
   int count;
 };
 const Population kPopulations[] = {
@@ -156,13 +144,13 @@ TEST(Single, IsTheDefinitionOnRandomStacks) {
   for (const Population& population : kPopulations) {
     const std::uint64_t seed = 2027;
     SCOPED_TRACE(detail::message(population.name, ", seed ", seed));
-    oracle::RandomStack random(seed, population.options);
+    RandomStack random(seed, population.options);
     int yes = 0, no = 0;
     for (int k = 0; k < population.count && !testing::Test::HasFailure(); ++k) {
       const Stack stack = random();
-      const Single got = single_of(stack);
-      EXPECT_TRUE(check_single(stack, got)) << "not decided: " << oracle::to_string(stack);
-      EXPECT_EQ(single(piecewise_of(stack)).found, got.found) << oracle::to_string(stack);
+      const Single got = find_single(stack);
+      EXPECT_TRUE(check_single(stack, got)) << "not decided: " << to_string(stack);
+      EXPECT_EQ(single(piecewise_of(stack)).found, got.found) << to_string(stack);
       (got.found == Answer::yes ? yes : no) += 1;
     }
     EXPECT_GT(yes, population.count / 10);
@@ -173,12 +161,12 @@ TEST(Single, IsTheDefinitionOnRandomStacks) {
 TEST(Single, NeverGuessesWhenTheBudgetEnds) {
   const std::uint64_t seed = 2028;
   SCOPED_TRACE(detail::message("seed ", seed));
-  oracle::RandomStack random(seed, {.size = 12, .elements = 150});
+  RandomStack random(seed, {.size = 12, .elements = 150});
   int decided = 0, open = 0;
   for (int k = 0; k < 5000 && !testing::Test::HasFailure(); ++k) {
     const Stack stack = random();
     const std::uint64_t budget = static_cast<std::uint64_t>(random.number(1, 400));
-    const Single got = single_of(stack, budget);
+    const Single got = find_single(stack, budget);
     EXPECT_LE(got.work, budget);
     const bool ended = got.obstacle.kind == Obstacle::Kind::budget;
     EXPECT_EQ(got.found == Answer::unknown, ended);
@@ -192,7 +180,7 @@ TEST(Pieces, CoverRandomStacks) {
   for (const Population& population : kPopulations) {
     const std::uint64_t seed = 2029;
     SCOPED_TRACE(detail::message(population.name, ", seed ", seed));
-    oracle::RandomStack random(seed, population.options);
+    RandomStack random(seed, population.options);
     for (int k = 0; k < population.count / 20 && !testing::Test::HasFailure(); ++k)
       check_pieces(random());
   }
@@ -219,7 +207,7 @@ void tuples(std::span<const std::int64_t> values, std::size_t rank, F&& f) {
     Index out;
     for (const std::int64_t c : choice) out.push_back(values[static_cast<std::size_t>(c)]);
     f(out);
-  } while (oracle::advance(choice, sizes));
+  } while (advance(choice, sizes));
 }
 
 // Every upper view of a shape that stays inside of n elements.
@@ -244,11 +232,11 @@ TEST(Single, IsTheDefinitionOnEverySmallPairOfViews) {
   int stacks = 0, merged = 0;
   for (const Index& lower_shape : lower_shapes)
     for (const Index& upper_shape : upper_shapes)
-      for (const Strided& upper : views_inside(upper_shape, oracle::elements(lower_shape)))
+      for (const Strided& upper : views_inside(upper_shape, elements(lower_shape)))
         tuples(strides, lower_shape.size(), [&](const Index& stride) {
           const Stack stack{box(lower_shape, stride), upper};
-          const Single got = single_of(stack);
-          EXPECT_TRUE(check_single(stack, got)) << oracle::to_string(stack);
+          const Single got = find_single(stack);
+          EXPECT_TRUE(check_single(stack, got)) << to_string(stack);
           ++stacks;
           merged += got.found == Answer::yes ? 1 : 0;
         });
@@ -263,18 +251,18 @@ TEST(Single, LooksAtPeriodsNotAtSizes) {
   const std::int64_t many = std::int64_t{1} << 40;
   // Two carries that cancel: (12, 5, 1) over digits of 3 and 2, three steps at a time.
   const Stack cancels{box({many, 3, 2}, {12, 5, 1}), box({2 * many}, {3})};
-  const Single one = single_of(cancels);
+  const Single one = find_single(cancels);
   ASSERT_EQ(one.found, Answer::yes);
   EXPECT_EQ(one.stride, (Index{6}));
   EXPECT_EQ(one.end, (Index{2 * many}));
   EXPECT_LT(one.work, 200U);
   // Holes that come again and again, and one carry that does not cancel.
   const Stack holes{masked(box({many, 4}, {4, 1}), {0, 1}, {many, 4}), box({4 * many}, {1})};
-  EXPECT_EQ(single_of(holes).obstacle.kind, Obstacle::Kind::hole);
+  EXPECT_EQ(find_single(holes).obstacle.kind, Obstacle::Kind::hole);
   const Stack carries{box({many, 3}, {1, many}), box({3 * many}, {1})};
-  EXPECT_EQ(single_of(carries).obstacle.kind, Obstacle::Kind::slope);
+  EXPECT_EQ(find_single(carries).obstacle.kind, Obstacle::Kind::slope);
   for (const Stack& stack : {holes, carries}) {
-    const Single no = single_of(stack);
+    const Single no = find_single(stack);
     EXPECT_EQ(no.found, Answer::no);
     EXPECT_TRUE(is_witness(no.obstacle, stack));
     EXPECT_LT(no.work, 200U);
@@ -285,7 +273,7 @@ TEST(Single, LooksAtPeriodsNotAtSizes) {
 TEST(Single, PeriodsAreExact) {
   const std::uint64_t seed = 2030;
   SCOPED_TRACE(detail::message("seed ", seed));
-  oracle::RandomStack random(seed, {.views = 2, .rank = 3, .size = 4, .elements = 24});
+  RandomStack random(seed, {.views = 2, .rank = 3, .size = 4, .elements = 24});
   int shortened = 0, merged = 0;
   for (int k = 0; k < 6000 && !testing::Test::HasFailure(); ++k) {
     Stack stack = random();
@@ -296,17 +284,17 @@ TEST(Single, PeriodsAreExact) {
       Strided& v = stack.back();
       if (v.shape.size() > 1 && random.one_in(2)) v.stride[0] = v.stride[1] * v.shape[1];
     }
-    if (around || oracle::elements(stack.back().shape) < 2) {
+    if (around || elements(stack.back().shape) < 2) {
       for (std::size_t j = 0; j < top.shape.size(); ++j) top.stride.push_back(random.number(-7, 7));
       top.offset = random.number(-30, 30);
     } else {
-      random.address_inside(top, oracle::elements(stack.back().shape));
+      random.address_inside(top, elements(stack.back().shape));
     }
     stack.push_back(top);
     const Index extent = detail::extent_of(top);
-    if (oracle::elements(extent) == 0) continue;
-    const Single got = single_of(stack);
-    EXPECT_TRUE(check_single(stack, got)) << "not decided: " << oracle::to_string(stack);
+    if (elements(extent) == 0) continue;
+    const Single got = find_single(stack);
+    EXPECT_TRUE(check_single(stack, got)) << "not decided: " << to_string(stack);
     const bool is_shorter =
         !piecewise_of(stack).is_nowhere() && detail::shortened(stack, extent) != extent;
     shortened += is_shorter ? 1 : 0;
@@ -351,7 +339,7 @@ struct Program {
   }
 };
 
-Program random_program(oracle::RandomStack& random) {
+Program random_program(RandomStack& random) {
   const std::size_t rank = static_cast<std::size_t>(random.number(0, 3));
   Index lo, extent;
   for (std::size_t j = 0; j < rank; ++j) {
@@ -389,7 +377,7 @@ Program random_program(oracle::RandomStack& random) {
 TEST(Pieces, EveryStepDoesWhatItSays) {
   const std::uint64_t seed = 2031;
   SCOPED_TRACE(detail::message("seed ", seed));
-  oracle::RandomStack random(seed);
+  RandomStack random(seed);
   for (int k = 0; k < 5000 && !testing::Test::HasFailure(); ++k) {
     const Program program = random_program(random);
     std::map<std::vector<std::int64_t>, std::int64_t> seen;
@@ -405,7 +393,7 @@ TEST(Pieces, EveryStepDoesWhatItSays) {
           v += p.slope[j] * t[j];
         }
         EXPECT_TRUE(seen.emplace(i, v).second) << "program " << k;
-      } while (oracle::advance(t, p.extent));
+      } while (advance(t, p.extent));
     }
     EXPECT_TRUE(pieces.complete());
     std::size_t valid = 0;
@@ -419,7 +407,7 @@ TEST(Pieces, EveryStepDoesWhatItSays) {
       EXPECT_TRUE(want ? at != seen.end() && at->second == *want : at == seen.end())
           << "program " << k << " at " << render(i);
       valid += want ? 1 : 0;
-    } while (oracle::advance(t, program.f.extent()));
+    } while (advance(t, program.f.extent()));
     EXPECT_EQ(valid, seen.size());
   }
 }
@@ -455,38 +443,38 @@ TEST(Pieces, StopWhereTheBudgetEnds) {
 TEST(Single, AtTheEndsOf64Bits) {
   const std::int64_t big = kPosInf;
   // Strides that are not steps of any two valid indices, and a view as long as memory can be.
-  EXPECT_EQ(single_of({box({big}, {1}), box({3}, {big / 2})}).stride, (Index{big / 2}));
-  EXPECT_EQ(single_of({box({big}, {-1}, big - 1), box({2}, {big - 1})}).offset, big - 1);
-  EXPECT_EQ(single_of({box({2, 2}, {kNegInf, big}), contiguous_box({2, 2})}).stride,
+  EXPECT_EQ(find_single({box({big}, {1}), box({3}, {big / 2})}).stride, (Index{big / 2}));
+  EXPECT_EQ(find_single({box({big}, {-1}, big - 1), box({2}, {big - 1})}).offset, big - 1);
+  EXPECT_EQ(find_single({box({2, 2}, {kNegInf, big}), contiguous_box({2, 2})}).stride,
             (Index{kNegInf, big}));
-  EXPECT_EQ(single_of({box({3}, {1}), box({2}, {kNegInf})}).found, Answer::yes);  // wraps: two steps
+  EXPECT_EQ(find_single({box({3}, {1}), box({2}, {kNegInf})}).found, Answer::yes);  // wraps: two steps
   // 2^63 mod 3 is 2: one step of -2^63 wraps from 0 to 1.
-  EXPECT_EQ(single_of({box({3}, {1}), box({2}, {kNegInf})}).stride, (Index{1}));
+  EXPECT_EQ(find_single({box({3}, {1}), box({2}, {kNegInf})}).stride, (Index{1}));
   // The product of size and stride leaves 64 bits, no address does.
   const Stack pinned{masked(box({4, 4}, {5, std::int64_t{1} << 62}), {1, 0}, {2, 2}), box({2}, {1}, 4)};
-  EXPECT_EQ(single_of(pinned).stride, (Index{std::int64_t{1} << 62}));
-  EXPECT_EQ(single_of(pinned).offset, 5);
+  EXPECT_EQ(find_single(pinned).stride, (Index{std::int64_t{1} << 62}));
+  EXPECT_EQ(find_single(pinned).offset, 5);
   // Sizes without any index.
   const Stack none{box({std::int64_t{1} << 62, std::int64_t{1} << 62, 0}, {1, 1, 1}), box({5}, {1})};
-  const Single nowhere = single_of(none);
+  const Single nowhere = find_single(none);
   EXPECT_EQ(nowhere.found, Answer::yes);
   EXPECT_EQ(nowhere.end, (Index{0}));
 }
 
 TEST(Single, OverflowIsAnError) {
   const std::int64_t half = std::int64_t{1} << 62;
-  EXPECT_EQ(kind_of_error([&] { Piecewise({0, 0}, {half, 4}); }), ErrorKind::overflow);
-  EXPECT_EQ(kind_of_error([&] { Piecewise({half}, {4}).load(0, {4}); }), ErrorKind::overflow);
-  EXPECT_EQ(kind_of_error([&] {
+  EXPECT_EQ(error_of([&] { Piecewise({0, 0}, {half, 4}); }).kind(), ErrorKind::overflow);
+  EXPECT_EQ(error_of([&] { Piecewise({half}, {4}).load(0, {4}); }).kind(), ErrorKind::overflow);
+  EXPECT_EQ(error_of([&] {
               Piecewise({half, half, half}, {1, 1, 1}).load(0, {kPosInf, kPosInf, kPosInf});
-            }),
+            }).kind(),
             ErrorKind::overflow);
   Piecewise square({0}, {2});
   const std::uint32_t r = square.load(half), out = square.load(0);
   square.times(out, r, r);
   square.result(out);
-  EXPECT_EQ(kind_of_error([&] { (void)single(square); }), ErrorKind::overflow);
-  EXPECT_EQ(kind_of_error([&] { (void)value_at(square, {1}); }), ErrorKind::overflow);
+  EXPECT_EQ(error_of([&] { (void)single(square); }).kind(), ErrorKind::overflow);
+  EXPECT_EQ(error_of([&] { (void)value_at(square, {1}); }).kind(), ErrorKind::overflow);
 }
 
 // --- the decision is coNP-complete: a subset sum in the strides ---
@@ -506,7 +494,7 @@ Stack subset_sum(const std::vector<std::int64_t>& w, std::int64_t target) {
 }
 
 TEST(Single, SubsetSumsAreDecidedOrLeftOpen) {
-  oracle::RandomStack random(7);
+  RandomStack random(7);
   int yes = 0, no = 0;
   for (int k = 0; k < 300; ++k) {
     std::vector<std::int64_t> w;
@@ -516,8 +504,8 @@ TEST(Single, SubsetSumsAreDecidedOrLeftOpen) {
       sum += w.back();
     }
     const Stack stack = subset_sum(w, random.number(0, sum));
-    const Single got = single_of(stack);
-    EXPECT_TRUE(check_single(stack, got)) << oracle::to_string(stack);
+    const Single got = find_single(stack);
+    EXPECT_TRUE(check_single(stack, got)) << to_string(stack);
     (got.found == Answer::yes ? yes : no) += 1;
   }
   EXPECT_GT(yes, 20);
@@ -525,7 +513,7 @@ TEST(Single, SubsetSumsAreDecidedOrLeftOpen) {
   // Too large to decide: 34 even numbers and an odd target.
   std::vector<std::int64_t> even;
   for (int n = 0; n < 34; ++n) even.push_back(2 * random.number(1 << 20, 1 << 21));
-  const Single open = single_of(subset_sum(even, 17 * (3 << 20) + 1));
+  const Single open = find_single(subset_sum(even, 17 * (3 << 20) + 1));
   EXPECT_EQ(open.found, Answer::unknown);
   EXPECT_EQ(open.obstacle.kind, Obstacle::Kind::budget);
 }
@@ -555,14 +543,14 @@ static_assert(
 
 TEST(Single, OfTheSpecification) {
   // (3, 2), transposed, as (3, 2) again: two views.
-  const Single two = single_of({box({2, 3}, {1, 2}), contiguous_box({3, 2})});
+  const Single two = find_single({box({2, 3}, {1, 2}), contiguous_box({3, 2})});
   EXPECT_EQ(two.found, Answer::no);
   // (10, 10) transposed, as (5, 2, 5, 2), as (100,), as (10, 10): one view.
-  const Single one =
-      single_of({box({5, 2, 5, 2}, {2, 1, 20, 10}), contiguous_box({100}), contiguous_box({10, 10})});
+  const Single one = find_single(
+      {box({5, 2, 5, 2}, {2, 1, 20, 10}), contiguous_box({100}), contiguous_box({10, 10})});
   EXPECT_EQ(one.found, Answer::yes);
   EXPECT_EQ(one.stride, (Index{1, 10}));
 }
 
 }  // namespace
-}  // namespace strata
+}  // namespace strata::oracle

@@ -9,13 +9,8 @@
 #include "strata/view/merge.h"
 #include "tests/view/instances.h"
 
-namespace strata {
+namespace strata::oracle::symbolic {
 namespace {
-
-using oracle::for_each_assignment;
-using oracle::instances;
-using oracle::table;
-using oracle::text_of;
 
 std::vector<Variable> variables_of(const View& a, const View& b) {
   std::vector<Variable> out = a.vars();
@@ -242,7 +237,7 @@ bool merges_everywhere(const Pair& p, const std::vector<Variable>& names) {
     Values at;
     for (std::size_t j = 0; j < names.size(); ++j) at.emplace_back(names[j], s[j]);
     std::vector<Strided> boxes;
-    for (const oracle::Instance& v : instances(stack, at)) boxes.push_back(oracle::strided(v));
+    for (const Instance& v : instances(stack, at)) boxes.push_back(strided(v));
     return single(piecewise(boxes)).found == Answer::yes;
   });
 }
@@ -281,4 +276,4 @@ TEST(SymbolicMerge, finds_every_uniform_merge_of_the_population) {
 }
 
 }  // namespace
-}  // namespace strata
+}  // namespace strata::oracle::symbolic

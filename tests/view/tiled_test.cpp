@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "strata/expr/parse.h"
+#include "tests/base/errors.h"
 #include "tests/view/view_oracle.h"
 
 namespace strata {
@@ -27,17 +28,6 @@ std::vector<std::int64_t> addresses_up_to(std::int64_t size) {
   std::vector<std::int64_t> out(static_cast<std::size_t>(size));
   std::iota(out.begin(), out.end(), 0);
   return out;
-}
-
-View view_of(const Strided& v) {
-  Mask mask;
-  for (std::size_t j = 0; j < v.shape.size(); ++j) mask.push_back({v.begin[j], v.end[j]});
-  return View::create(to_ints(v.shape), to_ints(v.stride), v.offset, mask);
-}
-ShapeTracker tracker_of(const oracle::Stack& stack) {
-  std::vector<View> views;
-  for (const Strided& v : stack) views.push_back(view_of(v));
-  return ShapeTracker(views);
 }
 
 /// Moves the stack's addresses to 0 and up; the number of elements that it needs.
@@ -157,7 +147,7 @@ TEST(ComplexLoops, RandomTextsOverRandomStacks) {
                           ? "_" + std::to_string(k)
                           : random_text(random, shape.size(), std::max<std::int64_t>(shape[k], 1)));
     std::vector<std::int64_t> storage = addresses_up_to(size);
-    const TiledTensor<std::int64_t> t = tiled(storage, tracker_of(stack));
+    const TiledTensor<std::int64_t> t = tiled(storage, oracle::tracker_of(stack));
     const std::optional<std::vector<Visit>> expected = expected_visits(stack, texts);
     std::string all = oracle::to_string(stack);
     for (const std::string& text : texts) all += " | " + text;
@@ -289,26 +279,11 @@ TEST(ComplexLoops, WhatTheCallbackThrowsEndsTheLoop) {
   EXPECT_EQ(calls, 3);
 }
 
-struct Mistake {
-  ErrorKind kind;
-  std::string message;
-  std::size_t column;
-};
-template <class F>
-Mistake mistake(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return {error.kind(), error.what(), error.column()};
-  }
-  return {ErrorKind::request, "did not throw", 0};
-}
-
 TEST(ComplexLoops, MistakesNameTheExpression) {
   std::vector<int> storage(24, 0);
   const auto t = tiled(storage, {2, 3, 4});
   const auto run = [&](const Texts& texts) {
-    return mistake([&] { t.complexLoops(texts, [](int& x) { x = 1; }); });
+    return error_of([&] { t.complexLoops(texts, [](int& x) { x = 1; }); });
   };
   struct Row {
     Texts texts;
@@ -354,11 +329,11 @@ TEST(ComplexLoops, MistakesNameTheExpression) {
       {{"_0", "_1", "99999999999999999999"}, ErrorKind::overflow, "", 1},
   };
   for (const Row& row : rows) {
-    const Mistake m = run(row.texts);
-    EXPECT_EQ(m.kind, row.kind) << m.message;
-    EXPECT_EQ(m.column, row.column) << m.message;
+    const Error e = run(row.texts);
+    EXPECT_EQ(e.kind(), row.kind) << e.what();
+    EXPECT_EQ(e.column(), row.column) << e.what();
     if (row.message[0] != '\0') {
-      EXPECT_EQ(m.message, row.message);
+      EXPECT_STREQ(e.what(), row.message);
     }
   }
   EXPECT_EQ(std::accumulate(storage.begin(), storage.end(), 0), 0)
@@ -368,11 +343,9 @@ TEST(ComplexLoops, MistakesNameTheExpression) {
 TEST(ComplexLoops, OffsetsBeyond32Bits) {
   std::vector<char> storage(1, 0);
   const MemoryRef<char> wide(storage, {3000000000, 1}, {0, 0});
-  const Mistake m = mistake([&] {
-    tiled(wide).complexLoops({"0", "0"}, [](char*, const std::vector<std::int32_t>&) {});
-  });
-  EXPECT_EQ(m.kind, ErrorKind::overflow);
-  EXPECT_EQ(m.message, "[complexLoops] offsets below 3000000000 do not fit in 32 bits");
+  expect_error(
+      ErrorKind::overflow, "[complexLoops] offsets below 3000000000 do not fit in 32 bits",
+      [&] { tiled(wide).complexLoops({"0", "0"}, [](char*, const std::vector<std::int32_t>&) {}); });
 }
 
 // --- memory ---
@@ -383,47 +356,48 @@ TEST(MemoryRef, TheFormulaOfPointers) {
   for (std::int64_t i = 0; i < 3; ++i)
     for (std::int64_t j = 0; j < 2; ++j)
       for (std::int64_t k = 0; k < 4; ++k) EXPECT_EQ(*memory.ptr({i, j, k}), 20 - 8 * i + 2 * k);
-  EXPECT_EQ(mistake([&] { memory.ptr({0, 2, 0}); }).message,
+  EXPECT_EQ(complaint([&] { memory.ptr({0, 2, 0}); }),
             "[ptr] index 2 is outside of dimension 1, of size 2");
-  EXPECT_EQ(mistake([&] { memory.ptr({0, 0, -1}); }).message,
+  EXPECT_EQ(complaint([&] { memory.ptr({0, 0, -1}); }),
             "[ptr] index -1 is outside of dimension 2, of size 4");
-  EXPECT_EQ(mistake([&] { memory.ptr({0, 0}); }).message, "[ptr] 2 indices for shape (3, 2, 4)");
+  EXPECT_EQ(complaint([&] { memory.ptr({0, 0}); }), "[ptr] 2 indices for shape (3, 2, 4)");
 }
 
 TEST(MemoryRef, AddressesAreCheckedOnce) {
   std::vector<int> storage(24, 0);
   const auto message = [&](const Index& shape, const Index& strides, std::int64_t offset) {
-    return mistake([&] { MemoryRef<int>(storage, shape, strides, offset); }).message;
+    return complaint([&] { MemoryRef<int>(storage, shape, strides, offset); });
   };
-  EXPECT_EQ(message({2, 12}, {12, 1}, 0), "did not throw");
-  EXPECT_EQ(message({2, 12}, {-12, 1}, 12), "did not throw");
+  EXPECT_EQ(message({2, 12}, {12, 1}, 0), "");
+  EXPECT_EQ(message({2, 12}, {-12, 1}, 12), "");
   EXPECT_EQ(message({2, 13}, {-12, 1}, 12),
             "[tiled] the index (0, 12) has address 24, behind the storage's 24 elements");
   EXPECT_EQ(message({2, 12}, {-12, 1}, 11),
             "[tiled] the index (1, 0) has address -1, before the storage");
-  EXPECT_EQ(message({}, {}, 23), "did not throw");
+  EXPECT_EQ(message({}, {}, 23), "");
   EXPECT_EQ(message({}, {}, 24),
             "[tiled] the index () has address 24, behind the storage's 24 elements");
   EXPECT_EQ(message({3}, {INT64_MAX}, 5),
             "[tiled] the index (2,) has address 2^63 or more, behind the storage's 24 elements");
   EXPECT_EQ(message({3}, {INT64_MIN}, 5),
             "[tiled] the index (2,) has address below -2^63, before the storage");
-  EXPECT_EQ(message({0, 5}, {100, 100}, 1000), "did not throw");
+  EXPECT_EQ(message({0, 5}, {100, 100}, 1000), "");
   EXPECT_EQ(message({2, -1}, {1, 1}, 0), "[tiled] dimension 1 has size -1");
   EXPECT_EQ(message({2}, {1, 1}, 0), "[tiled] 2 strides for shape (2,)");
-  EXPECT_EQ(mistake([&] { MemoryRef<int>(storage, Index{INT64_MAX, 2}); }).kind, ErrorKind::overflow);
+  EXPECT_EQ(error_of([&] { MemoryRef<int>(storage, Index{INT64_MAX, 2}); }).kind(),
+            ErrorKind::overflow);
 }
 
 TEST(TiledTensor, StacksAreCheckedExactly) {
   std::vector<int> storage(10, 0);
   // Beyond the storage by its bounds, but what is read is not: every second row of a larger memory.
   const ShapeTracker inside({View::create({4, 5}), View::create({2, 5}, Ints{5, 1})});
-  EXPECT_EQ(mistake([&] { tiled(storage, inside); }).message, "did not throw");
+  EXPECT_EQ(complaint([&] { tiled(storage, inside); }), "");
   const ShapeTracker beyond({View::create({4, 5}), View::create({3, 5}, Ints{5, 1})});
-  EXPECT_EQ(mistake([&] { tiled(storage, beyond); }).message,
+  EXPECT_EQ(complaint([&] { tiled(storage, beyond); }),
             "[tiled] the index (2, 4) has address 14, behind the storage's 10 elements");
   const View symbolic = View::create({Variable("n", 1, 9), 2});
-  EXPECT_EQ(mistake([&] { tiled(storage, symbolic); }).kind, ErrorKind::undefined);
+  EXPECT_EQ(error_of([&] { tiled(storage, symbolic); }).kind(), ErrorKind::undefined);
 }
 
 // --- rows ---
@@ -466,10 +440,10 @@ TEST(ParallelLoops, RandomStacks) {
     const std::int64_t size = settle(stack);
     const std::int64_t last = random.number(0, static_cast<std::int64_t>(shape.size()) - 1);
     std::vector<std::int64_t> storage = addresses_up_to(size);
-    const auto t = tiled(storage, tracker_of(stack));
+    const auto t = tiled(storage, oracle::tracker_of(stack));
     const auto expected = expected_rows(stack, static_cast<std::size_t>(last));
     std::vector<std::pair<Index, std::int64_t>> seen;
-    const Mistake m = mistake([&] {
+    const std::optional<Error> error = thrown_by([&] {
       t.parallelLoops(last, [&](std::span<std::int64_t> row, const Index& outer) {
         seen.emplace_back(outer, row[0]);
         std::int64_t n = 1;
@@ -478,13 +452,14 @@ TEST(ParallelLoops, RandomStacks) {
       });
     });
     if (expected) {
-      EXPECT_EQ(m.message, "did not throw");
+      EXPECT_FALSE(error) << error->what();
       EXPECT_TRUE(seen == *expected);
       ++whole;
       tables +=
           stack.size() > 1 && single(std::span<const Strided>(stack)).found == Answer::no ? 1 : 0;
     } else {
-      EXPECT_EQ(m.kind, ErrorKind::shape) << m.message;
+      ASSERT_TRUE(error);
+      EXPECT_EQ(error->kind(), ErrorKind::shape) << error->what();
       EXPECT_TRUE(seen.empty());
       ++refused;
     }
@@ -499,12 +474,12 @@ TEST(ParallelLoops, RandomStacks) {
 TEST(ParallelLoops, MistakesNameTheDimension) {
   std::vector<int> storage(24, 0);
   const auto message = [&](const TiledTensor<int>& t, std::int64_t last) {
-    return mistake([&] { t.parallelLoops(last, [](std::span<int>) {}); }).message;
+    return complaint([&] { t.parallelLoops(last, [](std::span<int>) {}); });
   };
   const auto memory = [&](const Index& shape, const Index& strides) {
     return tiled(MemoryRef<int>(storage, shape, strides));
   };
-  EXPECT_EQ(message(memory({2, 3, 4}, {12, 4, 1}), 0), "did not throw");
+  EXPECT_EQ(message(memory({2, 3, 4}, {12, 4, 1}), 0), "");
   EXPECT_EQ(message(memory({4, 3, 2}, {1, 8, 4}), 0),
             "[parallelLoops] dimension 1 is not contiguous: its stride is 8, not 2");
   EXPECT_EQ(message(memory({2, 3, 2}, {12, 2, 2}), 0),
@@ -519,7 +494,7 @@ TEST(ParallelLoops, MistakesNameTheDimension) {
             "[parallelLoops] dimension 2 of size 4 is not one run: only [1, 4) is valid");
   EXPECT_EQ(
       message(tiled(storage, View::create({2, 3, 4}, std::nullopt, 0, Mask{{0, 2}, {1, 3}, {0, 4}})), 1),
-      "did not throw");
+      "");
 }
 
 /// Chunks on threads of its own: fully seen by ThreadSanitizer.

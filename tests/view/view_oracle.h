@@ -16,6 +16,7 @@
 
 #include "strata/base/check.h"
 #include "strata/base/int_math.h"
+#include "strata/view/shape_tracker.h"
 #include "strata/view/strided.h"
 #include "strata/view/view.h"
 
@@ -42,16 +43,18 @@ inline Stack plain(std::span<const View> views) {
   return out;
 }
 
+inline View view_of(const Strided& v) {
+  Mask mask;
+  for (std::size_t j = 0; j < v.shape.size(); ++j) mask.push_back({v.begin[j], v.end[j]});
+  return View::create(to_ints(v.shape), to_ints(v.stride), v.offset, std::move(mask));
+}
 /// The Views of a stack.
 inline std::vector<View> views(std::span<const Strided> stack) {
   std::vector<View> out;
-  for (const Strided& v : stack) {
-    Mask mask;
-    for (std::size_t j = 0; j < v.shape.size(); ++j) mask.push_back({v.begin[j], v.end[j]});
-    out.push_back(View::create(to_ints(v.shape), to_ints(v.stride), v.offset, std::move(mask)));
-  }
+  for (const Strided& v : stack) out.push_back(view_of(v));
   return out;
 }
+inline ShapeTracker tracker_of(const Stack& stack) { return ShapeTracker(views(stack)); }
 
 inline std::int64_t elements(const Index& shape) {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;

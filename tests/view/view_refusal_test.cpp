@@ -4,21 +4,12 @@
 #include <functional>
 
 #include "strata/view/view.h"
+#include "tests/base/errors.h"
 
 namespace strata {
 namespace {
 
 // --- refusals ---
-
-void expect_error(ErrorKind kind, const std::string& text, const std::function<void()>& call) {
-  try {
-    call();
-    ADD_FAILURE() << "no error: " << text;
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), kind) << e.what();
-    EXPECT_EQ(std::string(e.what()), text);
-  }
-}
 
 TEST(ViewErrors, Create) {
   using enum ErrorKind;

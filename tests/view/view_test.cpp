@@ -7,15 +7,8 @@
 #include "strata/view/view.h"
 #include "tests/view/table.h"
 
-namespace strata {
+namespace strata::chains {
 namespace {
-
-using chains::apply;
-using chains::form_of;
-using chains::is_spelled;
-using chains::Move;
-using chains::Table;
-using chains::table_of;
 
 class Dice {
  public:
@@ -37,14 +30,14 @@ struct Raw {
   View view() const { return View::create(to_ints(shape), to_ints(strides), offset, mask); }
   Table table() const {
     Table out{shape, {}};
-    chains::for_each_index(shape, [&](const Index& i, std::size_t) {
+    for_each_index(shape, [&](const Index& i, std::size_t) {
       std::int64_t address = offset;
       bool valid = true;
       for (std::size_t j = 0; j < i.size(); ++j) {
         address += strides[j] * i[j];
         valid &= !mask || (i[j] >= (*mask)[j].begin.value() && i[j] < (*mask)[j].end.value());
       }
-      out.at.push_back(valid ? address : chains::kInvalid);
+      out.at.push_back(valid ? address : kInvalid);
     });
     return out;
   }
@@ -76,12 +69,12 @@ Raw random_raw(Dice& dice) {
 
 Move random_move(Dice& dice, const Index& shape) {
   Move m;
-  const std::int64_t n = chains::count(shape);
+  const std::int64_t n = count(shape);
   switch (m.kind = static_cast<Move::Kind>(dice(0, 6)); m.kind) {
     case Move::Kind::reshape: {
       const auto choices =
           n == 0 ? std::vector<Index>{{0}, {2, 0}}
-                 : chains::factorisations(n, static_cast<std::size_t>(dice(n == 1 ? 0 : 1, 4)));
+                 : factorisations(n, static_cast<std::size_t>(dice(n == 1 ? 0 : 1, 4)));
       m.a = choices[static_cast<std::size_t>(dice(0, static_cast<std::int64_t>(choices.size()) - 1))];
       return m;
     }
@@ -133,12 +126,12 @@ std::optional<View> moved(const View& v, const Move& m) {
 
 // `v` is the one spelling of `t`; nothing iff there is none.
 void expect_view(const std::optional<View>& v, const Table& t, const std::string& what) {
-  const std::optional<chains::Form> form = form_of(t);
+  const std::optional<Form> form = form_of(t);
   ASSERT_EQ(v.has_value(), form.has_value()) << what;
   if (!v) return;
   EXPECT_TRUE(is_spelled(*v, t.shape, *form)) << what << " gives " << v->render();
-  EXPECT_EQ(v->contiguous(), chains::is_row_major(t, 0)) << what << " gives " << v->render();
-  EXPECT_EQ(v->size(), Int(chains::count(t.shape))) << what;
+  EXPECT_EQ(v->contiguous(), is_row_major(t, 0)) << what << " gives " << v->render();
+  EXPECT_EQ(v->size(), Int(count(t.shape))) << what;
 }
 
 TEST(View, IsCanonicalWhateverItIsMadeFrom) {
@@ -169,9 +162,9 @@ TEST(View, MinifyKeepsAddressesInAsFewDimensionsAsPossible) {
     t.shape = *numbers(w.shape());
     expect_view(w, t, v.render());
     const bool nowhere =
-        std::all_of(t.at.begin(), t.at.end(), [](std::int64_t a) { return a == chains::kInvalid; });
+        std::all_of(t.at.begin(), t.at.end(), [](std::int64_t a) { return a == kInvalid; });
     const std::size_t fewest =
-        t.at.empty() || nowhere ? std::min<std::size_t>(v.rank(), 1) : chains::fewest_dimensions(t);
+        t.at.empty() || nowhere ? std::min<std::size_t>(v.rank(), 1) : fewest_dimensions(t);
     EXPECT_EQ(w.rank(), fewest) << v.render() << " gives " << w.render();
   }
 }
@@ -188,7 +181,7 @@ TEST(View, InvertGivesTheInverseOfWhatIsOneToOne) {
     }
     const Table t = table_of(v);
     const Index memory = {static_cast<std::int64_t>(t.at.size())};
-    const std::optional<Table> inverse = chains::inverse_of(t, memory);
+    const std::optional<Table> inverse = inverse_of(t, memory);
     const std::optional<View> w = v.inverse(v.size());
     if (!inverse) {
       EXPECT_FALSE(w || v.invert(to_ints(memory))) << v.render();
@@ -198,7 +191,7 @@ TEST(View, InvertGivesTheInverseOfWhatIsOneToOne) {
     if (w) {
       EXPECT_EQ(table_of(*w).at, inverse->at) << v.render() << " gives " << w->render();
     }
-    if (!chains::is_all_valid(*inverse)) continue;
+    if (!is_all_valid(*inverse)) continue;
     EXPECT_TRUE(w.has_value()) << v.render();
     ++found;
   }
@@ -209,7 +202,7 @@ TEST(View, PlusIsOneThroughTheOther) {
   Dice dice(5);
   for (int k = 0; k < 10'000 && !testing::Test::HasFailure(); ++k) {
     const View lower = random_raw(dice).view(), upper = random_raw(dice).view();
-    const Table t = chains::compose(table_of(lower), table_of(upper));
+    const Table t = compose(table_of(lower), table_of(upper));
     expect_view(lower + upper, t, lower.render() + " + " + upper.render());
   }
 }
@@ -220,13 +213,13 @@ TEST(View, ExprIsTheDefinition) {
     const View v = random_raw(dice).view();
     const Table t = table_of(v);
     const auto [index, valid] = v.expr(index_variables(v.shape(), "i"));
-    chains::for_each_index(t.shape, [&](const Index& i, std::size_t number) {
+    for_each_index(t.shape, [&](const Index& i, std::size_t number) {
       Values at;
       for (std::size_t j = 0; j < i.size(); ++j)
         at.emplace_back(
             Variable("i" + std::to_string(j), 0, std::max<std::int64_t>(t.shape[j] - 1, 0)), i[j]);
-      EXPECT_EQ(evaluate(valid, at) != 0, t.at[number] != chains::kInvalid) << v.render();
-      if (t.at[number] == chains::kInvalid) return;
+      EXPECT_EQ(evaluate(valid, at) != 0, t.at[number] != kInvalid) << v.render();
+      if (t.at[number] == kInvalid) return;
       EXPECT_EQ(evaluate(index, at), t.at[number]) << v.render();
     });
   }
@@ -316,7 +309,7 @@ TEST(View, LargeNumbersAreRightOrRefused) {
       if (w.size() == Int(0)) continue;
       for (int point = 0; point < 8; ++point) {
         const Index i = some_index(dice, w);
-        const std::optional<Index> source = chains::source_of(i, shape, m);
+        const std::optional<Index> source = source_of(i, shape, m);
         const auto wanted = source ? address_at(v, *source) : std::nullopt;
         EXPECT_TRUE(address_at(w, i) == wanted)
             << v.render() << " " << text_of(m) << " gives " << w.render();
@@ -433,4 +426,4 @@ TEST(View, MovementOfNumbersMakesNoNodes) {
 }
 
 }  // namespace
-}  // namespace strata
+}  // namespace strata::chains

@@ -1,0 +1,171 @@
+// What the elements of a graph's nodes may be: ranges of values, node by node as the user wrote them.
+//
+// Nothing of the scheduler, of kernels or of Views takes part: movements are loops over indices. Sizes are numbers.
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "strata/engine/storage.h"
+#include "strata/graph/interpret.h"
+#include "tests/codegen/value_range.h"
+
+namespace strata::oracle {
+
+class GraphRanges {
+ public:
+  using Ranges = std::vector<ValueRange>;
+
+  /// All below `roots`. Leaves are realized.
+  explicit GraphRanges(std::span<const LazyOp> roots, const Freedom& freedom = {}) : ops_(freedom) {
+    for (const LazyNode* n : postorder(roots)) done_.emplace(n, range_of(*n));
+  }
+  const Ranges& of(const LazyOp& n) const { return done_.at(n.node()); }
+
+  /// How many elements all nodes have together.
+  static std::int64_t work(std::span<const LazyOp> roots) {
+    std::int64_t out = 0;
+    for (const LazyNode* n : postorder(roots)) out += product(numbers_of(n->shape));
+    return out;
+  }
+
+ private:
+  static Index numbers_of(const Ints& shape) {
+    const auto out = numbers(shape);
+    STRATA_ASSERT(out.has_value(), "a symbolic shape: ", render(shape));
+    return *out;
+  }
+  /// f(place) for each index of `shape`, row-major.
+  template <class F>
+  static void each(const Index& shape, const F& f) {
+    Index at(shape.size(), 0);
+    for (std::int64_t left = product(shape); left > 0; --left) {
+      f(at);
+      for (std::size_t k = shape.size(); k > 0 && ++at[k - 1] == shape[k - 1];) at[--k] = 0;
+    }
+  }
+  static std::size_t flat(const Index& at, const Index& shape) {
+    std::int64_t out = 0;
+    for (std::size_t k = 0; k < at.size(); ++k) out = out * shape[k] + at[k];
+    return static_cast<std::size_t>(out);
+  }
+
+  Ranges range_of(const LazyNode& n) {
+    switch (n.op) {
+      case Ops::EMPTY: return memory(n);
+      case Ops::CONST: {
+        const ConstArg& arg = std::get<ConstArg>(n.arg);
+        return leaf(n, arg.st, [&](std::int64_t) { return exactly(arg.value); });
+      }
+      case Ops::IOTA:
+        return leaf(n, std::get<ShapeTracker>(n.arg),
+                    [&](std::int64_t at) { return exactly(Scalar::of(n.dtype, at)); });
+      case Ops::NOOP:
+      case Ops::FROM:
+      case Ops::CONTIGUOUS: return source(n);
+      case Ops::CONCAT: return concatenated(n);
+      default: break;
+    }
+    if (is_reduce(n.op)) return reduction(n);
+    return is_movement(n.op) ? moved(n) : elements(n);
+  }
+  const Ranges& source(const LazyNode& n) const { return done_.at(n.src[0].node()); }
+
+  static Ranges memory(const LazyNode& n) {
+    const auto storage = std::dynamic_pointer_cast<BufferStorage>(n.storage);
+    STRATA_ASSERT(storage != nullptr, "a leaf that is not realized");
+    Ranges out;
+    for (std::int64_t k = 0; k < product(numbers_of(n.shape)); ++k)
+      out.push_back(exactly(storage->buffer()[k]));
+    return out;
+  }
+  /// The addresses that a ShapeTracker says, read by the oracle of kernels.
+  template <class F>
+  static Ranges leaf(const LazyNode& n, const ShapeTracker& st, const F& value) {
+    const std::int64_t count = product(numbers_of(n.shape));
+    std::vector<std::int64_t> at(static_cast<std::size_t>(count));
+    std::vector<unsigned char> valid(at.size());
+    const ShapeTracker plain = ShapeTracker::from_shape(n.shape);
+    if (count > 0)
+      interpret(LazyOp::sink({LazyOp::store(0, plain, LazyOp::iota(dtypes::int64, st)),
+                              LazyOp::store(1, plain, LazyOp::constant(Scalar(true), st))}),
+                std::vector<Memory>{{at.data(), count}, {valid.data(), count}}, {});
+    Ranges out;
+    for (std::size_t k = 0; k < at.size(); ++k)
+      out.push_back(valid[k] != 0 ? value(at[k]) : exactly(Scalar::of(n.dtype, std::int64_t{0})));
+    return out;
+  }
+
+  Ranges concatenated(const LazyNode& n) const {
+    Ranges out;
+    for (const LazyOp& s : n.src) out.insert(out.end(), of(s).begin(), of(s).end());
+    return out;
+  }
+
+  Ranges moved(const LazyNode& n) const {
+    const Ranges& x = source(n);
+    if (n.op == Ops::RESHAPE) return x;
+    const Index from = numbers_of(n.src[0].shape());
+    Ranges out;
+    each(numbers_of(n.shape), [&](const Index& at) {
+      Index before(from.size(), 0);
+      bool inside = true;
+      for (std::size_t k = 0; k < from.size(); ++k) {
+        const std::size_t to = n.op == Ops::PERMUTE ? axis(n, k) : k;
+        before[to] = moved_index(n, k, at[k], from[to]);
+        inside = inside && before[to] >= 0 && before[to] < from[to];
+      }
+      out.push_back(inside ? x[flat(before, from)] : exactly(Scalar::of(n.dtype, std::int64_t{0})));
+    });
+    return out;
+  }
+  static std::size_t axis(const LazyNode& n, std::size_t k) {
+    return static_cast<std::size_t>(std::get<Axes>(n.arg)[k]);
+  }
+  /// The index of an operand of `size` that index `at` of dimension `k` is.
+  static std::int64_t moved_index(const LazyNode& n, std::size_t k, std::int64_t at, std::int64_t size) {
+    switch (n.op) {
+      case Ops::EXPAND: return size == 1 ? 0 : at;
+      case Ops::PAD: return at - std::get<Padding>(n.arg)[k].first.value();
+      case Ops::SHRINK: return at + std::get<Mask>(n.arg)[k].begin.value();
+      case Ops::STRIDE: {
+        const std::int64_t step = std::get<Ints>(n.arg)[k].value();
+        return step > 0 ? at * step : size - 1 + at * step;
+      }
+      default: return at;
+    }
+  }
+
+  Ranges elements(const LazyNode& n) {
+    std::vector<const Ranges*> sources;
+    for (const LazyOp& s : n.src) sources.push_back(&of(s));
+    std::vector<ValueRange> operands(sources.size());
+    Ranges out;
+    for (std::size_t k = 0; k < sources[0]->size(); ++k) {
+      for (std::size_t j = 0; j < sources.size(); ++j) operands[j] = (*sources[j])[k];
+      out.push_back(ops_(n.op, operands, n.dtype));
+    }
+    return out;
+  }
+  Ranges reduction(const LazyNode& n) {
+    const Ranges& x = source(n);
+    const Index from = numbers_of(n.src[0].shape()), to = numbers_of(n.shape);
+    std::vector<Ranges> parts(static_cast<std::size_t>(product(to)));
+    std::size_t next = 0;
+    each(from, [&](const Index& at) {
+      Index place = at;
+      for (const std::int64_t a : std::get<Axes>(n.arg)) place[static_cast<std::size_t>(a)] = 0;
+      parts[flat(place, to)].push_back(x[next++]);
+    });
+    Ranges out;
+    for (const Ranges& part : parts)
+      out.push_back(ops_.reduced(combining_op(n.op), part, identity_of(n.op, n.dtype)));
+    return out;
+  }
+
+  RangeOps ops_;
+  std::unordered_map<const LazyNode*, Ranges> done_;
+};
+
+}  // namespace strata::oracle

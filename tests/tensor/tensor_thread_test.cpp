@@ -1,0 +1,120 @@
+// Many threads, each with graphs of its own or sharing tensors. Run under ThreadSanitizer, too: so loops are run by std::thread
+// (oneTBB synchronises by what that does not see).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include "strata/runtime/device.h"
+#include "strata/tensor.h"
+
+namespace strata {
+namespace {
+
+/// A thread for each chunk.
+class StdThreads final : public Executor {
+ public:
+  int concurrency() const override { return 4; }
+
+ private:
+  void run(std::int64_t begin, std::int64_t end, std::int64_t grain, const Body& body) override {
+    std::vector<std::thread> threads;
+    for (; begin < end; begin += std::min(grain, end - begin))
+      threads.emplace_back(
+          [&body, from = begin, to = begin + std::min(grain, end - begin)] { body(from, to); });
+    for (std::thread& t : threads) t.join();
+  }
+};
+
+class TensorThreads : public testing::Test {
+ protected:
+  TensorThreads() { set_default_executor(&executor_); }
+  ~TensorThreads() override { set_default_executor(nullptr); }
+
+  /// Runs body(k) on `kThreads` threads at once.
+  template <class Body>
+  static void on_many(const Body& body) {
+    std::vector<std::thread> threads;
+    for (int k = 0; k < kThreads; ++k) threads.emplace_back([&body, k] { body(k); });
+    for (std::thread& t : threads) t.join();
+  }
+
+  static constexpr int kThreads = 4;
+
+ private:
+  StdThreads executor_;
+};
+
+TEST_F(TensorThreads, GraphsApart) {
+  std::vector<float> sums(kThreads);
+  on_many([&](int k) {
+    for (int turn = 0; turn < 5; ++turn) {
+      const Tensor x = Tensor::full({8, 16 + k}, static_cast<float>(k));
+      sums[static_cast<std::size_t>(k)] =
+          ((x + 1.0F).permute({1, 0}).relu().sum(0) * 2.0F).sum().item<float>();
+    }
+  });
+  for (int k = 0; k < kThreads; ++k)
+    EXPECT_EQ(sums[static_cast<std::size_t>(k)], static_cast<float>(8 * (16 + k) * (k + 1) * 2));
+}
+
+TEST_F(TensorThreads, ParallelLoopsOfManyThreads) {
+  std::vector<double> sums(kThreads);
+  on_many([&](int k) {
+    const Tensor x = Tensor::full({64, 4096}, static_cast<double>(k), dtypes::float64);
+    sums[static_cast<std::size_t>(k)] = (x * 3.0 + 1.0).sum(1).sum().item<double>();
+  });
+  for (int k = 0; k < kThreads; ++k)
+    EXPECT_EQ(sums[static_cast<std::size_t>(k)], 64.0 * 4096 * (3 * k + 1));
+}
+
+TEST_F(TensorThreads, OneUnrealizedTensorIsReadByAll) {
+  const Tensor x = (Tensor::arange(0, 64).cast(dtypes::float32) * 0.5F).reshape({8, 8});
+  const Tensor shared = x.matmul(x).exp2().contiguous();
+  std::vector<std::vector<float>> results(kThreads);
+  on_many([&](int k) {
+    results[static_cast<std::size_t>(k)] =
+        (shared * 0.0F + static_cast<float>(k)).sum(0).to_vector<float>();
+  });
+  for (int k = 0; k < kThreads; ++k) EXPECT_EQ(results[static_cast<std::size_t>(k)].size(), 8U);
+}
+
+TEST_F(TensorThreads, GradientsApartThroughSharedData) {
+  const Tensor data = Tensor::arange(0, 6).cast(dtypes::float32).reshape({3, 2});
+  std::vector<std::vector<float>> gradients(kThreads);
+  on_many([&](int k) {
+    const Tensor w = Tensor::full({2}, static_cast<float>(k)).requires_grad(true);
+    (data * w).square().sum().backward();
+    gradients[static_cast<std::size_t>(k)] = w.grad()->to_vector<float>();
+  });
+  for (int k = 0; k < kThreads; ++k) {
+    const auto scale = static_cast<float>(2 * k);
+    EXPECT_EQ(gradients[static_cast<std::size_t>(k)], (std::vector<float>{20 * scale, 35 * scale}));
+  }
+}
+
+TEST_F(TensorThreads, AJitEach) {
+  std::vector<float> last(kThreads);
+  on_many([&](int k) {
+    auto step = jit([k](const Tensor& x) { return (x * static_cast<float>(k)).sum(); });
+    for (int turn = 0; turn < 6; ++turn)
+      last[static_cast<std::size_t>(k)] =
+          step(Tensor::full({5}, static_cast<float>(turn))).item<float>();
+  });
+  for (int k = 0; k < kThreads; ++k)
+    EXPECT_EQ(last[static_cast<std::size_t>(k)], static_cast<float>(25 * k));
+}
+
+TEST_F(TensorThreads, RandomNumbersOfOneGenerator) {
+  std::vector<std::vector<float>> drawn(kThreads);
+  on_many([&](int k) { drawn[static_cast<std::size_t>(k)] = rand({100}).to_vector<float>(); });
+  std::vector<float> all;
+  for (const auto& d : drawn) all.insert(all.end(), d.begin(), d.end());
+  std::sort(all.begin(), all.end());
+  EXPECT_GT(std::unique(all.begin(), all.end()) - all.begin(),
+            kThreads * 100 - 3);  // two may agree by chance, not all
+}
+
+}  // namespace
+}  // namespace strata

@@ -1,0 +1,86 @@
+// What `strata tour` shows: stages, each a heading and lines of C++ with what they print.
+//
+//   tour.stage("LazyOp", "what a Tensor is a handle on");
+//   STRATA_TOUR_RUN(Tensor result = a + b;)
+//   STRATA_TOUR_SHOW(result.node().text());
+//
+// The line that is shown is the one that is compiled, and what stands below it is its value: nothing here is a copy.
+#pragma once
+
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "strata/codegen/linearizer.h"
+#include "strata/tensor/tensor.h"
+
+namespace strata::tools {
+
+/// A line of C++, and what its value is; that of a statement is empty.
+struct TourLine {
+  std::string code, printed;
+};
+
+struct TourStage {
+  std::string chapter, title, note;
+  std::vector<TourLine> lines;
+};
+
+class Tour {
+ public:
+  void chapter(std::string name) { chapter_ = std::move(name); }
+  void stage(std::string title, std::string note) {
+    stages_.push_back({chapter_, std::move(title), std::move(note), {}});
+  }
+  /// A statement that prints nothing.
+  void run(std::string_view code) { add(code, {}); }
+  /// An expression and its value.
+  template <class T>
+  void show(std::string_view code, const T& value) {
+    add(code, told(value));
+  }
+  const std::vector<TourStage>& stages() const { return stages_; }
+
+ private:
+  /// @pre a stage has begun
+  void add(std::string_view code, std::string printed) {
+    stages_.back().lines.push_back({std::string(code), std::move(printed)});
+  }
+  static std::string told(const std::string& text) { return text; }
+  static std::string told(std::string_view text) { return std::string(text); }
+  static std::string told(const Ints& sizes) { return render(sizes); }
+  static std::string told(DType dtype) { return std::string(dtype.name()); }
+  static std::string told(Ops op) { return spec_name(op); }
+  static std::string told(const Scalar& value) { return value.text(); }
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  static std::string told(T value) {
+    if constexpr (std::floating_point<T> || std::same_as<T, bool>)
+      return Scalar(value).text();
+    else
+      return std::to_string(value);
+  }
+  static std::string told(const std::vector<float>& values);
+
+  std::string chapter_;
+  std::vector<TourStage> stages_;
+};
+
+#define STRATA_TOUR_RUN(...) \
+  tour.run(#__VA_ARGS__);    \
+  __VA_ARGS__
+#define STRATA_TOUR_SHOW(...) tour.show(#__VA_ARGS__, __VA_ARGS__)
+
+/// A text up to the end of its first function.
+std::string first_function(const std::string& text);
+/// The rows of the gradients' table for the ops between `y` and what its gradients are taken by, a line each.
+std::string gradient_rules_of(const LazyOp& y);
+
+// The chapters.
+void tour_sum(Tour& tour);
+void tour_gradient(Tour& tour);
+void tour_movement(Tour& tour);
+void tour_symbolic(Tour& tour);
+
+}  // namespace strata::tools
