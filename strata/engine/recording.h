@@ -35,6 +35,7 @@ class Recording {
   std::optional<std::size_t> place_of(const Buffer& buffer) const;
   /// What memory a place is in replays to come. @pre as large as the recorded one, and lives as long
   void set_memory(std::size_t place, void* memory) { memory_[place] = memory; }
+  void* memory(std::size_t place) const { return memory_[place]; }
   /// The value of a variable in replays to come.
   void set_value(const std::string& name, std::int64_t value);
 

@@ -155,6 +155,10 @@ LazyOp LazyOp::make(Ops op, Sources src, LazyArg arg, DType dtype, Ints shape) {
   node->src.assign(src.begin(), src.end());
   node->arg = std::move(arg);
   node->hash = h;
+  const bool is_computed = op == Ops::CONST || op == Ops::IOTA || is_movement(op) ||
+                           is_reduce(op) || (is_elementwise(op) && op != Ops::NOOP);
+  node->is_closed = is_computed && std::all_of(node->src.begin(), node->src.end(),
+                                               [](const LazyOp& s) { return s.node()->is_closed; });
   node->is_tracked = op == Ops::NOOP ? std::holds_alternative<IdentityArg>(node->arg)
                                      : std::any_of(src.begin(), src.end(),
                                                    [](const LazyOp& s) { return s.is_tracked(); });

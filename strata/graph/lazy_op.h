@@ -176,7 +176,8 @@ struct LazyNode {
   LazyArg arg;
   std::uint64_t hash;
   bool is_tracked = false;
-  Origin origin;                                    ///< no part of what the node is
+  bool is_closed = false;  ///< constants and what kernels make of them alone
+  Origin origin;           ///< no part of what the node is
   mutable std::atomic<Storage*> realized{nullptr};  ///< as a quick answer; see LazyOp::realized
   mutable std::shared_ptr<Storage> storage;
 

@@ -20,8 +20,7 @@ LazyOp Rebuild::operator()(const LazyOp& root) {
     }
     const auto sources = needed(*n.node());
     if (next < sources.size()) {
-      const LazyOp s = sources[next++];
-      open.emplace_back(s, 0);
+      open.emplace_back(sources[next++], 0);
       continue;
     }
     std::vector<LazyOp> made;

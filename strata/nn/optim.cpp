@@ -254,7 +254,8 @@ void clip_grad_value(std::span<const Tensor> parameters, double most) {
 
 double step_schedule(double lr, std::int64_t step, std::int64_t every, double factor) {
   STRATA_CHECK(every > 0, domain, "[step_schedule] every ", every, " steps");
-  return lr * std::pow(factor, static_cast<double>(step / every));
+  const std::int64_t drops = step / every;
+  return lr * std::pow(factor, static_cast<double>(drops));
 }
 double exponential_schedule(double lr, std::int64_t step, double factor) {
   return lr * std::pow(factor, static_cast<double>(step));

@@ -168,7 +168,7 @@ std::optional<std::pair<LazyOp, ShapeTracker>> movement_over_memory(const LazyOp
 
 /// Strides as others expect them: row-major ones where there is one index or none.
 Index plain_strides(const Index& shape, Index strides) {
-  const Index whole = detail::contiguous_strides(shape);
+  Index whole = detail::contiguous_strides(shape);
   if (product(shape) == 0) return whole;
   for (std::size_t k = 0; k < shape.size(); ++k)
     if (shape[k] == 1) strides[k] = whole[k];

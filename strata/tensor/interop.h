@@ -115,11 +115,11 @@ template <class M>
   requires StridedMatrix<std::remove_cvref_t<M>>
 Tensor as_tensor(M&& matrix, At at = At::current()) {
   using Plain = std::remove_cvref_t<M>;
-  const auto over = [&](auto& m, Buffer::Deleter deleter) {
+  const auto over = [&](auto& m, const Buffer::Deleter& deleter) {
     const std::int64_t inner = m.innerStride(), outer = m.outerStride();
     const Index strides = Plain::IsRowMajor ? Index{outer, inner} : Index{inner, outer};
     return Tensor::from_blob(m.data(), {std::int64_t{m.rows()}, std::int64_t{m.cols()}},
-                             {.strides = strides, .deleter = std::move(deleter)}, at);
+                             {.strides = strides, .deleter = deleter}, at);
   };
   if constexpr (std::is_lvalue_reference_v<M>) {
     return over(matrix, {});

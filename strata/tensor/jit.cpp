@@ -146,7 +146,10 @@ class Jit::Capture {
     recording->stop();
     for (std::size_t k = 0; k < own.size(); ++k)
       inputs_[k].place = recording->place_of(own[k].buffer());
-    for (const auto& [state, before] : watching.read_) note_read(state, before, *recording);
+    for (const auto& [state, before] : watching.read_)
+      if (std::none_of(own.begin(), own.end(),
+                       [&](const Tensor& x) { return TensorAccess::state(x) == state; }))
+        note_read(state, before, *recording);
     for (const auto& [state, before] : watching.assigned_) note_assigned(state, *recording);
     for (const Tensor& y : results)
       outputs_.push_back({recording->place_of(y.buffer()), y, y.shape()});
@@ -185,6 +188,7 @@ class Jit::Capture {
     Chain chain;
     LazyOp seen;
     std::size_t place;
+    void* at;  ///< its memory
   };
   struct Assigned {
     State state;
@@ -215,8 +219,9 @@ class Jit::Capture {
   void note_read(const State& state, const LazyOp& before, const Recording& recording) {
     const std::optional<Chain> chain = chain_of(before);
     if (!chain) return;  // made of others, which are recorded as they are
-    if (const auto place = recording.place_of(buffer_of((*chain)[0])))
-      read_.push_back({state, *chain, before, *place});
+    const Buffer memory = buffer_of((*chain)[0]);
+    if (const auto place = recording.place_of(memory))
+      read_.push_back({state, *chain, before, *place, memory.data()});
   }
   void note_assigned(const State& state, const Recording& recording) {
     const Chain chain = *chain_of(state->node);
@@ -239,10 +244,13 @@ class Jit::Capture {
         now = chain_of(r.state->node);
       }
       if (!now || !is_same_view(*now, r.chain)) return false;
-      recording_->set_memory(r.place, buffer_of((*now)[0]).data());
+      r.at = buffer_of((*now)[0]).data();
+      recording_->set_memory(r.place, r.at);
       r.seen = r.state->node;
     }
-    return true;
+    // Tensors that shared memory when they were captured are one place: they have to share it still.
+    return std::all_of(read_.begin(), read_.end(),
+                       [&](const Read& r) { return recording_->memory(r.place) == r.at; });
   }
 
   /// A leaf like another: the spare one where nobody else knows it.

@@ -26,7 +26,7 @@ struct Words {
 };
 
 /// Threefry-2x32, 20 rounds: two words of a counter under a key of two words.
-Words threefry(Words counter, const Words& key) {
+Words threefry(const Words& counter, const Words& key) {
   constexpr unsigned kRotations[8] = {13, 15, 26, 6, 17, 29, 16, 24};
   const Ints& shape = counter.low.shape();
   const LazyOp keys[3] = {key.low, key.high,

@@ -47,6 +47,8 @@ std::int64_t Tensor::count() const {
 // --- running ---
 
 const Tensor& Tensor::realize() const {
+  // NOTE: what constants make is one node for the whole program, kernels in the cache among it: all would see memory that it had.
+  if (node().node()->is_closed) state_->node = node().contiguous();
   if (!is_realized()) strata::realize(node(), device());
   // What is realized needs its history only where a gradient is taken through it.
   const bool is_parameter = state_->slot != nullptr;

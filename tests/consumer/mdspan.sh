@@ -12,8 +12,13 @@ compiler="${CXX:-clang++-19} -std=c++23 -stdlib=libc++"
 flags="-O1 -Wall -Wextra -Wconversion -Wshadow -Werror -pedantic -I."
 launcher=$(command -v ccache || true)
 
-for source in strata/{base,expr,view}/*.cpp tests/consumer/mdspan.cpp; do
-  echo "$launcher $compiler $flags -c $source -o '$objects/${source//\//_}.o'"
+sources=(tests/consumer/mdspan.cpp)
+for floor in base expr view; do
+  printf '#include "%s"\n' strata/$floor/*.cpp > "$objects/$floor.cpp"
+  sources+=("$objects/$floor.cpp")
+done
+for source in "${sources[@]}"; do
+  echo "$launcher $compiler $flags -c $source -o '$objects/$(basename "$source" .cpp).o'"
 done | xargs -d '\n' -P "${JOBS:-$(nproc)}" -I '{}' bash -c '{}'
 
 $compiler $flags -fsyntax-only tests/consumer/tensor_mdspan.cpp

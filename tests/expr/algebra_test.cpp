@@ -151,10 +151,12 @@ TEST(AssumeDivisors, StayPositiveWithoutTheAssumption) {
                            "(1 + 4*n*a + 2*r + n*b)%max(1,n)", "(n*a + r)//max(1,n)"}) {
     const Expr before = parse(text, box), after = simplify_under(before, assumption);
     EXPECT_GE(after.facts().min, 0) << after.render();
-    for (std::int64_t k = 0; k < 4 * 2 * 4 * 4; ++k) {
+    for (std::int64_t k = 0; k < std::int64_t{4} * 2 * 4 * 4; ++k) {
       const Values at{{box[0], k % 4}, {box[1], k / 4 % 2}, {box[2], k / 8 % 4}, {box[3], k / 32}};
       const std::int64_t value = evaluate(after, at);  // everywhere: no divisor is 0
-      if (evaluate(assumption, at) != 0) EXPECT_EQ(value, evaluate(before, at)) << after.render();
+      if (evaluate(assumption, at) != 0) {
+        EXPECT_EQ(value, evaluate(before, at)) << after.render();
+      }
     }
   }
 }

@@ -261,7 +261,8 @@ std::string GraphProgram::text() const {
   std::vector<Tensor> values;
   try {
     values = build(*this, {n != 0, false});
-  } catch (const std::exception&) {  // then without dtypes and shapes
+  } catch (const std::exception&) {
+    values.clear();  // then without dtypes and shapes
   }
   std::string out = n == 0 ? "" : detail::message("n = ", n, "\n");
   for (std::size_t k = 0; k < steps.size(); ++k) {

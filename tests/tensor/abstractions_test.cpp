@@ -13,7 +13,6 @@
 #include <set>
 
 #include "strata/codegen/linearizer.h"
-#include "strata/engine/kernel_cache.h"
 #include "strata/engine/recording.h"
 #include "strata/engine/storage.h"
 #include "strata/graph/interpret.h"
@@ -29,11 +28,8 @@ namespace {
 
 Tensor two_as_memory() { return Tensor::from({2.0F}); }
 Tensor three_as_memory() { return Tensor::from({3.0F}); }
-/// Numbers, which kernels hold themselves; not 2 and 3 that kernels of other tests keep in memory.
-Tensor sum_of_constants() {
-  KernelCache::instance().clear();
-  return Tensor(2.0) + Tensor(3.0);
-}
+/// Numbers, which kernels hold themselves.
+Tensor sum_of_constants() { return Tensor(2.0) + Tensor(3.0); }
 
 /// The kernel of `x`, which is made by one.
 LazyOp only_kernel(const Tensor& x) {

@@ -104,7 +104,7 @@ TEST(Interop, RandomStridesAreViewsOfTheMemory) {
   for (int turn = 0; turn < 150; ++turn) {
     BlobCase c{"random", {}, {}};
     const std::size_t rank = random() % 4 + 1;
-    std::int64_t stride = random() % 3 + 1;
+    std::int64_t stride = static_cast<std::int64_t>(random() % 3) + 1;
     for (std::size_t k = 0; k < rank; ++k) {
       c.shape.push_back(static_cast<std::int64_t>(random() % 4 + 1));
       c.strides.push_back(random() % 3 == 0 ? -stride : stride);

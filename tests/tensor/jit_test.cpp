@@ -129,5 +129,15 @@ TEST(Jit, AFunctionThatThrowsLeavesNothingBehind) {
   for (int k = 0; k < 3; ++k) EXPECT_EQ(floats(f(f32({1}))), (Floats{2}));
 }
 
+TEST(Jit, TensorsThatSharedMemoryMayPart) {
+  const Buffer memory = Buffer::fromCPU(std::vector<float>{1, 2});
+  const Tensor a = Tensor::from_buffer(memory, {2}), b = Tensor::from_buffer(memory, {2});
+  auto f = jit([&](const Tensor& x) { return a * 10.0F + b + x; });
+  const Tensor zero = Tensor::from({0.0F, 0.0F});
+  for (int k = 0; k < 3; ++k) EXPECT_EQ(f(zero).to_vector<float>(), (std::vector<float>{11, 22}));
+  a.assign(Tensor::from({5.0F, 5.0F}));
+  for (int k = 0; k < 3; ++k) EXPECT_EQ(f(zero).to_vector<float>(), (std::vector<float>{51, 52}));
+}
+
 }  // namespace
 }  // namespace strata::test

@@ -69,8 +69,9 @@ TEST(Scale, ATrainingLoopStaysFlat) {
     if (step == settled) nodes = live_nodes(), pages = resident_pages();
   }
   EXPECT_EQ(live_nodes(), nodes);
-  if (!STRATA_SANITIZED)
+  if (!STRATA_SANITIZED) {
     EXPECT_LT(resident_pages(), pages + 256);  // a sanitizer keeps what is freed
+  }
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "strata/runtime/allocator.h"
+#include "strata/schedule/schedule.h"
 #include "strata/tensor/autograd.h"
 #include "tests/tensor/arrays.h"
 #include "tests/tensor/finite_differences.h"
@@ -88,6 +90,15 @@ TEST(Tensor, ForgetsHowItWasMade) {
   for (int k = 0; k < 10; ++k) w.assign(w - 0.1), w.realize();
   EXPECT_TRUE(w.requires_grad());
   EXPECT_EQ(w.node().src(0).op(), Ops::EMPTY);
+}
+
+// One node stands for all tensors of a constant: it must not keep what one of them was given.
+TEST(Tensor, MemoryOfAConstantIsItsOwn) {
+  const std::uint64_t before = Allocator::host().statistics().in_use;
+  for (const Tensor& x : {Tensor::full({1000, 100}, 2.0F), Tensor::arange(0, 100'000)}) x.realize();
+  EXPECT_EQ(Allocator::host().statistics().in_use, before);
+  Tensor(2.0).realize();
+  EXPECT_TRUE(schedule(std::vector{(Tensor(2.0) + Tensor(3.0)).node()})[0].inputs.empty());
 }
 
 TEST(Tensor, ErrorsSayWhereTheyWereWritten) {

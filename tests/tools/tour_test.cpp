@@ -7,14 +7,12 @@
 #include <sstream>
 
 #include "strata/base/json.h"
-#include "strata/engine/kernel_cache.h"
 #include "tests/tools/command_line.h"
 
 namespace strata::tools {
 namespace {
 
 std::string toured(const std::string& chapter) {
-  KernelCache::instance().clear();
   const Output r = run({"tour", chapter, "--device", "INTERP"});
   EXPECT_EQ(r.status, 0) << r.err;
   return r.out;
@@ -82,13 +80,12 @@ TEST(Tour, Gradient) {
 TEST(Tour, Movement) {
   expect_in_order(
       toured("movement"),
-      {"> ShapeTracker a = ShapeTracker::from_shape({10, 10});\n> a.render()\n  "
-       "ShapeTracker(views=("
-       "View(shape=(10, 10), strides=(10, 1), offset=0, mask=None, contiguous=True),))\n",
-       "strides=(1, 10), offset=0", "shape=(5, 2, 5, 2), strides=(2, 1, 20, 10)",
-       "View(shape=(100,), strides=(1,)", "  (((idx0%10)*10)+(idx0//10))\n", "  ((idx1*10)+idx0)\n",
-       "> a.views().size()\n  2\n", "View(shape=(10, 10), strides=(1, 10)",
-       "> a.contiguous()\n  True\n", "MovementOps.PERMUTE",
+      {"> ShapeTracker a = ShapeTracker::from_shape({10, 10});\n> a.render()\n",
+       "  ShapeTracker(views=(View(shape=(10, 10), strides=(10, 1), offset=0, mask=None, ",
+       "contiguous=True),))\n", "strides=(1, 10), offset=0",
+       "shape=(5, 2, 5, 2), strides=(2, 1, 20, 10)", "View(shape=(100,), strides=(1,)",
+       "  (((idx0%10)*10)+(idx0//10))\n", "  ((idx1*10)+idx0)\n", "> a.views().size()\n  2\n",
+       "View(shape=(10, 10), strides=(1, 10)", "> a.contiguous()\n  True\n", "MovementOps.PERMUTE",
        "data1[((int)(alu1/3))+(((int)(alu1%3))*2)]", "{-0.0, -2.0, -4.0, -1.0, -3.0, -5.0}"});
 }
 
