@@ -1,18 +1,28 @@
-# What `cmake --install` lays down: headers, libraries, the program, the CMake package, strata.pc, completions.
+# What `cmake --install` lays down, in four components: dev (headers, libraries, the CMake package, strata.pc), program
+# (the program, completions, the manual page), plugin (the LLVM device's) and, where STRATA_PYTHON_INSTALL_DIR says where to,
+# python.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/strata)
+get_property(strata_floors GLOBAL PROPERTY strata_floors)
+list(TRANSFORM strata_floors PREPEND strata_ OUTPUT_VARIABLE floor_targets)
 
-install(TARGETS strata_base strata_dtype strata_expr strata_view strata_ir strata_graph strata_codegen strata_render
-        strata_runtime strata_schedule strata_engine strata_tensor strata_nn strata_all EXPORT strata-targets
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-if(TARGET strata_llvm)
-  # Beside the program, which looks for it there; libraries that users link look beside themselves, or in STRATA_PLUGIN_DIR.
-  install(TARGETS strata_llvm LIBRARY DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS ${floor_targets} strata_all EXPORT strata-targets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+# Headers of the plugin are LLVM's on their other side: they stay here.
+install(DIRECTORY strata DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN llvm_plugin EXCLUDE)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT dev)
+
+install(TARGETS strata RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+set(plugin_dir ${CMAKE_INSTALL_BINDIR})
+if(STRATA_PLUGIN_INSTALL_DIR)
+  set(plugin_dir ${STRATA_PLUGIN_INSTALL_DIR})
 endif()
-install(TARGETS strata RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY strata DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
+if(TARGET strata_llvm)
+  install(TARGETS strata_llvm LIBRARY DESTINATION ${plugin_dir} COMPONENT plugin)
+endif()
 
 # What the static libraries were built with, users link too.
 set(strata_find_tbb "")
@@ -28,25 +38,33 @@ if(TARGET ZLIB::ZLIB)
   set(strata_libs_zlib " -lz")
 endif()
 
-install(EXPORT strata-targets NAMESPACE strata:: DESTINATION ${package_dir})
+install(EXPORT strata-targets NAMESPACE strata:: DESTINATION ${package_dir} COMPONENT dev)
 configure_package_config_file(cmake/strata-config.cmake.in strata-config.cmake
-                              INSTALL_DESTINATION ${package_dir})
+                              INSTALL_DESTINATION ${package_dir} PATH_VARS plugin_dir)
 write_basic_package_version_file(strata-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/strata-config.cmake
-        ${PROJECT_BINARY_DIR}/strata-config-version.cmake DESTINATION ${package_dir})
+        ${PROJECT_BINARY_DIR}/strata-config-version.cmake DESTINATION ${package_dir} COMPONENT dev)
 
 # The prefix in strata.pc is relative to the file, so that an installed tree can be moved.
 file(RELATIVE_PATH pc_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
+set(strata_libs ${floor_targets})
+list(REVERSE strata_libs)
+list(TRANSFORM strata_libs PREPEND -l)
+list(JOIN strata_libs " " strata_libs)
+set(pc_plugin_dir ${plugin_dir})
+if(NOT IS_ABSOLUTE "${plugin_dir}")
+  set(pc_plugin_dir "\${prefix}/${plugin_dir}")
+endif()
 configure_file(cmake/strata.pc.in strata.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/strata.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/strata.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 
-# The program writes its own completions; a cross-built one cannot be asked.
+# The program writes its own completions and manual page; a cross-built one cannot be asked.
 set(completion_bash ${CMAKE_INSTALL_DATADIR}/bash-completion/completions/strata)
 set(completion_zsh ${CMAKE_INSTALL_DATADIR}/zsh/site-functions/_strata)
 set(completion_fish ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d/strata.fish)
 if(CMAKE_CROSSCOMPILING)
-  message(STATUS "cross build: shell completions are not installed")
+  message(STATUS "cross build: shell completions and the manual page are not installed")
 else()
   foreach(shell bash zsh fish)
     set(written ${PROJECT_BINARY_DIR}/completions/${completion_${shell}})
@@ -54,7 +72,13 @@ else()
     install(CODE "
       file(MAKE_DIRECTORY \"${PROJECT_BINARY_DIR}/completions/${folder}\")
       execute_process(COMMAND \"$<TARGET_FILE:strata>\" completion ${shell}
-                      OUTPUT_FILE \"${written}\" COMMAND_ERROR_IS_FATAL ANY)")
-    install(FILES ${written} DESTINATION ${folder})
+                      OUTPUT_FILE \"${written}\" COMMAND_ERROR_IS_FATAL ANY)" COMPONENT program)
+    install(FILES ${written} DESTINATION ${folder} COMPONENT program)
   endforeach()
+  set(written ${PROJECT_BINARY_DIR}/completions/strata.1)
+  install(CODE "
+    file(MAKE_DIRECTORY \"${PROJECT_BINARY_DIR}/completions\")
+    execute_process(COMMAND \"$<TARGET_FILE:strata>\" man OUTPUT_FILE \"${written}\" COMMAND_ERROR_IS_FATAL ANY)"
+    COMPONENT program)
+  install(FILES ${written} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
 endif()

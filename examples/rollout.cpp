@@ -62,8 +62,7 @@ Tensor improved(const Tensor& state, const Tensor& plan, std::int64_t rollouts) 
     p.advance(torque);
     cost = cost + price(p, torque);
   }
-  // In memory: softmax asks for each cost three times.
-  const Tensor weights = (cost.contiguous() / -kTemperature).softmax(0);
+  const Tensor weights = (cost / -kTemperature).softmax(0);
   return (weights.unsqueeze(1) * tried).sum(0);
 }
 

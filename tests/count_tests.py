@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints `PASSED FAILED` for a build folder: GoogleTest's cases, and the entries of ctest that are not GoogleTest's."""
+"""Prints `PASSED FAILED` for a build folder: GoogleTest's cases, the entries of ctest that are not GoogleTest's, pytest's cases."""
 import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -21,6 +21,12 @@ def main() -> None:
             failed += 1  # failed, timed out, or not to be run: a GoogleTest program that crashed is counted here
         elif entry.get("name") not in programs:
             passed += 1
+    python = build / "pytest.xml"
+    for case in ElementTree.parse(python).iter("testcase") if python.exists() else ():
+        if case.find("skipped") is None:
+            is_bad = case.find("failure") is not None or case.find("error") is not None
+            failed += is_bad
+            passed += not is_bad
     print(passed, failed)
 
 

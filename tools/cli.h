@@ -1,4 +1,5 @@
-// The command line: one table of commands and options, from which parsing, --help and shell completion are generated.
+// The command line: one table of commands and options, from which parsing, --help, shell completion and the
+// manual page are generated.
 //
 // Options are long only (`--name value`, `--name=value`); a text that begins with one dash, as `-a + 3`, is an ordinary
 // argument, and after `--` everything is. Exit status: 0 done, 1 failed, 2 wrong usage.
@@ -47,9 +48,10 @@ struct Command {
   std::string_view name;
   std::string_view arguments;  ///< "TEXT", "[FILE...]"
   std::size_t least = 0, most = 0;
-  std::string_view completes;  ///< of the arguments: "" nothing, "FILE", or "bash|zsh|fish"
-  std::string_view summary;    ///< one line
+  std::string_view completes;  ///< of the arguments: "" nothing, "FILE", "COMMAND", or "bash|zsh|fish"
+  std::string_view summary;  ///< one line
   std::string_view description;
+  std::string_view failure;  ///< when the exit status is 1, but for what can happen to each: ""
   std::span<const Option> options;
   std::span<const Example> examples;
   int (*run)(const Invocation&, Console&);
@@ -104,11 +106,23 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 /// `text` with blanks behind it, `width` bytes in all; a longer one as it is.
 std::string padded(std::string_view text, std::size_t width);
 
+inline constexpr std::string_view program_summary =
+    "a tensor compiler, and the exact index algebra below it";
+inline constexpr std::string_view program_description =
+    "Simplifies and proves integer expressions, draws Views and layouts, compiles kernels and runs "
+    "them.";
+
+/// "0 done; 1 the text is refused; 2 the command line is wrong"
+std::string exit_status_text(const Command& command);
+
 std::string help_text(bool colour);
 std::string help_text(const Command& command, bool colour);
 
 /// The completion script. @throws UsageError for a shell other than bash, zsh, fish.
 std::string completion_script(std::string_view shell);
+
+/// The manual page strata(1), in roff.
+std::string man_page();
 
 /// Runs the program on the words after its name and returns the exit status; reports every error on `console.err`.
 int run_program(std::span<const std::string> words, Console& console);

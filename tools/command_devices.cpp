@@ -2,12 +2,11 @@
 #include <ostream>
 
 #include "strata/base/json.h"
-#include "strata/runtime/device.h"
 #include "tools/command_parts.h"
 #include "tools/commands.h"
+#include "tools/device_text.h"
 
 namespace strata::tools {
-namespace {
 
 bool is_default(const Device& device) {
   try {
@@ -31,8 +30,6 @@ std::string device_json(const Device& device) {
   json.member("vector_registers", std::int64_t{target.vector_registers});
   return json.end_object().take();
 }
-
-}  // namespace
 
 int command_devices(const Invocation& invocation, Console& console) {
   constexpr std::size_t width = 8;

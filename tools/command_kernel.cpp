@@ -1,6 +1,5 @@
 // `strata kernel`: a kernel's text through the compiler, stage by stage, and run.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <ostream>
 
@@ -10,6 +9,7 @@
 #include "tools/command_parts.h"
 #include "tools/commands.h"
 #include "tools/kernel_run.h"
+#include "tools/units.h"
 
 namespace strata::tools {
 namespace {
@@ -79,27 +79,6 @@ struct Told {
 /// That of the text; of those through which kernels hand over, a name that no text has.
 std::string name_of_buffer(const Told& told, std::size_t slot) {
   return slot < told.text.names.size() ? told.text.names[slot] : "(temporary)";
-}
-
-/// Three digits and a unit: "12.3 us".
-std::string with_unit(double value, std::initializer_list<std::pair<double, const char*>> units) {
-  auto unit = units.begin();
-  while (unit + 1 != units.end() && value < unit->first) ++unit;
-  value /= unit->first;
-  const int decimals = value >= 100 ? 0 : value >= 10 ? 1 : 2;
-  char digits[64];
-  const auto end =
-      std::to_chars(std::begin(digits), std::end(digits), value, std::chars_format::fixed, decimals).ptr;
-  return detail::message(std::string_view(digits, static_cast<std::size_t>(end - digits)), " ",
-                         unit->second);
-}
-std::string seconds_text(double s) {
-  return with_unit(s, {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}});
-}
-std::string bandwidth_text(double v) { return with_unit(v, {{1e9, "GB/s"}, {1e6, "MB/s"}}); }
-std::string speed_text(double v, bool floats) {
-  return floats ? with_unit(v, {{1e9, "GFLOP/s"}, {1e6, "MFLOP/s"}})
-                : with_unit(v, {{1e9, "Gop/s"}, {1e6, "Mop/s"}});
 }
 
 /// Machine code, or why there is none.
@@ -199,13 +178,6 @@ void print(const Told& told, std::span<const std::string_view> sections, Console
 }
 
 // --- JSON ---
-
-void write_number(JsonWriter& json, std::string_view name, double value) {
-  char digits[64];
-  const auto end =
-      std::to_chars(std::begin(digits), std::end(digits), std::isfinite(value) ? value : 0).ptr;
-  json.key(name).raw(std::string_view(digits, static_cast<std::size_t>(end - digits)));
-}
 
 void write_buffers(JsonWriter& json, const Told& told) {
   json.key("buffers").begin_array();

@@ -1,4 +1,4 @@
-// The small commands: flags, completion, help.
+// The small commands: flags, completion, man, help.
 #include <algorithm>
 #include <ostream>
 
@@ -33,6 +33,11 @@ int command_flags(const Invocation& invocation, Console& console) {
 
 int command_completion(const Invocation& invocation, Console& console) {
   console.out << completion_script(invocation.arguments().front());
+  return 0;
+}
+
+int command_man(const Invocation&, Console& console) {
+  console.out << man_page();
   return 0;
 }
 

@@ -124,6 +124,37 @@ constexpr Example devices_examples[] = {
     {"strata devices", "INTERP  usable   element by element, a table from op to function: the oracle"},
 };
 
+constexpr Option doctor_options[] = {
+    {"--json",  "",     "", false, "print one JSON object"},
+    {"--color", "WHEN", "always|never|auto", false, "colours: always, never, or auto: on a terminal that shows them"},
+};
+constexpr Example doctor_examples[] = {
+    {"strata doctor", "check       2+3 is 5 on LLVM"},
+    {"STRATA_DEVICE=CLANG strata doctor --json", R"({"version":"0.1.0",...,"check":{"device":"CLANG","right":true,...},...})"},
+};
+
+constexpr Option cache_options[] = {
+    {"--json",  "",     "", false, "print one JSON object"},
+    {"--color", "WHEN", "always|never|auto", false, "colours: always, never, or auto: on a terminal that shows them"},
+};
+constexpr Example cache_examples[] = {
+    {"strata cache",       "entries     12 entries, 1.31 MiB of 256 MiB"},
+    {"strata cache check", "check       12 entries are whole"},
+    {"du -sh \"$(strata cache path)\"", ""},
+};
+
+constexpr std::string_view bench_names = "elementwise|sum|softmax|layernorm|matmul|conv";
+constexpr Option bench_options[] = {
+    {"--device", "NAME", "LLVM|CLANG|OPENCL", false, "what runs it (default: the flag DEVICE, or the first that can be used)"},
+    {"--json",   "",     "", false, "print one JSON object a measurement"},
+    {"--color",  "WHEN", "always|never|auto", false, "colours: always, never, or auto: on a terminal that shows them"},
+};
+constexpr Example bench_examples[] = {
+    {"strata bench",                     "softmax      2.87 ms  11.7 GFLOP/s  11.7 GB/s   92%"},
+    {"strata bench matmul conv --json", R"({"name":"matmul","device":"LLVM","seconds":0.00214,...})"},
+    {"STRATA_THREADS=1 strata bench",    "on one thread"},
+};
+
 constexpr Option batch_options[] = {
     {"--budget", "N", "", false, "work limit of one request, in bytes of text evaluated (default 67108864)"},
 };
@@ -156,16 +187,27 @@ constexpr Example completion_examples[] = {
     {"strata completion fish > ~/.config/fish/completions/strata.fish", ""},
 };
 
+constexpr Example man_examples[] = {
+    {"strata man | man -l -", "to read it"},
+    {"strata man > ~/.local/share/man/man1/strata.1", "where man looks for it"},
+};
+
+constexpr Example help_examples[] = {
+    {"strata help expr", "as strata expr --help"},
+};
+
 constexpr Command command_table[] = {
     {"expr", "TEXT", 1, 1, "", "simplify an index expression; its bounds and its C, Python and LaTeX text",
      "TEXT is infix: + - * // %  < <= > >= == !=  and or not  min max select(c,a,b); '/' and '//'\n"
      "both floor. Every name needs its bounds (--var). The bounds that are shown are those of the\n"
      "simplified expression; 'exact' means that both are attained.",
+     "the text or a condition is refused",
      expr_options, expr_examples, command_expr},
     {"view", "", 0, 0, "", "what a stack of Views addresses, as text, index expression and picture",
      "Starts from --shape or --views and applies the movement operations in the order given, or draws\n"
      "--expr over its variables. In the picture a cell is the address of an element, `·` a masked one;\n"
      "below it is the memory that the addresses are of, with `_` for what no element reads.",
+     "the Views or an operation are refused",
      view_options, view_examples, command_view},
     {"layout", "LAYOUT | FUNCTION ARGUMENT...", 1, 4, layout_names, "layouts as ((2,4),8):((1,16),2): look at one, compose, divide, invert",
      "A layout is sizes:strides, the first size fastest. It is drawn with mode 0 down and mode 1 across.\n"
@@ -173,6 +215,7 @@ constexpr Command command_table[] = {
      "idx2crd A INTEGER, complement A COSIZE; of A and B: composition, logical_divide zipped_divide\n"
      "tiled_divide flat_divide, logical_product zipped_product tiled_product flat_product blocked_product\n"
      "raked_product; swizzle BITS BASE SHIFT. An answer is exact; where there is none, it says why.",
+     "there is no exact answer, or the text is refused",
      layout_options, layout_examples, command_layout},
     {"kernel", "TEXT", 1, 1, "", "a kernel through the compiler: axes, UOps, source, proof; run and measured",
      "TEXT is statements, separated by ';' or line ends:\n"
@@ -182,33 +225,57 @@ constexpr Command command_table[] = {
      "Operators, as NumPy has them: + - * / // % ** @  < <= > >= == !=  & | ^ ~ << >>; shapes broadcast,\n"
      "dtypes are promoted, a number takes the other operand's dtype. Functions: exp exp2 log sqrt sin tanh\n"
      "erf abs floor max(a,b) min(a,b) where(c,a,b) ... (each op between elements), relu sigmoid silu gelu,\n"
-     "matmul(a,b), f16(x), x.cast(f16), x.bitcast(i32), iota(n), full(shape,value). Movement:\n"
-     "x.reshape(2,3) permute(1,0) expand(4,3) pad(1:0,0:2) shrink(0:2,:) flip(0) stride(2,-1). Reductions,\n"
-     "which keep their axes with size 1: x.sum(1) prod max min mean, () for all axes; x.softmax(1).\n"
-     "Buffers: outputs are data0, data1, ..., inputs follow. Exit status 1 where --run differs from INTERP.",
+     "matmul(a,b), gather(table,i), f16(x), x.cast(f16), x.bitcast(i32), iota(n), full(shape,value).\n"
+     "Movement: x.reshape(2,3) permute(1,0) expand(4,3) pad(1:0,0:2) shrink(0:2,:) flip(0) stride(2,-1).\n"
+     "Reductions, which keep their axes with size 1: x.sum(1) prod max min mean, () for all axes; x.softmax(1).\n"
+     "Buffers: outputs are data0, data1, ..., inputs follow.",
+     "the text is refused, the device fails, or --run differs from INTERP",
      kernel_options, kernel_examples, command_kernel},
     {"tour", "[CHAPTER...]", 0, any, tour_chapters, "2+3 through every layer, then gradients, movement, symbolic integers",
      "Each stage is lines of C++ and what they print. Chapters: sum (Tensor, LazyOp, schedule, kernel,\n"
      "UOps, C, LLVM IR, buffers, 5), gradient, movement (ShapeTrackers), symbolic (Variables, sizes).",
+     "the device cannot be used",
      tour_options, tour_examples, command_tour},
     {"devices", "", 0, 0, "", "what kernels can run on here, and how to get what is missing",
-     "", devices_options, devices_examples, command_devices},
+     "", "", devices_options, devices_examples, command_devices},
+    {"doctor", "", 0, 0, "", "what this machine has and lacks, and whether 2+3 is 5 on it",
+     "The processor, memory, devices, compilers, LLVM, OpenCL's platforms and the disk cache; for what is\n"
+     "missing, the command that installs it. 2+3 runs on the default device (the flag DEVICE).",
+     "the default device does not compute 2+3",
+     doctor_options, doctor_examples, command_doctor},
+    {"bench", "[NAME...]", 0, any, bench_names, "a short measurement: times, and what share of the machine they reach",
+     "First what the machine can do, measured with kernels of our own (see strata kernel --run), then each\n"
+     "measurement: the median time of its kernel, operations and bytes a second, and the percentage of the\n"
+     "time that memory and arithmetic would allow; above 100 where the data is in a cache. All of it takes\n"
+     "less than 20 seconds where nothing else runs.",
+     "the device cannot be used, or computes nothing",
+     bench_options, bench_examples, command_bench},
+    {"cache", "[ACTION]", 0, 1, "list|path|check|clear", "compiled kernels on disk: how many, how large, whole or not",
+     "list (the default) says where they are, how many, their bytes and ages; path prints the folder alone;\n"
+     "check reads every entry and verifies its checksum; clear deletes them. Other files in the folder stay,\n"
+     "and other processes may go on. Flags: STRATA_CACHE_DIR, STRATA_CACHE_SIZE, STRATA_DISK_CACHE.",
+     "the folder cannot be used, or check finds damage",
+     cache_options, cache_examples, command_cache},
     {"batch", "[FILE...]", 0, any, "FILE", "answer JSON requests, one a line",
      "Reads one JSON object a line from the files, or from standard input, and writes one JSON object\n"
      "a line in the same order. \"do\" is expr, prove, equal_expr, view, equal_view, layout or affine; an\n"
      "\"id\" comes back in the answer; an error is an answer too. A line ends in a newline; a last line of\n"
-     "white space alone that has none is no request. Exit status 0 when every line was read.",
+     "white space alone that has none is no request.",
+     "a file cannot be read",
      batch_options, batch_examples, command_batch},
     {"rules", "[NAME...]", 0, any, "", "list the rewrite rules and how each is proven",
      "A rule says: `before` equals `after` wherever the guard holds. Letters: x y z w are integers;\n"
      "a b d e integer constants; c k g h positive constants; n m positive variables; p q r conditions.",
+     "",
      rules_options, rules_examples, command_rules},
     {"flags", "", 0, 0, "", "list the STRATA_* environment variables",
-     "", flags_options, flags_examples, command_flags},
+     "", "the environment holds what is no value of a flag", flags_options, flags_examples, command_flags},
     {"completion", "SHELL", 1, 1, "bash|zsh|fish", "write a completion script for bash, zsh or fish",
-     "", {}, completion_examples, command_completion},
-    {"help", "[COMMAND]", 0, 1, "expr|view|layout|kernel|tour|devices|batch|rules|flags|completion", "show this page, or a command's page",
-     "", {}, {}, command_help},
+     "", "", {}, completion_examples, command_completion},
+    {"man", "", 0, 0, "", "write the manual page, in roff",
+     "", "", {}, man_examples, command_man},
+    {"help", "[COMMAND]", 0, 1, "COMMAND", "show this page, or a command's page",
+     "", "", {}, help_examples, command_help},
 };
 // clang-format on
 

@@ -11,10 +11,14 @@ int command_layout(const Invocation& invocation, Console& console);
 int command_kernel(const Invocation& invocation, Console& console);
 int command_tour(const Invocation& invocation, Console& console);
 int command_devices(const Invocation& invocation, Console& console);
+int command_doctor(const Invocation& invocation, Console& console);
+int command_cache(const Invocation& invocation, Console& console);
+int command_bench(const Invocation& invocation, Console& console);
 int command_batch(const Invocation& invocation, Console& console);
 int command_rules(const Invocation& invocation, Console& console);
 int command_flags(const Invocation& invocation, Console& console);
 int command_completion(const Invocation& invocation, Console& console);
+int command_man(const Invocation& invocation, Console& console);
 int command_help(const Invocation& invocation, Console& console);
 
 }  // namespace strata::tools

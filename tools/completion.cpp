@@ -14,6 +14,16 @@ std::string words(std::string_view choices) {
   return out;
 }
 
+/// What the arguments of `c` may be, with blanks between; "" for files and for anything.
+std::string argument_words(const Command& c) {
+  if (c.completes == "FILE") return {};
+  if (c.completes != "COMMAND") return words(c.completes);
+  std::string out;
+  for (const Command& other : commands())
+    out += detail::message(out.empty() ? "" : " ", other.name);
+  return out;
+}
+
 // `text` inside single quotes, as every shell here reads it.
 std::string single_quoted(std::string_view text) {
   std::string out = "'";
@@ -42,7 +52,7 @@ std::string bash_command(const Command& c) {
   if (c.completes == "FILE") {
     out += "      else COMPREPLY=($(compgen -f -- \"$word\"))\n";
   } else if (!c.completes.empty()) {
-    out += "      else COMPREPLY=($(compgen -W '" + words(c.completes) + "' -- \"$word\"))\n";
+    out += "      else COMPREPLY=($(compgen -W '" + argument_words(c) + "' -- \"$word\"))\n";
   }
   return out + "      fi ;;\n";
 }
@@ -81,9 +91,8 @@ std::string zsh_text(std::string_view text) {
   return out;
 }
 
-std::string zsh_action(std::string_view completes) {
-  if (completes == "FILE") return "_files";
-  return completes.empty() ? " " : detail::message("(", words(completes), ")");
+std::string zsh_action(const std::string& choices) {
+  return choices.empty() ? " " : detail::message("(", choices, ")");
 }
 
 std::string zsh_command(const Command& c) {
@@ -91,13 +100,14 @@ std::string zsh_command(const Command& c) {
   for (const Option& o : c.options) {
     std::string spec = detail::message(o.repeats ? "*" : "", o.name, "[", zsh_text(o.help), "]");
     if (!o.argument.empty())
-      spec += detail::message(":", zsh_text(o.argument), ":", zsh_action(o.choices));
+      spec += detail::message(":", zsh_text(o.argument), ":", zsh_action(words(o.choices)));
     out += " \\\n        " + single_quoted(spec);
   }
   if (c.most > 0) {
     const std::string many = c.most > 1 ? "*" : "1";
     out += " \\\n        " +
-           single_quoted(many + ":" + zsh_text(c.arguments) + ":" + zsh_action(c.completes));
+           single_quoted(many + ":" + zsh_text(c.arguments) + ":" +
+                         (c.completes == "FILE" ? "_files" : zsh_action(argument_words(c))));
   }
   return out + " ;;\n";
 }
@@ -144,7 +154,7 @@ std::string fish_script() {
     if (c.completes == "FILE") {
       out += seen + " -F\n";
     } else if (!c.completes.empty()) {
-      out += seen + " -a '" + words(c.completes) + "'\n";
+      out += seen + " -a '" + argument_words(c) + "'\n";
     }
   }
   return out +

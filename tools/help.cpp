@@ -27,23 +27,27 @@ std::string left_column(const Option& o) {
 
 }  // namespace
 
+std::string exit_status_text(const Command& c) {
+  return detail::message("0 done; 1 ",
+                         c.failure.empty() ? "what it prints cannot be written" : c.failure,
+                         "; 2 the command line is wrong");
+}
+
 std::string help_text(bool colour) {
-  std::string out = paint(colour, Style::bold, "strata") + ": exact index algebra\n\n";
-  out +=
-      "Simplifies integer expressions over bounded variables (floor // and %, comparisons,\n"
-      "min, max, select), finds their exact bounds and proves conditions about them.\n"
-      "Every rewrite rule is machine-checked. Nothing wraps: values are mathematical integers.\n";
-  out += heading(colour, "Usage") + "  strata COMMAND [ARGUMENTS]\n" + heading(colour, "Commands");
+  std::string out = detail::message(paint(colour, Style::bold, "strata"), ": ", program_summary,
+                                    "\n\n", program_description, "\n");
+  out += detail::message("\n", paint(colour, Style::bold, "Usage"),
+                         "  strata COMMAND [ARGUMENTS]\n", heading(colour, "Commands"));
   std::size_t width = 0;
   for (const Command& c : commands()) width = std::max(width, c.name.size());
   for (const Command& c : commands())
     out += "  " + padded(c.name, width + 2) + std::string(c.summary) + "\n";
   out += heading(colour, "Examples");
   for (const Command& c : commands().first(2)) append_examples(out, c.examples.first(1), colour);
-  out +=
-      "\n'strata COMMAND --help' shows a command's options and more examples; 'strata --version' "
-      "the version.\n";
-  return out;
+  return out +
+         "\n'strata COMMAND --help' shows a command's options and more examples; 'strata "
+         "--version' "
+         "the version.\n";
 }
 
 std::string help_text(const Command& c, bool colour) {
@@ -64,7 +68,7 @@ std::string help_text(const Command& c, bool colour) {
   }
   if (!c.examples.empty()) out += heading(colour, "Examples");
   append_examples(out, c.examples, colour);
-  return out;
+  return out + heading(colour, "Exit status") + "  " + exit_status_text(c) + "\n";
 }
 
 }  // namespace strata::tools

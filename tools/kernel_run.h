@@ -46,10 +46,11 @@ struct KernelRun {
   std::optional<bool> agrees;  ///< with INTERP; nothing where that was not asked
   std::string check;           ///< in words
 };
+enum class Compare { where_quick, never };
 /// Runs `kernel` on random input (seeded: the same every time), `repeats` times behind a first run that is compared with INTERP
 /// where that is quick. Without `repeats`: 10, or fewer where they take longer than a second.
 /// @throws Error (domain) for values of variables, (budget) where the buffers are too large for a trial
-KernelRun run_kernel(const CompiledKernel& kernel, const Device& device,
-                     const VariableValues& values, std::optional<std::int64_t> repeats);
+KernelRun run_kernel(const CompiledKernel& kernel, const Device& device, const VariableValues& values,
+                     std::optional<std::int64_t> repeats, Compare compare = Compare::where_quick);
 
 }  // namespace strata::tools

@@ -21,10 +21,14 @@ constexpr std::int64_t kUnknownSize = 256;         // what a symbolic size count
 constexpr std::int64_t kWorthStaging = 64;         // outputs for which a copied tile is used
 constexpr std::int64_t kFarApart = 512;            // bytes between rows that are worth a copy
 constexpr std::size_t kShortBody = 64;             // UOps
+constexpr double kWorthCopies = 1 << 20;           // operations of a kernel
 constexpr std::int64_t kLongBody = 160;  // multiplications and additions of vectors in a loop's body
 constexpr double kWorthStreaming =
     1 << 25;  // bytes that a kernel moves: no cache keeps them for the next one
+constexpr double kStreamedShare = 0.125;   // of these that a buffer has at least
 constexpr std::int64_t kWorthCutting = 8;  // turns without guards that a cut has to give
+constexpr double kWorthGathering =
+    4;  // operations a half of what a vector that is loaded lane by lane costs
 
 /// How one access moves along one axis.
 struct Step {
@@ -70,7 +74,7 @@ class Choice {
       return std::move(opts_);
     }
     const int reduced = contiguous_reduction(), lane_axis = output_lanes();
-    if (lane_axis >= 0 && (reduced < 0 || reuses_along(lane_axis))) {
+    if (lane_axis >= 0 && (reduced < 0 || reuses_along(lane_axis) || can_turn(lane_axis))) {
       output_vectors(static_cast<std::size_t>(lane_axis));
     } else if (!register_tile() && reduced >= 0) {
       row_stages(lane_axis);
@@ -211,10 +215,11 @@ class Choice {
 
   /// The output axis in which all stores are contiguous, and most loads contiguous or constant; -1 where there is none.
   int output_lanes() const {
+    const int gain = arithmetic();
     int best = -1, best_score = 0;
     for (std::size_t a = 0; a < axes_.outputs(); ++a) {
       if (size(a) < lanes()) continue;
-      int score = 0;
+      int score = gain;
       bool stores_fit = true;
       for (std::size_t k = 0; k < steps_.size(); ++k) {
         const Step& s = steps_[k][a];
@@ -227,6 +232,15 @@ class Choice {
       if (stores_fit && score > best_score) best = static_cast<int>(a), best_score = score;
     }
     return best;
+  }
+  /// What computing in vectors gains, however elements are loaded.
+  int arithmetic() const {
+    if (!axes_.groups().empty()) return 0;
+    double elements = 1;
+    for (std::size_t a = 0; a < axes_.outputs(); ++a)
+      elements *= static_cast<double>(std::max<std::int64_t>(axes_.axes()[a].size.vmax(), 1));
+    const double operations = cost_of(kernel_).operations / elements;
+    return static_cast<int>(std::min(operations / kWorthGathering, 1e6));
   }
   static bool is_scattered(const Step& s) { return !s.is_linear || s.by < -1 || s.by > 1; }
   /// The output axis along which access `k` is contiguous, where it is scattered along `a`: tiles use whole cache lines; -1 for
@@ -289,10 +303,12 @@ class Choice {
     return best;
   }
 
-  /// Copies of a body that hide its latency: long ones have work enough of their own, and code costs time to compile.
+  /// Copies of a body that hide its latency: long ones have work enough of their own, and code costs time to compile, which
+  /// little work does not make up for.
   std::int64_t copies() const {
     const std::size_t body = plain_.graph.size();
-    return body <= kShortBody ? 4 : body <= 2 * kShortBody ? 2 : 1;
+    if (body <= kShortBody) return 4;
+    return body <= 2 * kShortBody && cost_of(kernel_).operations >= kWorthCopies ? 2 : 1;
   }
 
   void output_vectors(std::size_t axis) {
@@ -403,40 +419,58 @@ class Choice {
     return true;
   }
 
-  /// A matrix whose rows are far apart, and are gone through for many outputs: its columns are copied to scratch memory, once
-  /// for all `rows` outputs.
+  /// A matrix that is gone through for many outputs, and whose rows are far apart or lie across the lanes: its columns are
+  /// copied to scratch memory, once for all `rows` outputs.
   void stage_rows(std::size_t axis, std::size_t rows) {
-    const ReduceGroup& group = axes_.groups().front();
-    if (size(rows) < kWorthStaging || group.count == 0) return;
-    int slot = -1;
-    for (std::size_t k = 0; k < steps_.size(); ++k) {
-      const Access& a = plain_.accesses[k];
-      const Step &along = steps_[k][axis], &down = steps_[k][group.first + group.count - 1];
-      const bool is_matrix =
-          !a.is_store && along.is_linear && along.by == 1 && down.is_linear && !depends(k, rows);
-      if (!is_matrix || std::abs(down.by) * static_cast<std::int64_t>(dtype_of(a).itemsize()) < kFarApart)
-        continue;
-      if (slot >= 0) return;  // one matrix at a time
-      slot = a.slot;
-    }
-    if (slot < 0) return;
+    const std::vector<Opt> staged = staging(axes_, axis, rows);
+    for (const Opt& opt : staged) axes_.apply(opt);
+    opts_.insert(opts_.end(), staged.begin(), staged.end());
+  }
+  /// Whether a load that is scattered along the output axis can be staged for vectors along it.
+  bool can_turn(int axis) const {
+    const auto lane_axis = static_cast<std::size_t>(axis);
+    const int rows = reused_axis(lane_axis);
+    if (rows < 0) return false;
+    KernelAxes tried = axes_;
+    tried.apply(Opt{Opt::Kind::LANES, lane_axis, lanes(), main_[lane_axis], {}});
+    return !staging(tried, lane_axis, static_cast<std::size_t>(rows)).empty();
+  }
+  /// REORDER and STAGE as `axes` take them; none where there is no such matrix, or its tile cannot be staged.
+  std::vector<Opt> staging(KernelAxes axes, std::size_t axis, std::size_t rows) const {
+    const int slot = size(rows) >= kWorthStaging ? matrix_to_stage(axis, rows) : -1;
+    if (slot < 0) return {};
     Opt order{Opt::Kind::REORDER, 0, 0, 0, {}};
-    for (const std::size_t a : axes_.order())
+    for (const std::size_t a : axes.order())
       if (a != axis && a != rows) order.order.push_back(a);
     order.order.push_back(axis);
     order.order.push_back(rows);
     const Opt stage{Opt::Kind::STAGE, axis, slot, 0, {}};
-    KernelAxes tried = axes_;
     try {
-      tried.apply(order);
-      tried.apply(stage);
-      lower(kernel_, tried, target_);
+      axes.apply(order);
+      axes.apply(stage);
+      lower(kernel_, axes, target_);
     } catch (const Error&) {
-      return;  // a tile that cannot be staged is read where it is
+      return {};
     }
-    axes_ = std::move(tried);
-    opts_.push_back(order);
-    opts_.push_back(stage);
+    return {order, stage};
+  }
+  /// The buffer of the one such matrix; -1 where there is none, or more.
+  int matrix_to_stage(std::size_t axis, std::size_t rows) const {
+    const ReduceGroup& group = axes_.groups().front();
+    if (group.count == 0) return -1;
+    int slot = -1;
+    for (std::size_t k = 0; k < steps_.size(); ++k) {
+      const Access& a = plain_.accesses[k];
+      const Step &along = steps_[k][axis], &down = steps_[k][group.first + group.count - 1];
+      const auto width = static_cast<std::int64_t>(dtype_of(a).itemsize());
+      const bool is_far = along.by == 1 && std::abs(down.by) * width >= kFarApart;
+      const bool lies_across = is_scattered(along) && down.by == 1;
+      if (a.is_store || !along.is_linear || !down.is_linear || depends(k, rows)) continue;
+      if (!is_far && !lies_across) continue;
+      if (slot >= 0) return -1;
+      slot = a.slot;
+    }
+    return slot;
   }
 
   /// Every group of reductions along rows, and the stores, as vectors.
@@ -461,7 +495,8 @@ class Choice {
       const BufferUse& use = plain_.buffers[slot];
       if (!use.written || use.read || !use.size.is_number()) continue;
       const auto width = static_cast<double>(use.dtype.itemsize());
-      if (static_cast<double>(use.size.value()) * width * 8 < kWorthStreaming) continue;
+      if (static_cast<double>(use.size.value()) * width < kStreamedShare * kWorthStreaming)
+        continue;
       const Opt opt{Opt::Kind::STREAM, 0, static_cast<std::int64_t>(slot), 0, {}};
       axes_.apply(opt);
       opts_.push_back(opt);

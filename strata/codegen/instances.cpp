@@ -70,7 +70,7 @@ class Instances {
   }
   static bool asks_end(UOp u) {
     return !is_parallel(u) && std::any_of(u.src().begin(), u.src().end(), [](UOp s) {
-      return s.op() == UOps::DEFINE_VAR && name_of(s) == "end0";
+      return s.op() == UOps::DEFINE_VAR && name_of(s) == kRangeEnd;
     });
   }
   UOp parameter(const Variable& v) {
@@ -83,11 +83,11 @@ class Instances {
 
   void place(UOp u) {
     if (made_.contains(u)) return;
-    if (u.op() == UOps::DEFINE_VAR && name_of(u) == "begin0") {
+    if (u.op() == UOps::DEFINE_VAR && name_of(u) == kRangeBegin) {
       made_[u] = wide_;
     } else if (is_narrowed(u)) {
       made_[u] = index_;
-    } else if (u.op() == UOps::DEFINE_VAR && name_of(u) == "end0") {
+    } else if (u.op() == UOps::DEFINE_VAR && name_of(u) == kRangeEnd) {
       made_[u] = end();
     } else if (is_parallel(u)) {
       if (!is_known()) block_ = out_.add(UOps::IF, dtypes::none, {has_turn()}, {}, false);
@@ -102,7 +102,7 @@ class Instances {
   }
   static bool is_parallel(UOp u) {
     return u.op() == UOps::LOOP && u.src(0).op() == UOps::DEFINE_VAR &&
-           name_of(u.src(0)) == "begin0";
+           name_of(u.src(0)) == kRangeBegin;
   }
 
   UOp has_turn() { return out_.alu(Ops::CMPLT, {wide_, total_}); }

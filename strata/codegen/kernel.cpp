@@ -43,7 +43,6 @@ std::vector<Variable> variables_of(const UOpGraph& list, const std::vector<Varia
 }
 
 /// One of the two that say which part of the parallel loop to run.
-bool is_range(const Variable& v) { return v.name() == "begin0" || v.name() == "end0"; }
 
 }  // namespace
 
@@ -93,7 +92,7 @@ Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std
     out.buffers.push_back(lowered.buffers[static_cast<std::size_t>(slot)]);
   for (const auto& first : out.before)
     for (const Variable& v : first->variables)
-      if (!is_range(v)) lowered.variables.push_back(v);
+      if (!is_range_end(v.name())) lowered.variables.push_back(v);
   out.variables = variables_of(out.uops, lowered.variables);
   out.parallel = lowered.parallel;
   return out;

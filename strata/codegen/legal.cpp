@@ -59,16 +59,20 @@ void check_stores(const Lowered& lowered) {
                    b.index.render(), ", which are not apart");
     }
 }
+/// Whether a store puts something where a load reads, in the turn in which that reads: then no other turn does.
+bool writes_where(const Access& store, const Access& load) {
+  if (!store.is_store || store.slot != load.slot || !same(store.index, load.index)) return false;
+  if (store.valid.constant() == 1 || same(store.valid, load.valid)) return true;
+  return prove(store.valid, load.valid && load.ranges).answer == Answer::yes;
+}
 /// A buffer that is read and written is read where it is written, and nowhere else.
 void check_in_place(const Lowered& lowered) {
   for (const Access& load : lowered.accesses) {
     if (load.slot < 0) continue;
     const BufferUse& use = lowered.buffers[static_cast<std::size_t>(load.slot)];
     if (load.is_store || !use.written) continue;
-    const bool is_there =
-        std::any_of(lowered.accesses.begin(), lowered.accesses.end(), [&](const Access& a) {
-          return a.is_store && a.slot == load.slot && same(a.index, load.index);
-        });
+    const bool is_there = std::any_of(lowered.accesses.begin(), lowered.accesses.end(),
+                                      [&](const Access& a) { return writes_where(a, load); });
     STRATA_CHECK(is_there, domain, "[lower] buffer ", load.slot,
                  " is written by the kernel and read at ", load.index.render(),
                  ", where it is not written in the same turn");

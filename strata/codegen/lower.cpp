@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 
 #include "strata/codegen/coordinates.h"
 #include "strata/codegen/index_uops.h"
 #include "strata/codegen/legal.h"
 #include "strata/codegen/nests.h"
+#include "strata/codegen/picks.h"
 #include "strata/codegen/stage.h"
+#include "strata/codegen/variables.h"
 #include "strata/codegen/vectors.h"
 #include "strata/expr/node.h"
 
@@ -30,11 +31,12 @@ class Lowering {
       : kernel_(kernel),
         axes_(axes),
         target_(target),
+        ops_(out_.graph, target_.native),
         index_(out_.graph, {[this](const Variable& v) { return value_of(v); },
-                            [this](const Variable& v) { return nests_.depth_of(v); }}),
+                            [this](const Variable& v) { return depth_of(v); }}),
         nests_(axes, out_, index_, [this](const Variable& v) { return parameter(v); }) {
     out_.buffers = buffers_of(kernel);
-    for (const LazyNode* n : postorder(kernel)) note_variables(*n);
+    out_.variables = kernel_variables(kernel);
     check_order(kernel, axes, target);
   }
 
@@ -50,37 +52,14 @@ class Lowering {
  private:
   // --- variables ---
 
-  void note_name(const Variable& v) {
-    const std::string_view name = v.name();
-    const bool is_ours = name.starts_with("ridx") || name.starts_with("lane_") ||
-                         name.starts_with("_") || name == "begin0" || name == "end0";
-    STRATA_CHECK(!is_ours, domain, "[lower] the name ", name,
-                 " is for loops of kernels: call the variable something else");
-    const auto [it, is_new] = parameters_.emplace(std::string(name), v);
-    STRATA_CHECK(is_new || same(it->second, v), domain, "[lower] there are two variables ", name,
-                 ", with bounds [", it->second.min(), ", ", it->second.max(), "] and [", v.min(),
-                 ", ", v.max(), "]");
-  }
-  void note_variables(const LazyNode& n) {
-    const auto note = [&](const Int& size) {
-      if (size.is_number()) return;
-      for (const Variable& v : variables(size.expr())) note_name(v);
-    };
-    for (const Int& size : n.shape) note(size);
-    const auto note_st = [&](const ShapeTracker& st) {
-      for (const Variable& v : st.vars()) note_name(v);
-    };
-    if (const auto* buffer = std::get_if<BufferArg>(&n.arg))
-      note_st(buffer->st), note(buffer->size);
-    if (const auto* constant = std::get_if<ConstArg>(&n.arg)) note_st(constant->st);
-    if (const auto* st = std::get_if<ShapeTracker>(&n.arg)) note_st(*st);
-    out_.variables.clear();
-    for (const auto& [name, v] : parameters_) out_.variables.push_back(v);
-  }
-
   UOp value_of(const Variable& v) {
+    if (const Pick* pick = picks_.find(v)) return pick->place;
     const UOp loop = nests_.loop_of(v);
     return loop ? loop : parameter(v);
+  }
+  /// In sums, what is known in outer loops comes first.
+  int depth_of(const Variable& v) const {
+    return picks_.find(v) != nullptr ? Picks::kDepth : nests_.depth_of(v);
   }
   UOp global(int slot, DType dtype) {
     return out_.graph.add(UOps::DEFINE_GLOBAL, dtype.pointer(), {},
@@ -164,13 +143,13 @@ class Lowering {
     const UOp pointer = global(arg.slot, n.src[0].dtype());
     const Lanes* lanes = place.lanes;
     if (lanes == nullptr) return put(pointer, at, value, place, nullptr);
-    value = widened(value, lanes->count);
+    value = ops_.widened(value, lanes->count);
     const auto stride = stride_along(at.index, *lanes);
     const bool streamed = axes_.streams(arg.slot);
     if (stride == 1) return put(pointer, at, value, place, lanes, streamed);
     // As loads are, so that a load and a store of the same elements have the same index.
     if (stride == -1)
-      return put(pointer, mirrored(at, *lanes), reversed(value), place, lanes, streamed);
+      return put(pointer, mirrored(at, *lanes), ops_.reversed(value), place, lanes, streamed);
     for (int k = 0; k < lanes->count; ++k) {
       const Substitution lane = {{lanes->variable, k}};
       const IndexExprs one{substitute(at.index, lane), substitute(at.valid, lane)};
@@ -263,7 +242,7 @@ class Lowering {
       inside.push_back(at.idxs[d] < tile.load->shape[d].expr());  // tiles may reach beyond, where axes are padded
     at.valid = all_of(inside);
     UOp value = load({tile.load, at});
-    if (nest.lanes != nullptr) value = widened(value, nest.lanes->count);
+    if (nest.lanes != nullptr) value = ops_.widened(value, nest.lanes->count);
     note_access(-1, true, address, 1, tile.size(), {});
     put(local, {address, 1}, value, nest, nest.lanes);
     return local;
@@ -296,6 +275,7 @@ class Lowering {
       }
       const auto missing = std::find_if(top.needs.begin(), top.needs.end(),
                                         [&](const Asked& k) { return !done_.contains(k); });
+      if (missing == top.needs.end() && ask_more(open.back())) continue;
       if (missing != top.needs.end()) {
         Asked next = *missing;
         std::vector<Asked> needs = needs_of(next);
@@ -320,11 +300,65 @@ class Lowering {
       for (Body& body : bodies(k)) out.push_back(std::move(body.key));
       return out;
     }
+    const Coordinates same{k.at.idxs, k.at.valid, false, k.at.around};
+    if (n.op == Ops::GATHER)
+      return {{n.src[1].node(), same}};  // the rest when it is known: ask_more()
     std::vector<Asked> out;
-    for (const LazyOp& s : n.src)
-      out.push_back({s.node(), {k.at.idxs, k.at.valid, false, k.at.around}});
+    for (const LazyOp& s : n.src) out.push_back({s.node(), same});
     return out;
   }
+
+  // --- elements at indices that are computed ---
+
+  /// Of a GATHER whose index is known: the elements that it says, one for each lane of the index.
+  bool ask_more(Frame& frame) {
+    const LazyNode& n = *frame.key.node;
+    const std::int64_t size = n.op == Ops::GATHER ? n.src[0].shape().back().value() : 0;
+    if (size == 0 || frame.needs.size() > 1) return false;
+    const UOp index = done_.at(frame.needs[0]);
+    const UOp place = ops_.alu(Ops::WHERE, {is_inside(index, size), as_place(index), place_number(0)});
+    const int lanes = place.dtype().lanes();
+    const Coordinates at = frame.needs[0].at;
+    for (int j = 0; j < lanes; ++j) {
+      Coordinates one = at;
+      if (lanes > 1) {
+        const Substitution lane = {{lanes_of(at).variable, j}};
+        one.idxs = substituted(at.idxs, lane);
+        one.valid = substitute(at.valid, lane);
+      }
+      const UOp chosen = lanes > 1 ? out_.graph.lane(place, j) : place;
+      one.idxs.push_back(picks_.add(chosen, size, one));
+      frame.needs.push_back({n.src[0].node(), one});
+    }
+    return true;
+  }
+  const Lanes& lanes_of(const Coordinates& at) const {
+    const Lanes* lanes = nests_.lanes_of(at.valid, at.valid);
+    for (const Expr& e : at.idxs)
+      if (lanes == nullptr) lanes = nests_.lanes_of(e, e);
+    STRATA_ASSERT(lanes != nullptr, "[lower] a vector of indices at a place without lanes");
+    return *lanes;
+  }
+  UOp place_number(std::int64_t value) { return out_.graph.constant(dtypes::int64, value); }
+  UOp as_place(UOp index) { return out_.graph.cast(index, dtypes::int64); }
+  /// Below 0 is beyond each size.
+  UOp is_inside(UOp index, std::int64_t size) {
+    const UOp place = out_.graph.cast(as_place(index), dtypes::uint64);
+    const UOp end = out_.graph.constant(Scalar::of(dtypes::uint64, size));
+    return ops_.alu(Ops::CMPLT, {place, end});
+  }
+  UOp gathered(const LazyNode& n, std::span<const UOp> values) {
+    const UOp zero = out_.graph.constant(n.dtype, 0);
+    if (values.size() == 1) return zero;  // there is no element
+    UOp chosen = values[1];
+    if (values.size() > 2)
+      chosen = out_.graph.add(UOps::VECTORIZE, n.dtype.vec(static_cast<int>(values.size()) - 1),
+                              {values.begin() + 1, values.end()});
+    const std::int64_t size = n.src[0].shape().back().value();
+    return ops_.alu(Ops::WHERE, {is_inside(values[0], size), chosen, zero});
+  }
+
+  // --- parts of values ---
 
   UOp build(const Asked& k, std::span<const UOp> values) {
     const LazyNode& n = *k.node;
@@ -347,29 +381,18 @@ class Lowering {
       }
       default: break;
     }
+    if (n.op == Ops::GATHER)
+      return k.at.is_zero ? masked(gathered(n, values), k.at.valid) : gathered(n, values);
     const UOp value = is_reduce(n.op) ? reduction(k, values) : element(n, values);
     return k.at.is_zero ? masked(value, k.at.valid) : value;
   }
 
-  UOp widened(UOp value, int lanes) {
-    return value.dtype().lanes() == lanes ? value : out_.graph.broadcast(value, lanes);
-  }
-  static int most_lanes(std::span<const UOp> values) {
-    int lanes = 1;
-    for (const UOp v : values) lanes = std::max(lanes, v.dtype().lanes());
-    return lanes;
-  }
-  UOp alu(Ops op, std::vector<UOp> operands) {
-    const int lanes = most_lanes(operands);
-    for (UOp& v : operands) v = widened(v, lanes);
-    return emit(out_.graph, op, operands, target_.native);
-  }
   /// `value` where `valid`, else 0.
   UOp masked(UOp value, const Expr& valid) {
     if (valid.constant() && *valid.constant() != 0) return value;
     const UOp zero = out_.graph.constant(value.dtype(), 0);
     if (valid.constant()) return zero;
-    return alu(Ops::WHERE, {index_.condition(valid, nests_.lanes_of(valid, valid)), value, zero});
+    return ops_.alu(Ops::WHERE, {index_.condition(valid, nests_.lanes_of(valid, valid)), value, zero});
   }
 
   UOp element(const LazyNode& n, std::span<const UOp> values) {
@@ -379,9 +402,9 @@ class Lowering {
       for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
         const UOp product = values[k];
         if (product.op() == UOps::ALU && product.alu() == Ops::MUL)
-          return alu(Ops::MULACC, {product.src(0), product.src(1), values[1 - k]});
+          return ops_.alu(Ops::MULACC, {product.src(0), product.src(1), values[1 - k]});
       }
-    return alu(n.op, {values.begin(), values.end()});
+    return ops_.alu(n.op, {values.begin(), values.end()});
   }
 
   // --- loads ---
@@ -414,7 +437,8 @@ class Lowering {
     const auto stride = lanes == nullptr ? 1 : stride_along(at.index, *lanes);
     if (stride == 1) return get(pointer, at, dtype, lanes, cachable);
     if (stride == -1)
-      return reversed(widened(get(pointer, mirrored(at, *lanes), dtype, lanes, cachable), lanes->count));
+      return ops_.reversed(
+          ops_.widened(get(pointer, mirrored(at, *lanes), dtype, lanes, cachable), lanes->count));
     std::vector<UOp> each;
     for (int j = 0; j < lanes->count; ++j) {
       const Substitution lane = {{lanes->variable, j}};
@@ -422,11 +446,6 @@ class Lowering {
       each.push_back(get(pointer, one, dtype, nullptr, cachable));
     }
     return out_.graph.add(UOps::VECTORIZE, dtype.vec(lanes->count), each);
-  }
-  UOp reversed(UOp vector) {
-    std::vector<UOp> lanes;
-    for (int k = vector.dtype().lanes(); k-- > 0;) lanes.push_back(out_.graph.lane(vector, k));
-    return out_.graph.add(UOps::VECTORIZE, vector.dtype(), lanes);
   }
   UOp get(UOp pointer, const IndexExprs& at, DType dtype, const Lanes* lanes, bool cachable) {
     if (at.valid.constant() == 0) return out_.graph.constant(dtype, 0);
@@ -457,7 +476,8 @@ class Lowering {
   std::vector<Nest> nests_of(const Asked& k) {
     std::vector<Expr> around = k.at.idxs;
     around.push_back(k.at.valid);
-    return nests_.of_group(axes_.group_of(k.node), around);
+    const std::string apart = picks_.add_around(around);
+    return nests_.of_group(axes_.group_of(k.node), around, apart);
   }
 
   static bool is_empty(const LazyNode& n) {
@@ -506,8 +526,8 @@ class Lowering {
       if (const Expr& guard = of[j].guard; guard.constant() == 0)
         out[j] = identity;
       else if (!guard.constant())
-        out[j] = alu(Ops::WHERE,
-                     {index_.condition(guard, nests_.lanes_of(guard, guard)), out[j], identity});
+        out[j] = ops_.alu(
+            Ops::WHERE, {index_.condition(guard, nests_.lanes_of(guard, guard)), out[j], identity});
     return out;
   }
 
@@ -529,54 +549,39 @@ class Lowering {
         const bool goes_on = c == 0 && nest.lanes == nullptr;
         parts.push_back(accumulated(n, goes_on ? total : identity, body, nest));
       }
-      const UOp sum = across_lanes(op, folded(op, parts), nest);
-      total = nest.lanes != nullptr && total != identity ? alu(op, {total, sum}) : sum;
+      UOp sum = ops_.folded(op, parts);
+      if (nest.lanes != nullptr) sum = ops_.across(op, sum, nest.lanes->count);
+      total = nest.lanes != nullptr && total != identity ? ops_.alu(op, {total, sum}) : sum;
     }
     return total;
   }
   UOp accumulated(const LazyNode& n, UOp first, std::vector<UOp> body, const Nest& nest) {
-    const int lanes = nest.lanes != nullptr ? nest.lanes->count
-                                            : std::max(most_lanes(body), first.dtype().lanes());
+    const int lanes = nest.lanes != nullptr
+                          ? nest.lanes->count
+                          : std::max(LaneOps::most_lanes(body), first.dtype().lanes());
     for (UOp& v : body) {
       if (v.op() == UOps::LOOP)
         v = out_.graph.alu(Ops::NOOP, {v});  // not one of the loops of the REDUCE
-      v = widened(v, lanes);
+      v = ops_.widened(v, lanes);
     }
-    first = widened(first, lanes);
+    first = ops_.widened(first, lanes);
     std::vector<UOp> sources = {first};
     sources.insert(sources.end(), body.begin(), body.end());
     if (nest.loops.empty()) {
-      for (const UOp v : body) first = step(combining_op(n.op), first, v);
+      for (const UOp v : body) first = ops_.alu(combining_op(n.op), {first, v});
       return first;
     }
     sources.insert(sources.end(), nest.loops.begin(), nest.loops.end());
     return out_.graph.add(UOps::REDUCE, first.dtype(), sources, n.op);
   }
-  UOp step(Ops op, UOp total, UOp value) { return alu(op, {total, value}); }
-  UOp folded(Ops op, std::vector<UOp> parts) {
-    while (parts.size() > 1) {
-      std::vector<UOp> fewer;
-      for (std::size_t k = 0; k + 1 < parts.size(); k += 2)
-        fewer.push_back(alu(op, {parts[k], parts[k + 1]}));
-      if (parts.size() % 2 != 0) fewer.push_back(parts.back());
-      parts = std::move(fewer);
-    }
-    return parts[0];
-  }
-  UOp across_lanes(Ops op, UOp value, const Nest& nest) {
-    if (nest.lanes == nullptr) return value;
-    std::vector<UOp> each;
-    for (int k = 0; k < nest.lanes->count; ++k) each.push_back(out_.graph.lane(value, k));
-    return folded(op, each);
-  }
-
   LazyOp kernel_;
   const KernelAxes& axes_;
   Target target_;
   Lowered out_;
+  LaneOps ops_;
   IndexUOps index_;
-  std::map<std::string, Variable> parameters_;
   Nests nests_;
+  Picks picks_;
   std::vector<UOp> pin_loops_;  // see pin()
   std::vector<Expr> pin_at_;
   std::size_t store_ = 0;  // the store that is being lowered

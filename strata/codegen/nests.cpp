@@ -92,7 +92,7 @@ Variable Nests::loop(const std::string& path, const Int& turns, int depth, bool 
   const DType width = last < std::numeric_limits<std::int32_t>::max() ? dtypes::int32 : dtypes::int64;
   UOp begin = out_.graph.constant(width, 0), end = index_.integer(turns.expr(), width);
   if (is_parallel) {
-    begin = parallel_end("begin0"), end = parallel_end("end0");
+    begin = parallel_end(kRangeBegin), end = parallel_end(kRangeEnd);
     out_.parallel = turns;
   }
   const UOp made = out_.graph.add(UOps::LOOP, begin.dtype(), {begin, end}, {}, false);
@@ -108,7 +108,7 @@ UOp Nests::parallel_end(std::string_view name) {
 /// A loop of one turn for the call that ends the parallel range: what is left over is for one thread.
 UOp Nests::last_call(const Int& turns) {
   if (last_call_) return last_call_;
-  const UOp end = parallel_end("end0"), total = index_.integer(turns.expr(), dtypes::int64);
+  const UOp end = parallel_end(kRangeEnd), total = index_.integer(turns.expr(), dtypes::int64);
   const UOp zero = out_.graph.constant(dtypes::int64, 0), one = out_.graph.constant(dtypes::int64, 1);
   const UOp is_last = out_.graph.alu(Ops::CMPEQ, {end, total});
   const UOp begin = out_.graph.alu(Ops::WHERE, {is_last, zero, one});
@@ -219,7 +219,8 @@ std::vector<Nest> Nests::of_outputs(const std::vector<std::size_t>& axes) {
   return out;
 }
 
-std::vector<Nest> Nests::of_group(const ReduceGroup& group, std::span<const Expr> around) {
+std::vector<Nest> Nests::of_group(const ReduceGroup& group, std::span<const Expr> around,
+                                  std::string_view apart) {
   std::vector<std::size_t> axes;
   for (std::size_t j = 0; j < group.count; ++j) axes.push_back(group.first + j);
   bool outer_lanes = false;
@@ -229,7 +230,7 @@ std::vector<Nest> Nests::of_group(const ReduceGroup& group, std::span<const Expr
       if (loops_.contains(std::string(v.name()))) names.emplace(v.name());
       outer_lanes = outer_lanes || lanes_.contains(std::string(v.name()));
     }
-  std::string path = detail::message("group", group.first, ".", apart_, ":");
+  std::string path = detail::message("group", group.first, ".", apart_, apart, ":");
   for (const std::string& name : names) path += detail::message(name, ",");
   std::vector<Nest> out;
   for (const auto& segments : segment_choices(axes)) {

@@ -50,8 +50,9 @@ class Nests {
   /// The nests over output axes, one for each choice of segments.
   std::vector<Nest> of_outputs(const std::vector<std::size_t>& axes);
   /// The nests of a group of reductions at an index that is written with the variables of `around`. Asked again for the same
-  /// variables, they are the same.
-  std::vector<Nest> of_group(const ReduceGroup& group, std::span<const Expr> around);
+  /// variables and `apart`, they are the same.
+  std::vector<Nest> of_group(const ReduceGroup& group, std::span<const Expr> around,
+                             std::string_view apart = {});
 
   /// Loops of reductions that are made from now on are not those that were made before.
   void begin_apart() { ++apart_; }

@@ -72,7 +72,11 @@ class TileWalk {
       const Axes& reduced = std::get<Axes>(n.arg);
       set_dims(below.idxs, {reduced.data(), reduced.size()}, of, values, axes_);
     }
-    for (const LazyOp& s : n.src) open_.push_back({s.node(), below});
+    for (const LazyOp& s : n.src) {
+      STRATA_CHECK(n.op != Ops::GATHER || s == n.src[1] || !reaches(*s.node()), domain, what_,
+                   "buffer ", slot_, " is loaded at an index that is computed");
+      open_.push_back({s.node(), below});
+    }
   }
 
   /// The turns of an axis, those beyond its end that padding adds among them.

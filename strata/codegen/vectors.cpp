@@ -41,4 +41,45 @@ std::optional<std::int64_t> whole_bytes(const Expr& first, DType dtype) {
   return bytes;
 }
 
+// --- ops ---
+
+UOp LaneOps::widened(UOp value, int lanes) {
+  return value.dtype().lanes() == lanes ? value : graph_.broadcast(value, lanes);
+}
+
+int LaneOps::most_lanes(std::span<const UOp> values) {
+  int lanes = 1;
+  for (const UOp v : values) lanes = std::max(lanes, v.dtype().lanes());
+  return lanes;
+}
+
+UOp LaneOps::alu(Ops op, std::vector<UOp> operands) {
+  const int lanes = most_lanes(operands);
+  for (UOp& v : operands) v = widened(v, lanes);
+  return emit(graph_, op, operands, native_);
+}
+
+UOp LaneOps::reversed(UOp vector) {
+  std::vector<UOp> lanes;
+  for (int k = vector.dtype().lanes(); k-- > 0;) lanes.push_back(graph_.lane(vector, k));
+  return graph_.add(UOps::VECTORIZE, vector.dtype(), lanes);
+}
+
+UOp LaneOps::folded(Ops op, std::vector<UOp> parts) {
+  while (parts.size() > 1) {
+    std::vector<UOp> fewer;
+    for (std::size_t k = 0; k + 1 < parts.size(); k += 2)
+      fewer.push_back(alu(op, {parts[k], parts[k + 1]}));
+    if (parts.size() % 2 != 0) fewer.push_back(parts.back());
+    parts = std::move(fewer);
+  }
+  return parts[0];
+}
+
+UOp LaneOps::across(Ops op, UOp value, int lanes) {
+  std::vector<UOp> each;
+  for (int k = 0; k < lanes; ++k) each.push_back(graph_.lane(value, k));
+  return folded(op, each);
+}
+
 }  // namespace strata

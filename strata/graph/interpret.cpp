@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "strata/view/merge.h"
 
@@ -77,12 +78,33 @@ class Run {
   Run(std::span<const Memory> buffers, NamedValues values) : buffers_(buffers), values_(values) {}
 
   void kernel(const LazyOp& sink) {
-    for (const LazyNode* n : postorder(sink))
-      if (n->op != Ops::STORE && n->op != Ops::SINK) done_.emplace(n, compute(*n));
+    const std::vector<const LazyNode*> nodes = postorder(sink);
+    const std::unordered_set<const LazyNode*> whole = computed_whole(nodes);
+    for (const LazyNode* n : nodes)
+      if (whole.contains(n)) done_.emplace(n, compute(*n));
     for (const LazyOp& s : sink.src()) store(*s.node());
   }
 
  private:
+  /// What a GATHER looks through, element by element: its table may be larger than all that is read of it.
+  static bool is_transparent(Ops op) {
+    return is_movement(op) || op == Ops::LOAD || op == Ops::CONST || op == Ops::IOTA;
+  }
+  /// All nodes but stores and what GATHERs alone look through.
+  static std::unordered_set<const LazyNode*> computed_whole(std::span<const LazyNode* const> nodes) {
+    std::unordered_set<const LazyNode*> out;
+    for (std::size_t k = nodes.size(); k-- > 0;) {
+      const LazyNode& n = *nodes[k];
+      const bool is_whole = out.contains(&n) || n.op == Ops::STORE;
+      for (std::size_t j = 0; j < n.src.size(); ++j) {
+        const bool looks_through = is_whole ? n.op == Ops::GATHER && j == 0 : is_transparent(n.op);
+        if (n.op != Ops::SINK && !(looks_through && is_transparent(n.src[j].op())))
+          out.insert(n.src[j].node());
+      }
+    }
+    return out;
+  }
+
   // --- sizes ---
   std::int64_t number(const Int& v) {
     if (v.is_number()) return v.value();
@@ -150,6 +172,7 @@ class Run {
       case Ops::IOTA:
         return leaf(n, std::get<ShapeTracker>(n.arg),
                     [&](std::int64_t address, const Index&) { return Scalar::of(n.dtype, address); });
+      case Ops::GATHER: return gathered(n);
       default:
         throw Error(ErrorKind::domain,
                     detail::message("[interpret] ", spec_name(n.op), " is not part of a kernel"));
@@ -213,6 +236,60 @@ class Run {
     return out;
   }
 
+  Elements gathered(const LazyNode& n) {
+    const Elements& index = done_.at(n.src[1].node());
+    Elements out(n.dtype, numbers_of(n.shape));
+    const std::int64_t size = n.src[0].shape().back().value();
+    Index at(out.shape.size(), 0);
+    for (std::size_t k = 0; k < out.size(); ++k, advance(at, out.shape)) {
+      const Scalar chosen = index.at(k);
+      const bool is_inside = chosen.dtype().is_unsigned()
+                                 ? chosen.bits() < static_cast<std::uint64_t>(size)
+                                 : chosen.as_int() >= 0 && chosen.as_int() < size;
+      Index place = at;
+      place.push_back(is_inside ? chosen.as_int() : 0);
+      out.put(k, is_inside ? looked_up(n.src[0].node(), place) : Scalar::of(n.dtype, std::int64_t{0}));
+    }
+    return out;
+  }
+  /// One element of a node, through what is not computed whole.
+  Scalar looked_up(const LazyNode* n, Index at) {
+    const Scalar zero = Scalar::of(n->dtype, std::int64_t{0});
+    while (is_movement(n->op) && !done_.contains(n)) {
+      const std::optional<std::int64_t> address =
+          known_address(*n, [&] { return movement_of(*n); })(at);
+      if (!address) return zero;
+      n = n->src[0].node();
+      at = unravelled(*address, numbers_of(n->shape));
+    }
+    if (const auto it = done_.find(n); it != done_.end())
+      return it->second.at(static_cast<std::size_t>(flat(at, it->second.shape)));
+    if (n->op == Ops::LOAD) {
+      const BufferArg& arg = std::get<BufferArg>(n->arg);
+      const auto address = known_address(*n, [&] { return arg.st; })(at);
+      return address ? load_scalar(n->dtype, element(arg, n->dtype, *address, at)) : zero;
+    }
+    const auto* constant = std::get_if<ConstArg>(&n->arg);
+    const auto address = known_address(
+        *n, [&] { return constant ? constant->st : std::get<ShapeTracker>(n->arg); })(at);
+    return !address ? zero : constant ? constant->value : Scalar::of(n->dtype, *address);
+  }
+  template <class F>
+  const Address& known_address(const LazyNode& n, const F& st) {
+    const auto it = addresses_.find(&n);
+    return it != addresses_.end() ? it->second : addresses_.emplace(&n, address_of(st())).first->second;
+  }
+  static Index unravelled(std::int64_t address, const Index& shape) {
+    Index out(shape.size(), 0);
+    for (std::size_t t = shape.size(); t-- > 0; address /= shape[t]) out[t] = address % shape[t];
+    return out;
+  }
+  static std::int64_t flat(const Index& at, const Index& shape) {
+    std::int64_t out = 0;
+    for (std::size_t t = 0; t < at.size(); ++t) out = out * shape[t] + at[t];
+    return out;
+  }
+
   void store(const LazyNode& n) {
     const BufferArg& arg = std::get<BufferArg>(n.arg);
     const Elements& x = done_.at(n.src[0].node());
@@ -227,6 +304,7 @@ class Run {
   std::span<const Memory> buffers_;
   NamedValues values_;
   std::unordered_map<const LazyNode*, Elements> done_;
+  std::unordered_map<const LazyNode*, Address> addresses_;
 };
 
 }  // namespace

@@ -235,6 +235,19 @@ Value matmul(Operands in) {
   return sums.reshape(shape);
 }
 
+/// values[..., index[...]]: dimensions in front of the last broadcast.
+Value gather(Operands in) {
+  const LazyOp values = as_tensor(in[0]), index = as_tensor(in[1]);
+  STRATA_CHECK(!values.shape().empty(), shape, "[gather] a scalar has no axis");
+  Ints front = values.shape();
+  front.pop_back();
+  const std::array both{Value(LazyOp::constant(Scalar(true), front)), Value(index)};
+  Ints shape = common_shape("gather", both);
+  const LazyOp places = broadcast("gather", index, shape);
+  shape.push_back(values.shape().back());
+  return LazyOp::gather(broadcast("gather", values, shape), places);
+}
+
 struct FunctionRow {
   std::string_view name;
   std::size_t least, most;
@@ -254,7 +267,7 @@ constexpr FunctionRow kFunctions[] = {
     {"min", 2, kAny, [](Operands in) { return fold_left(Ops::MIN, in); }},
     {"relu", 1, 1, relu},        {"sigmoid", 1, 1, sigmoid},       {"silu", 1, 1, silu},
     {"gelu", 1, 1, gelu},        {"rsqrt", 1, 1, rsqrt},           {"square", 1, 1, square},
-    {"isnan", 1, 1, is_nan},
+    {"isnan", 1, 1, is_nan},     {"gather", 2, 2, gather},
 };
 // clang-format on
 

@@ -12,6 +12,7 @@
 #include "strata/expr/grammar.h"
 #include "strata/graph/kernel_expression.h"
 #include "strata/graph/kernel_sizes.h"
+#include "strata/ir/uop.h"
 
 namespace strata {
 namespace kernel_words {
@@ -87,8 +88,10 @@ class KernelReader {
     return it == rows.end() ? nullptr : &*it;
   }
   void require_new(const Token& name) const {
-    for (const std::string_view reserved : {"True", "False", "inf", "nan", "begin0", "end0"})
-      if (name.text == reserved) expected("a name that is not reserved", name);
+    bool is_reserved = is_range_end(name.text);
+    for (const std::string_view word : {"True", "False", "inf", "nan"})
+      is_reserved = is_reserved || name.text == word;
+    if (is_reserved) expected("a name that is not reserved", name);
     if (scope_.values.count(name.text) != 0)
       throw Error(ErrorKind::parse,
                   "[kernel] the name " + in_quotes(name.text) + " is there already", name.column);

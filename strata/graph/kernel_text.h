@@ -24,7 +24,7 @@
 // is bool, i32 or f32 where there is none.
 //   functions   every op between elements of ir/ops.def in lower case: exp exp2 log sqrt sin tanh erf abs floor recip where(c,a,b)
 //               mulacc(a,b,c) max(a,b,...) min(a,b,...) ...; relu sigmoid silu gelu rsqrt square isnan, matmul(a,b);
-//               f16(x), x.cast(f16), x.bitcast(i32); iota(n), full(shape, value)
+//               gather(table,i): table[...,i[...]], 0 where i is outside; f16(x), x.cast(f16), x.bitcast(i32); iota(n), full(shape, value)
 //   movement    reshape(2,3) permute(1,0) expand(4,3) pad(1:0,0:2) shrink(0:2,:) flip(0) stride(2,-1)
 //   reductions  sum prod max min mean: (axes), or () for all; axes are kept, of size 1; below 0 from the end. softmax(axis)
 // Each may follow its first operand: exp(x) is x.exp(), sum(x, 1) is x.sum(1); but max(a, b) is no reduction, and a.max(1) is one.

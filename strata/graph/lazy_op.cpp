@@ -58,53 +58,93 @@ struct HashArg {
   }
 };
 
-/// The live nodes. A node that is dying is not found any more; whoever wants it makes another.
-class Table {
+/// What a node is: a node that was made of the same is the same.
+struct NodeKey {
+  Ops op;
+  DType dtype;
+  const Ints& shape;
+  std::span<const LazyOp> src;
+  const LazyArg& arg;
+  std::uint64_t hash;
+
+  bool is_of(const LazyNode& n) const {
+    return n.hash == hash && n.op == op && n.dtype == dtype && n.shape == shape &&
+           std::equal(src.begin(), src.end(), n.src.begin(), n.src.end()) && n.arg == arg;
+  }
+};
+
+/// The live nodes, by hash. Of one that is dying, there is no handle any more; whoever wants it makes another.
+class NodeTable {
  public:
-  static Table& instance() {
-    static Table& table = *new Table;  // never destroyed: handles may outlive every static
+  static NodeTable& instance() {
+    static NodeTable& table = *new NodeTable;  // never destroyed: handles may outlive every static
     return table;
   }
 
-  std::shared_ptr<const LazyNode> intern(std::unique_ptr<LazyNode> node) {
-    std::vector<std::shared_ptr<const LazyNode>> met;  // dropped after the lock, as they may die here
-    const std::lock_guard lock(mutex_);
-    for (auto [it, end] = known_.equal_range(node->hash); it != end; ++it) {
-      std::shared_ptr<const LazyNode> other = it->second.handle.lock();
-      if (!other) continue;
-      met.push_back(other);
-      if (is_same(*other, *node)) return other;
-    }
-    const LazyNode* raw = node.get();
-    const auto at = known_.emplace(node->hash, Entry{raw, {}});
-    std::shared_ptr<const LazyNode> made(node.release(), [](const LazyNode* dead) {
-      instance().forget(dead);
-      delete dead;
-    });
-    at->second.handle = made;
+  /// The node of `key`: one that lives, or what `make` gives.
+  template <class F>
+  std::shared_ptr<const LazyNode> find_or_make(const NodeKey& key, const F& make) {
+    Shard& shard = shard_of(key.hash);
+    const std::lock_guard lock(shard.mutex);
+    for (std::size_t at = shard.first(key.hash); shard.slots[at] != nullptr; at = shard.next(at))
+      if (key.is_of(*shard.slots[at]))
+        if (std::shared_ptr<const LazyNode> known = shard.slots[at]->weak_from_this().lock())
+          return known;
+    shard.make_room();
+    std::shared_ptr<const LazyNode> made = make();
+    shard.put(made.get());
     return made;
+  }
+  void forget(const LazyNode* dead) {
+    Shard& shard = shard_of(dead->hash);
+    const std::lock_guard lock(shard.mutex);
+    std::size_t at = shard.first(dead->hash);
+    while (shard.slots[at] != dead) at = shard.next(at);
+    shard.remove(at);
   }
 
  private:
-  struct Entry {
-    const LazyNode* node;
-    std::weak_ptr<const LazyNode> handle;
-  };
+  static constexpr std::size_t kLeast = 64;  // slots
 
-  static bool is_same(const LazyNode& a, const LazyNode& b) {
-    return a.op == b.op && a.dtype == b.dtype && a.shape == b.shape && a.src == b.src && a.arg == b.arg;
-  }
-  void forget(const LazyNode* dead) {
-    const std::lock_guard lock(mutex_);
-    for (auto [it, end] = known_.equal_range(dead->hash); it != end; ++it) {
-      if (it->second.node != dead) continue;
-      known_.erase(it);
-      return;
+  /// Open addressing; a slot that is freed takes what would be found from it.
+  struct alignas(64) Shard {
+    std::mutex mutex;
+    std::vector<const LazyNode*> slots = std::vector<const LazyNode*>(kLeast, nullptr);
+    std::size_t count = 0;
+
+    std::size_t first(std::uint64_t hash) const { return hash & (slots.size() - 1); }
+    std::size_t next(std::size_t at) const { return (at + 1) & (slots.size() - 1); }
+    void put(const LazyNode* node) {
+      std::size_t at = first(node->hash);
+      while (slots[at] != nullptr) at = next(at);
+      slots[at] = node;
+      ++count;
     }
-  }
+    void remove(std::size_t at) {
+      --count;
+      slots[at] = nullptr;
+      for (std::size_t k = next(at); slots[k] != nullptr; k = next(k)) {
+        const std::size_t wanted = first(slots[k]->hash), mask = slots.size() - 1;
+        if (((k - wanted) & mask) < ((k - at) & mask)) continue;
+        slots[at] = std::exchange(slots[k], nullptr);
+        at = k;
+      }
+    }
+    void make_room() {
+      if (count * 2 >= slots.size()) resize(slots.size() * 2);
+      if (slots.size() > kLeast && count * 16 < slots.size()) resize(slots.size() / 4);
+    }
+    void resize(std::size_t size) {
+      std::vector<const LazyNode*> old(size, nullptr);
+      std::swap(old, slots);
+      count = 0;
+      for (const LazyNode* n : old)
+        if (n != nullptr) put(n);
+    }
+  };
+  Shard& shard_of(std::uint64_t hash) { return shards_[hash >> 60]; }
 
-  std::mutex mutex_;
-  std::unordered_multimap<std::uint64_t, Entry> known_;
+  std::array<Shard, 16> shards_;
 };
 
 std::string name_of(Ops op) {
@@ -128,6 +168,7 @@ View plain_view(const Ints& shape) { return View::create(shape); }
 }  // namespace
 
 LazyNode::~LazyNode() {
+  if (is_known) NodeTable::instance().forget(this);
   thread_local std::vector<LazyOp>* dying = nullptr;
   if (dying != nullptr) {
     std::move(src.begin(), src.end(), std::back_inserter(*dying));
@@ -142,28 +183,40 @@ LazyNode::~LazyNode() {
   dying = nullptr;
 }
 
+namespace {
+
+void note_flags(LazyNode& n) {
+  const bool is_computed = n.op == Ops::CONST || n.op == Ops::IOTA || n.op == Ops::GATHER ||
+                           is_movement(n.op) || is_reduce(n.op) ||
+                           (is_elementwise(n.op) && n.op != Ops::NOOP);
+  n.is_closed = is_computed && std::all_of(n.src.begin(), n.src.end(),
+                                           [](const LazyOp& s) { return s.node()->is_closed; });
+  n.is_tracked = n.op == Ops::NOOP ? std::holds_alternative<IdentityArg>(n.arg)
+                                   : std::any_of(n.src.begin(), n.src.end(),
+                                                 [](const LazyOp& s) { return s.is_tracked(); });
+}
+
+}  // namespace
+
 LazyOp LazyOp::make(Ops op, Sources src, LazyArg arg, DType dtype, Ints shape) {
-  auto node = std::make_unique<LazyNode>();
   std::uint64_t h = mix(static_cast<std::uint64_t>(op), static_cast<std::uint64_t>(dtype.id()));
   h = mix(h, HashArg()(shape));
   for (const LazyOp& s : src) h = mix(h, s.hash());
   h = mix(h, arg.index());
   h = mix(h, std::visit(HashArg(), arg));
-  node->op = op;
-  node->dtype = dtype;
-  node->shape = std::move(shape);
-  node->src.assign(src.begin(), src.end());
-  node->arg = std::move(arg);
-  node->hash = h;
-  const bool is_computed = op == Ops::CONST || op == Ops::IOTA || is_movement(op) ||
-                           is_reduce(op) || (is_elementwise(op) && op != Ops::NOOP);
-  node->is_closed = is_computed && std::all_of(node->src.begin(), node->src.end(),
-                                               [](const LazyOp& s) { return s.node()->is_closed; });
-  node->is_tracked = op == Ops::NOOP ? std::holds_alternative<IdentityArg>(node->arg)
-                                     : std::any_of(src.begin(), src.end(),
-                                                   [](const LazyOp& s) { return s.is_tracked(); });
-  node->origin = Origin::current();
-  return LazyOp(Table::instance().intern(std::move(node)));
+  return LazyOp(NodeTable::instance().find_or_make(NodeKey{op, dtype, shape, src, arg, h}, [&] {
+    auto node = std::make_shared<LazyNode>();
+    node->op = op;
+    node->dtype = dtype;
+    node->shape = std::move(shape);
+    node->src.assign(src.begin(), src.end());
+    node->arg = std::move(arg);
+    node->hash = h;
+    note_flags(*node);
+    node->origin = Origin::current();
+    node->is_known = true;
+    return node;
+  }));
 }
 
 LazyOp LazyOp::with_sources(Sources sources) const {
@@ -250,6 +303,21 @@ LazyOp LazyOp::reduce(Ops op, const LazyOp& x, const Axes& axes) {
   }
   if (sorted.empty()) return x;
   return make(op, {&x, 1}, std::move(sorted), x.dtype(), std::move(shape));
+}
+
+// --- elements at indices that are computed ---
+
+LazyOp LazyOp::gather(const LazyOp& values, const LazyOp& index) {
+  STRATA_CHECK(index.dtype().is_int(), domain, "[gather] indices are integers, not ",
+               index.dtype().name());
+  Ints front = values.shape();
+  if (!front.empty()) front.pop_back();
+  STRATA_CHECK(!values.shape().empty() && front == index.shape(), shape,
+               "[gather] values of shape ", render(values.shape()), " for indices of shape ",
+               render(index.shape()), ": they have one dimension more, the last");
+  const Int& size = values.shape().back();
+  STRATA_CHECK(size.is_number(), shape, "[gather] the size of the axis is symbolic: ", size.render());
+  return make(Ops::GATHER, std::array{values, index}, {}, values.dtype(), index.shape());
 }
 
 // --- movement ---

@@ -95,6 +95,12 @@ class LazyOp {
   /// @throws Error (shape) for an axis outside of the rank or twice, (domain) where `op` is no reduction
   static LazyOp reduce(Ops op, const LazyOp& x, const Axes& axes);
 
+  // --- elements at indices that are computed ---
+  /// values[..., index[...]]: the element of the last axis that `index` says, 0 where it says none (below 0, beyond the end).
+  /// @throws Error (shape) unless values have one dimension more than the index, of a size that is a number, and else its
+  ///   shape; (domain) for an index that is no integer
+  static LazyOp gather(const LazyOp& values, const LazyOp& index);
+
   // --- movement: as View's; each throws what View's does. Where nothing moves, the operand itself ---
   LazyOp reshape(const Ints& shape) const;
   LazyOp permute(const Axes& order) const;
@@ -168,7 +174,9 @@ class LazyOp {
   std::shared_ptr<const LazyNode> node_;
 };
 
-struct LazyNode {
+// NOTE: of the const node, as the table asks for that: libstdc++ turns a weak_ptr into one of another type by holding
+// the node for a moment, and the hold may be the last, under the table's lock.
+struct LazyNode : std::enable_shared_from_this<const LazyNode> {
   Ops op;
   DType dtype;
   Ints shape;
@@ -177,6 +185,7 @@ struct LazyNode {
   std::uint64_t hash;
   bool is_tracked = false;
   bool is_closed = false;  ///< constants and what kernels make of them alone
+  bool is_known = false;   ///< whether the table of nodes has it
   Origin origin;           ///< no part of what the node is
   mutable std::atomic<Storage*> realized{nullptr};  ///< as a quick answer; see LazyOp::realized
   mutable std::shared_ptr<Storage> storage;

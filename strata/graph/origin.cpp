@@ -19,8 +19,9 @@ std::string Origin::text() const {
 const Origin& Origin::current() { return of_this_thread(); }
 
 OriginScope::OriginScope(const char* operation, const std::source_location& where)
-    : is_outermost_(!of_this_thread().is_known()) {
-  if (is_outermost_) of_this_thread() = {operation, where.file_name(), where.line()};
+    : OriginScope(Origin{operation, where.file_name(), where.line()}) {}
+OriginScope::OriginScope(const Origin& origin) : is_outermost_(!of_this_thread().is_known()) {
+  if (is_outermost_) of_this_thread() = origin;
 }
 OriginScope::~OriginScope() {
   if (is_outermost_) of_this_thread() = {};

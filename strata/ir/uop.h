@@ -123,6 +123,10 @@ inline std::span<const UOp> UOp::src() const { return {node_->src.data(), node_-
 inline const UOpArg& UOp::arg() const { return node_->arg; }
 inline std::size_t UOp::num() const { return node_->num; }
 
+/// The variables between which a call runs the turns of the parallel loop: each is of one kernel alone.
+inline constexpr std::string_view kRangeBegin = "begin0", kRangeEnd = "end0";
+inline bool is_range_end(std::string_view name) { return name == kRangeBegin || name == kRangeEnd; }
+
 /// Owns UOps, in the order in which they were added. Movable, not copyable; not for two threads at once.
 class UOpGraph {
  public:

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "strata/base/check.h"
-#include "strata/ir/uop.h"
 #include "strata/ir/uop_rules.h"
+#include "strata/ir/uop_text.h"
 
 namespace strata {
 namespace {
@@ -71,6 +71,12 @@ void append_line(std::string& out, UOp u) {
 }
 
 }  // namespace
+
+std::string line_of(UOp u) {
+  std::string out;
+  append_line(out, u);
+  return out;
+}
 
 std::string UOpGraph::text() const {
   std::string out;

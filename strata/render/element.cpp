@@ -49,6 +49,7 @@ class Alu {
     if (is_shift() && constant_of(u.src(1)) != nullptr) on |= kConstRight;
     if (operand_.is_float() && either && (is_real_constant(u.src(0)) || is_real_constant(u.src(1))))
       on |= kConstRight;
+    if (op == Ops::WHERE && may_be_absolute(u)) on |= kNegated;
     swapped_ = either && is_real_constant(u.src(0)) && !is_real_constant(u.src(1));
     row_ = &op_text(language_, op, operand_, on);
   }

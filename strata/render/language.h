@@ -31,6 +31,7 @@ enum OpClass : std::uint8_t {
   kAny = kInt | kFloat | kBool,
   kIndex = 16,  ///< signed, and the value is only ever an index, a bound or a gate: it does not overflow
   kConstRight = 32,  ///< floats, and $b is a constant that is not NaN
+  kNegated = 64,     ///< floats, and a choice one of which may be the other's negation
 };
 
 struct OpText {

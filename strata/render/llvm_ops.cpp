@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "strata/render/usage.h"
+
 namespace strata::rendering {
 
 namespace {
@@ -103,9 +105,14 @@ std::string LlvmOps::alu(std::string_view name, UOp u, std::span<const std::stri
                dtype.name(), " is no instruction: it has to be decomposed first");
   const std::string type = llvm_type(dtype);
   if (u.alu() == Ops::NOOP) return v[0];
-  if (u.alu() == Ops::WHERE)
-    return text_.define(name, "select ", llvm_type(u.src(0).dtype()), " ", v[0], ", ", type, " ",
-                        v[1], ", ", type, " ", v[2]);
+  if (u.alu() == Ops::WHERE) {
+    const auto select = [&](std::string_view to) {
+      return text_.define(to, "select ", llvm_type(u.src(0).dtype()), " ", v[0], ", ", type, " ",
+                          v[1], ", ", type, " ", v[2]);
+    };
+    if (!may_be_absolute(u)) return select(name);
+    return hidden(name, dtype, select(sub_name(name, "where")));
+  }
   return is_narrow(dtype) ? narrow_alu(name, u, v) : arithmetic(name, u, dtype, v, is_index);
 }
 
@@ -116,6 +123,10 @@ std::string LlvmOps::arithmetic(std::string_view name, UOp u, DType dtype,
   const std::string type = llvm_type(dtype);
   const std::string_view flags = dtype.is_float() ? std::string_view(flags_) : std::string_view();
   const std::string_view text = text_of(op, dtype);
+  if (op == Ops::ABS && dtype.is_float())
+    return hidden(name, dtype,
+                  text_.call(sub_name(name, "abs"), type,
+                             detail::message("llvm.fabs.", llvm_suffix(dtype)), {{type, v[0]}}));
   if (!text.empty() && text[0] == '@') {
     const std::string function = detail::message("llvm.", text.substr(1), ".", llvm_suffix(dtype));
     if (v.size() == 1) return text_.call(name, type, function, {{type, v[0]}});
@@ -143,6 +154,17 @@ std::string LlvmOps::arithmetic(std::string_view name, UOp u, DType dtype,
     case Ops::MULACC: return mulacc(name, dtype, v);
     default: return extreme(name, u, dtype, v);
   }
+}
+
+/// A float that LLVM is not to take for an absolute value, where it is one or can be found to be one.
+/// NOTE: LLVM 19 (InstCombine) makes `a > 0 || isnan(a)` of a = fabs(x) into `!(x <= 0)`, where the two conditions come of
+/// `isnan(a) ? a : a > 0 ? a : 0`.
+/// Of 16 bits it is no value that is compared: that is made of it in f32.
+std::string LlvmOps::hidden(std::string_view name, DType dtype, const std::string& v) {
+  if (is_narrow(dtype)) return v;
+  const std::string type = llvm_type(dtype);
+  return text_.call(name, type, detail::message("llvm.arithmetic.fence.", llvm_suffix(dtype)),
+                    {{type, v}});
 }
 
 /// Floats of 16 bits: in f32, and rounded.
@@ -225,7 +247,11 @@ std::string LlvmOps::cast(std::string_view name, DType from, DType to, const std
 std::string LlvmOps::bitcast(std::string_view name, DType from, DType to, const std::string& v) {
   if (from.is_bool() != to.is_bool()) return cast(name, from, to, v);
   const std::string before = llvm_type(from), after = llvm_type(to);
-  return before == after ? v : text_.define(name, "bitcast ", before, " ", v, " to ", after);
+  const auto convert = [&](std::string_view as) {
+    return text_.define(as, "bitcast ", before, " ", v, " to ", after);
+  };
+  if (before == after) return v;
+  return to.is_float() ? hidden(name, to, convert(sub_name(name, "bits"))) : convert(name);
 }
 
 std::string LlvmOps::from_bool(std::string_view name, DType from, DType to, const std::string& v) {

@@ -25,6 +25,7 @@ class LlvmOps {
   std::string arithmetic(std::string_view name, UOp u, DType dtype, std::span<const std::string> v,
                          bool is_index);
   std::string narrow_alu(std::string_view name, UOp u, std::span<const std::string> v);
+  std::string hidden(std::string_view name, DType dtype, const std::string& v);
   std::string extreme(std::string_view name, UOp u, DType dtype, std::span<const std::string> v);
   std::string shift(std::string_view name, UOp u, std::span<const std::string> v);
   std::string mulacc(std::string_view name, DType dtype, std::span<const std::string> v);

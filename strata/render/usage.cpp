@@ -24,6 +24,16 @@ UOp without_noops(UOp u) {
   return u;
 }
 
+bool negates(UOp u) {
+  u = without_noops(u);
+  if (u.op() != UOps::ALU) return false;
+  const auto is_negative = [](UOp k) {
+    return k.op() == UOps::CONST && k.constant().as_double() < 0;
+  };
+  return u.alu() == Ops::NEG || u.alu() == Ops::SUB ||
+         (u.alu() == Ops::MUL && (is_negative(u.src(0)) || is_negative(u.src(1))));
+}
+
 std::optional<bool> folded_comparison(UOp u) {
   const Ops op = u.alu();
   const bool alike = without_noops(u.src(0)) == without_noops(u.src(1));
@@ -77,6 +87,10 @@ bool is_expression(UOp u) {
 }
 
 }  // namespace
+
+bool may_be_absolute(UOp where) {
+  return where.dtype().is_float() && (negates(where.src(1)) || negates(where.src(2)));
+}
 
 std::optional<Scalar> folded(UOp u) {
   if (u.op() != UOps::ALU) return std::nullopt;

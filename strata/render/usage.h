@@ -16,6 +16,9 @@ inline const Scalar* constant_of(UOp u) { return u.op() == UOps::CONST ? &u.cons
 /// width). Compilers warn of those.
 std::optional<Scalar> folded(UOp u);
 
+/// Whether a choice between floats may be an absolute value: one of them is a negation.
+bool may_be_absolute(UOp where);
+
 /// Linear in the list.
 class Usage {
  public:

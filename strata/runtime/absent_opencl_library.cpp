@@ -6,9 +6,15 @@ namespace strata {
 
 std::unique_ptr<const OpenClLibrary> OpenClLibrary::open(const char*) {
   throw Error(ErrorKind::undefined,
-              "[opencl] Strata was built without OpenCL: build with its headers (Debian: "
-              "ocl-icd-opencl-dev)");
+              "[opencl] Strata was built without OpenCL's headers: " + remedy().text());
 }
+
+std::vector<OpenClPlatform> OpenClLibrary::platforms(const char*) {
+  open();
+  return {};
+}
+
+Remedy OpenClLibrary::remedy() { return {"ocl-icd-opencl-dev", true}; }
 
 const OpenClLibrary& OpenClLibrary::shared() {
   open();

@@ -8,4 +8,6 @@ std::unique_ptr<Executor> make_executor(int count) {
   return std::make_unique<SerialExecutor>();
 }
 
+Remedy thread_remedy() { return {"libtbb-dev", true}; }
+
 }  // namespace strata

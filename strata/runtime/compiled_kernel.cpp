@@ -32,8 +32,6 @@ class RunReport {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-bool is_range(const Variable& v) { return v.name() == "begin0" || v.name() == "end0"; }
-
 }  // namespace
 
 CompiledKernel::CompiledKernel(std::shared_ptr<const Kernel> kernel,
@@ -41,8 +39,8 @@ CompiledKernel::CompiledKernel(std::shared_ptr<const Kernel> kernel,
     : kernel_(std::move(kernel)), program_(std::move(program)) {
   const std::vector<Variable>& mine = kernel_->variables;
   for (std::size_t k = 0; k < mine.size(); ++k) {
-    if (mine[k].name() == "begin0") begin_ = static_cast<int>(k);
-    if (mine[k].name() == "end0") end_ = static_cast<int>(k);
+    if (mine[k].name() == kRangeBegin) begin_ = static_cast<int>(k);
+    if (mine[k].name() == kRangeEnd) end_ = static_cast<int>(k);
   }
   if (kernel_->parallel && kernel_->parallel->is_number()) turns_ = kernel_->parallel->value();
   for (const CompiledKernel& first : before) {
@@ -50,7 +48,7 @@ CompiledKernel::CompiledKernel(std::shared_ptr<const Kernel> kernel,
     for (const Variable& v : first.kernel().variables) {
       const auto at =
           std::find_if(mine.begin(), mine.end(), [&](const Variable& m) { return same(m, v); });
-      places.push_back(is_range(v) ? -1 : static_cast<int>(at - mine.begin()));
+      places.push_back(is_range_end(v.name()) ? -1 : static_cast<int>(at - mine.begin()));
     }
   }
   first_ = std::move(before);
@@ -93,7 +91,8 @@ void CompiledKernel::check(std::span<const Buffer> buffers, NamedValues values) 
 
 std::vector<std::int64_t> CompiledKernel::arguments(NamedValues values) const {
   std::vector<std::int64_t> out;
-  for (const Variable& v : kernel_->variables) out.push_back(is_range(v) ? 0 : value_of(v, values));
+  for (const Variable& v : kernel_->variables)
+    out.push_back(is_range_end(v.name()) ? 0 : value_of(v, values));
   return out;
 }
 
@@ -125,7 +124,7 @@ std::int64_t CompiledKernel::turns(std::span<const std::int64_t> values) const {
   if (turns_) return *turns_;
   Values known;
   for (std::size_t k = 0; k < kernel_->variables.size(); ++k)
-    if (const Variable& v = kernel_->variables[k]; !is_range(v) && !v.bound_value())
+    if (const Variable& v = kernel_->variables[k]; !is_range_end(v.name()) && !v.bound_value())
       known.emplace_back(v, values[k]);
   return evaluate(kernel_->parallel->expr(), known);
 }

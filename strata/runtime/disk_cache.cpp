@@ -117,7 +117,19 @@ std::vector<File> list(const Fd& folder, const Keep& keep) {
   return out;
 }
 
-bool is_ours(std::string_view name) { return key_of(name) || name.starts_with(kHalfWritten); }
+bool is_half_written(std::string_view name) {
+  return name.starts_with(kHalfWritten) && key_of(name.substr(kHalfWritten.size()));
+}
+
+bool is_ours(std::string_view name) { return key_of(name) || is_half_written(name); }
+
+/// An entry's file; `damaged` where a link has its name.
+Fd open_entry(const Fd& folder, const std::string& name, bool& damaged) {
+  const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;  // a pipe must not block
+  Fd file(retry([&] { return openat(folder.get(), name.c_str(), flags); }));
+  damaged = !file && errno == ELOOP;
+  return file;
+}
 
 /// The bytes of the entry in `file`, or nothing: then `damaged` says whether the file is to blame.
 std::optional<std::vector<std::byte>> read_entry(const Fd& file, const Hash128& key, bool& damaged) {
@@ -202,9 +214,8 @@ std::optional<std::vector<std::byte>> DiskCache::find(const Hash128& key) {
   const std::shared_ptr<const Fd> folder = current_folder();
   if (!folder) return std::nullopt;
   const std::string name = key.text();
-  const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;  // a pipe must not block
-  const Fd file(retry([&] { return openat(folder->get(), name.c_str(), flags); }));
-  bool damaged = !file && errno == ELOOP;
+  bool damaged = false;
+  const Fd file = open_entry(*folder, name, damaged);
   std::optional<std::vector<std::byte>> bytes;
   if (file) bytes = read_entry(file, key, damaged);
   if (bytes) {
@@ -265,7 +276,7 @@ void DiskCache::trim() {
   });
   const std::uint64_t goal = total > limit_ ? limit_ - limit_ / 8 : limit_;
   for (const File& file : files) {
-    const bool half = file.name.starts_with(kHalfWritten);
+    const bool half = is_half_written(file.name);
     const bool remove = half ? file.last_use.tv_sec < now - kStrayAge : total > goal;
     if (!remove) continue;
     total -= file.bytes;
@@ -282,6 +293,19 @@ std::vector<DiskCache::Entry> DiskCache::entries() const {
     out.push_back({*key_of(file.name), file.bytes, nanoseconds(file.last_use)});
   std::sort(out.begin(), out.end(),
             [](const Entry& a, const Entry& b) { return a.last_use > b.last_use; });
+  return out;
+}
+
+std::vector<Hash128> DiskCache::damaged() const {
+  std::vector<Hash128> out;
+  const std::shared_ptr<const Fd> folder = current_folder();
+  if (!folder) return out;
+  for (const Entry& entry : entries()) {
+    bool damaged = false;
+    const Fd file = open_entry(*folder, entry.key.text(), damaged);
+    if (file) read_entry(file, entry.key, damaged);
+    if (damaged) out.push_back(entry.key);
+  }
   return out;
 }
 
@@ -308,15 +332,17 @@ std::string DiskCache::default_folder() {
   return {};
 }
 
+std::uint64_t DiskCache::default_limit() {
+  constexpr std::int64_t most = std::int64_t{1} << 40;  // MiB that fit in 64 bits as bytes
+  return static_cast<std::uint64_t>(std::clamp<std::int64_t>(flags::CACHE_SIZE.get(), 0, most)) << 20;
+}
+
 std::shared_ptr<DiskCache> DiskCache::shared() {
   static std::mutex mutex;
   static std::shared_ptr<DiskCache> known;
   static std::string known_folder;
   if (!flags::DISK_CACHE.get()) return nullptr;
-  constexpr std::int64_t most = std::int64_t{1} << 40;  // MiB that fit in 64 bits as bytes
-  const auto mebibytes =
-      static_cast<std::uint64_t>(std::clamp<std::int64_t>(flags::CACHE_SIZE.get(), 0, most));
-  const std::uint64_t limit = mebibytes << 20;
+  const std::uint64_t limit = default_limit();
   const std::string folder = default_folder();
   const std::lock_guard lock(mutex);
   if (known && known_folder == folder && known->limit_ == limit) return known;

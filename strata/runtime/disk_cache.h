@@ -59,6 +59,8 @@ class DiskCache {
   static std::shared_ptr<DiskCache> shared();
   /// CACHE_DIR, else strata in XDG_CACHE_HOME or ~/.cache; empty where none of them is known.
   static std::string default_folder();
+  /// CACHE_SIZE in bytes.
+  static std::uint64_t default_limit();
 
   /// Why entries in a folder or file with this status cannot be trusted by `user`; empty where they can.
   static std::string refusal(const struct stat& status, ::uid_t user);
@@ -66,6 +68,7 @@ class DiskCache {
   bool is_on() const { return off_.empty(); }
   const std::string& why_off() const { return off_; }
   const std::string& folder() const { return folder_; }
+  std::uint64_t limit() const { return limit_; }
 
   /// The bytes that were put under `key`; they count as used now.
   std::optional<std::vector<std::byte>> find(const Hash128& key);
@@ -75,7 +78,11 @@ class DiskCache {
   Statistics statistics() const;
   /// What is there, the entry that was used last first.
   std::vector<Entry> entries() const;
-  /// Deletes every entry and everything half written. Returns how many files that were.
+  /// Reads every entry: the keys of those that are not what they should be, in the order of entries(). Nothing is
+  /// changed; an entry that goes meanwhile is none of them.
+  std::vector<Hash128> damaged() const;
+  /// Deletes every entry and everything half written, and no other file. Returns how many files that were. Other
+  /// processes may go on: what they have read they keep, what they are writing is declined.
   std::size_t clear();
   /// Deletes what was used longest ago until the rest is within the limit, and what was left half written over an
   /// hour ago.

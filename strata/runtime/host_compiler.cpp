@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "strata/base/check.h"
@@ -85,7 +86,7 @@ std::shared_ptr<const HostCompiler> look_for(const std::string& wanted, const st
   STRATA_CHECK(
       path, undefined,
       "[host compiler] there is no C compiler: none of clang-19, clang, gcc, cc is on PATH (",
-      folders, "); install one or name it with STRATA_CC");
+      folders, "); name one with STRATA_CC, or ", HostCompiler::remedy().text());
   return std::make_shared<const HostCompiler>(*path);
 }
 
@@ -177,6 +178,21 @@ std::shared_ptr<const HostCompiler> HostCompiler::find() {
   return known.compiler;
 }
 
+std::vector<std::string> HostCompiler::on_path() {
+  std::vector<std::string> out;
+  std::set<std::filesystem::path> seen;
+  const std::string folders = search_path();
+  for (const char* name : kCompilers) {
+    const std::optional<std::string> path = which(name, folders);
+    std::error_code ignored;
+    if (path && seen.insert(std::filesystem::canonical(*path, ignored)).second)
+      out.push_back(*path);
+  }
+  return out;
+}
+
+Remedy HostCompiler::remedy() { return flags::CC.get().empty() ? Remedy{"gcc"} : Remedy{}; }
+
 bool HostCompiler::is_current() const {
   return identity_ == detail::message(file_identity(path_), "\n", file_identity(linker_));
 }
@@ -193,14 +209,11 @@ std::string HostCompiler::version() const {
 }
 
 std::vector<std::string> HostCompiler::flags(const CompileOptions& options) {
-  Words out = {"-O2",
-               "-march=native",
-               "-std=gnu11",
-               "-fPIC",
-               "-pipe",
-               "-fno-math-errno",
-               "-fno-semantic-interposition",
-               options.deterministic ? "-ffp-contract=off" : "-ffp-contract=fast"};
+  Words out = {
+      "-O2", "-march=native", "-std=gnu11", "-fPIC", "-pipe", "-fno-math-errno",
+      "-fno-semantic-interposition",
+      // clang 19's takes unsigned for signed in conversions to floats; vectors are ours anyway.
+      "-fno-tree-slp-vectorize", options.deterministic ? "-ffp-contract=off" : "-ffp-contract=fast"};
   out.insert(out.end(), options.extra.begin(), options.extra.end());
   return out;
 }

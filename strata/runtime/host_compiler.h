@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "strata/runtime/remedy.h"
+
 namespace strata {
 
 struct CompileOptions {
@@ -28,6 +30,11 @@ class HostCompiler {
   /// The one that the flag CC names, else the first of clang-19, another clang, gcc, cc on PATH. The search is
   /// remembered for as long as the file is what it was. @throws Error (undefined) naming what was looked for.
   static std::shared_ptr<const HostCompiler> find();
+
+  /// Those on PATH by the names that find() looks for, in its order; a file that has several of them once.
+  static std::vector<std::string> on_path();
+  /// What find() needs where it fails.
+  static Remedy remedy();
 
   /// The program `path`. @throws Error (undefined) unless it is a file that can be run.
   explicit HostCompiler(const std::string& path);

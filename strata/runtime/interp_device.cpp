@@ -32,7 +32,7 @@ class InterpProgram final : public Program {
     std::vector<std::pair<std::string, std::int64_t>> named;
     Values known;
     for (std::size_t k = 0; k < variables_.size(); ++k) {
-      if (variables_[k].name() == "begin0" && values[k] != 0)
+      if (variables_[k].name() == kRangeBegin && values[k] != 0)
         return;  // all is done by the first part
       named.emplace_back(variables_[k].name(), values[k]);
       known.emplace_back(variables_[k], values[k]);

@@ -61,12 +61,17 @@ std::string joined(std::span<const std::string> folders) {
   return out.empty() ? "nowhere" : out;
 }
 
+/// LLVM itself is a package; the plugin is made with Strata.
+Remedy remedy_for(const std::string& plugin) {
+  return plugin.empty() ? Remedy{"llvm-19-dev", true} : Remedy{"libllvm19"};
+}
+
 const StrataLlvmTable* open_table(const std::string& path) {
   // NOTE: never closed: LLVM cannot be unloaded.
   void* const handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
   const char* const reason = handle ? "" : dlerror();
   STRATA_CHECK(handle, domain, "[llvm] ", path, " cannot be opened (",
-               reason ? reason : "no reason given", "): install libllvm19");
+               reason ? reason : "no reason given", "): ", remedy_for(path).text());
   const auto entry = reinterpret_cast<StrataLlvmEntry>(dlsym(handle, STRATA_LLVM_ENTRY));
   const StrataLlvmTable* const table = entry ? entry() : nullptr;
   STRATA_CHECK(table && table->abi_version == STRATA_LLVM_ABI, domain, "[llvm] ", path,
@@ -113,17 +118,21 @@ std::vector<std::string> LlvmLibrary::default_folders() {
   if (!own.empty()) out.push_back(fs::path(own).parent_path().string());
   if (const char* const chosen = std::getenv("STRATA_PLUGIN_DIR"); chosen && *chosen)
     out.emplace_back(chosen);
+  if (const std::string installed(kInstalledFolder); !installed.empty()) out.push_back(installed);
   return out;
 }
+
+std::string LlvmLibrary::default_path() { return find_plugin(default_folders()); }
+
+Remedy LlvmLibrary::remedy() { return remedy_for(default_path()); }
 
 std::shared_ptr<const LlvmLibrary> LlvmLibrary::open() { return open(default_folders()); }
 
 std::shared_ptr<const LlvmLibrary> LlvmLibrary::open(std::span<const std::string> folders) {
   const std::string path = find_plugin(folders);
-  STRATA_CHECK(!path.empty(), domain, "[llvm] no ", kFileName, " (sought: ", joined(folders),
-               "; STRATA_PLUGIN_DIR may name its folder, by an absolute path): install libllvm19 / "
-               "build with "
-               "llvm-19-dev");
+  STRATA_CHECK(
+      !path.empty(), domain, "[llvm] no ", kFileName, " (sought: ", joined(folders),
+      "; STRATA_PLUGIN_DIR may name its folder, by an absolute path): ", remedy_for(path).text());
   return std::shared_ptr<const LlvmLibrary>(new LlvmLibrary(open_table(path)));
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "strata/base/check.h"
+#include "strata/runtime/remedy.h"
 
 struct StrataLlvmModule;
 struct StrataLlvmSession;
@@ -69,9 +70,13 @@ class LlvmLibrary {
   static std::shared_ptr<const LlvmLibrary> open(std::span<const std::string> folders);
   /// From the default folders.
   static std::shared_ptr<const LlvmLibrary> open();
-  /// Where it is sought: beside the library or program that holds this code, then STRATA_PLUGIN_DIR. Never the working
-  /// directory.
+  /// Where it is sought: beside the library or program that holds this code, then STRATA_PLUGIN_DIR, then where a system's
+  /// package has it (CMake's STRATA_PLUGIN_INSTALL_DIR, where that is absolute). Never the working directory.
   static std::vector<std::string> default_folders();
+  /// The file that open() would open; empty where there is none.
+  static std::string default_path();
+  /// What open() needs where it fails.
+  static Remedy remedy();
 
   LlvmLibrary(const LlvmLibrary&) = delete;
   LlvmLibrary& operator=(const LlvmLibrary&) = delete;

@@ -29,7 +29,8 @@ namespace {
   CALL(clReleaseProgram)   CALL(clCreateKernel)            CALL(clReleaseKernel)     CALL(clSetKernelArg)  \
   CALL(clCreateBuffer)     CALL(clReleaseMemObject)        CALL(clEnqueueNDRangeKernel)                    \
   CALL(clEnqueueMapBuffer) CALL(clEnqueueUnmapMemObject)   CALL(clWaitForEvents)     CALL(clReleaseEvent)  \
-  CALL(clFinish)           CALL(clGetKernelWorkGroupInfo)  CALL(clEnqueueReadBuffer) CALL(clEnqueueWriteBuffer)
+  CALL(clFinish)           CALL(clGetKernelWorkGroupInfo)  CALL(clEnqueueReadBuffer) CALL(clEnqueueWriteBuffer) \
+  CALL(clGetPlatformInfo)
 
 #define STRATA_OPENCL_ERRORS(ERROR)                                                                              \
   ERROR(CL_DEVICE_NOT_FOUND)             ERROR(CL_DEVICE_NOT_AVAILABLE)      ERROR(CL_COMPILER_NOT_AVAILABLE)    \
@@ -286,12 +287,36 @@ class Library final : public OpenClLibrary {
   std::shared_ptr<const Session> session_;
 };
 
-/// The first GPU, else the first device.
-cl_device_id chosen_device(const Calls& cl) {
+std::vector<cl_platform_id> all_platforms(const Calls& cl) {
   cl_uint count = 0;
   check(cl.clGetPlatformIDs(0, nullptr, &count), "clGetPlatformIDs");
-  std::vector<cl_platform_id> platforms(count);
-  check(cl.clGetPlatformIDs(count, platforms.data(), nullptr), "clGetPlatformIDs");
+  std::vector<cl_platform_id> out(count);
+  check(cl.clGetPlatformIDs(count, out.data(), nullptr), "clGetPlatformIDs");
+  return out;
+}
+
+OpenClPlatform described(const Calls& cl, cl_platform_id platform) {
+  const auto say = [&](cl_platform_info what) {
+    return words_of([&](std::size_t room, char* to, std::size_t* size) {
+      check(cl.clGetPlatformInfo(platform, what, room, to, size), "clGetPlatformInfo");
+    });
+  };
+  OpenClPlatform out{say(CL_PLATFORM_NAME), say(CL_PLATFORM_VERSION), {}};
+  cl_uint count = 0;
+  if (cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) != CL_SUCCESS) return out;
+  std::vector<cl_device_id> devices(count);
+  check(cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, devices.data(), nullptr),
+        "clGetDeviceIDs");
+  for (cl_device_id device : devices)
+    out.devices.push_back(words_of([&](std::size_t room, char* to, std::size_t* size) {
+      check(cl.clGetDeviceInfo(device, CL_DEVICE_NAME, room, to, size), "clGetDeviceInfo");
+    }));
+  return out;
+}
+
+/// The first GPU, else the first device.
+cl_device_id chosen_device(const Calls& cl) {
+  const std::vector<cl_platform_id> platforms = all_platforms(cl);
   for (const cl_device_type type :
        std::initializer_list<cl_device_type>{CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ALL})
     for (cl_platform_id platform : platforms) {
@@ -320,19 +345,35 @@ std::shared_ptr<const Session> opened_session(const char* file) {
   return std::make_shared<const Session>(std::move(out));
 }
 
+/// f(), whose errors say what to install.
+template <class F>
+auto with_remedy(const F& f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    throw Error(ErrorKind::undefined,
+                detail::message(error.what(), ": install a driver and its loader; for processors: ",
+                                OpenClLibrary::remedy().text()));
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<const OpenClLibrary> OpenClLibrary::open(const char* file) {
-  try {
-    return std::make_unique<Library>(opened_session(file));
-  } catch (const Error& error) {
-    throw Error(
-        ErrorKind::undefined,
-        detail::message(error.what(),
-                        ": install a driver and its loader (Debian: ocl-icd-libopencl1 and, "
-                        "for processors, pocl-opencl-icd)"));
-  }
+  return with_remedy([&] { return std::make_unique<Library>(opened_session(file)); });
 }
+
+std::vector<OpenClPlatform> OpenClLibrary::platforms(const char* file) {
+  return with_remedy([&] {
+    const std::shared_ptr<const SharedObject> loader = SharedObject::open(file);
+    const Calls cl(*loader);
+    std::vector<OpenClPlatform> out;
+    for (cl_platform_id platform : all_platforms(cl)) out.push_back(described(cl, platform));
+    return out;
+  });
+}
+
+Remedy OpenClLibrary::remedy() { return {"ocl-icd-libopencl1 pocl-opencl-icd"}; }
 
 const OpenClLibrary& OpenClLibrary::shared() {
   struct Opened {

@@ -14,6 +14,9 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
+
+#include "strata/runtime/remedy.h"
 
 namespace strata {
 
@@ -44,6 +47,13 @@ class OpenClProgram {
                    std::int64_t instances) = 0;
 };
 
+/// What a driver brings.
+struct OpenClPlatform {
+  std::string name;
+  std::string version;  ///< "OpenCL 3.0 ..."
+  std::vector<std::string> devices;
+};
+
 class OpenClLibrary {
  public:
   static constexpr const char* kFileName = "libOpenCL.so.1";
@@ -58,6 +68,10 @@ class OpenClLibrary {
   /// open(), once in the process, however it ends: it takes long, and drivers do not like to be closed.
   /// @throws Error as open(), each time
   static const OpenClLibrary& shared();
+  /// All that the loader knows, used or not. @throws Error as open(), but not where it has no device
+  static std::vector<OpenClPlatform> platforms(const char* file = kFileName);
+  /// What open() needs where it fails.
+  static Remedy remedy();
 
   virtual std::string device_name() const = 0;
   virtual bool has_double() const = 0;

@@ -66,4 +66,6 @@ std::unique_ptr<Executor> make_executor(int count) {
   return std::make_unique<TbbExecutor>(count == 0 ? processors : std::min(count, processors));
 }
 
+Remedy thread_remedy() { return {}; }
+
 }  // namespace strata

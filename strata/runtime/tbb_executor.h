@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "strata/base/executor.h"
+#include "strata/runtime/remedy.h"
 
 namespace strata {
 
@@ -14,6 +15,9 @@ namespace strata {
 /// reaches the caller, after all running bodies have ended.
 /// @throws Error (domain) for a negative count.
 std::unique_ptr<Executor> make_executor(int count);
+
+/// What executors need to have threads; nothing where they have.
+Remedy thread_remedy();
 
 /// As it is written in a call: tiled(t).parallelLoops(1, callback, threads(8))
 inline std::unique_ptr<Executor> threads(int count) { return make_executor(count); }

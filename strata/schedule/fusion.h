@@ -2,12 +2,14 @@
 //
 // Nodes are looked at consumers first. A node that one kernel alone asks for is a part of that kernel, unless a rule says
 // otherwise; a node of several kernels is computed in each of them where that is cheap, else it is a kernel of its own. The time
-// is linear in the size of the graph.
+// is linear in the size of the graph. What has memory of its own may still be made by the kernel of another node, where that one
+// has each element at hand: it is stored beside. A kernel may loop over finer dimensions than those of its result (domain.h).
 //
 //   asked        somebody wants the node itself
 //   contiguous   CONTIGUOUS and FROM are memory by what they mean
 //   shared       several kernels use it, and it is a reduction or dear
-//   repeated     inside of its kernel it would be computed again and again: `work` times the repetitions is more than memory costs
+//   repeated     inside of its kernel it would be computed again and again, or in several of its loops (again.h): `work`
+//                times the repetitions is more than memory costs
 //   unaligned    a reduction over other rows than those of the kernel's other reductions, or inside of another's loops
 //   large        its kernel would have too many nodes
 #pragma once
@@ -36,6 +38,7 @@ struct Cut {
   Boundary why = Boundary::asked;
   const LazyNode* inside =
       nullptr;  ///< where it is stored by the kernel of that node; else it is a kernel of its own
+  Ints domain;  ///< of its own kernel: the dimensions that it loops over
 };
 
 /// The nodes that get memory, of what `roots` need and is not realized. Sources come first.

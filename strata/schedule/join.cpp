@@ -38,7 +38,7 @@ class Joining {
       const ScheduleItem& item = items_[k];
       std::optional<std::size_t> group;
       const std::size_t size = postorder(item.ast).size();
-      const std::string shape = joins(item) ? render(item.outputs[0].shape()) : std::string();
+      const std::string shape = joins(item) ? render(item.ast.src(0).shape()) : std::string();
       if (joins(item))
         for (const LazyOp& input : item.inputs)
           if (const auto it = leader.find({level_[k], shape, input.node()});

@@ -64,9 +64,8 @@ class KernelOf {
   }
   bool is_input(const LazyOp& n) const {
     if (n.op() == Ops::EMPTY || is_realized(*n.node())) return true;
-    return cut_.contains(n.node()) &&
-           std::none_of(stored_.begin(), stored_.end(),
-                        [&](const Stored& s) { return s.value == n && s.output == n; });
+    return cut_.contains(n.node()) && std::none_of(stored_.begin(), stored_.end(),
+                                                   [&](const Stored& s) { return s.output == n; });
   }
 
   LazyOp made(const LazyOp& n, const std::vector<LazyOp>& sources) const {

@@ -9,8 +9,10 @@ namespace strata {
 
 namespace {
 
-/// The whole of a node's memory.
-Stored whole(const LazyOp& n) { return {n, n, ShapeTracker::from_shape(n.shape())}; }
+/// The whole of a node's memory, by a kernel over `domain`.
+Stored whole(const LazyOp& n, const Ints& domain) {
+  return {n.reshape(domain), n, ShapeTracker::from_shape(domain)};
+}
 
 class Scheduling {
  public:
@@ -37,16 +39,16 @@ class Scheduling {
       for (const LazyOp& part : c.node.src()) {
         const View place = View::create(part.shape(), row_major_strides(part.shape()), begin);
         begin += product(part.shape());
-        add({part, c.node, ShapeTracker({place})}, part.node(), c.why);
+        add({part, c.node, ShapeTracker({place})}, part.shape(), part.node(), c.why);
       }
     } else {
-      add(whole(c.node), c.node.node(), c.why);
+      add(whole(c.node, c.domain), c.domain, c.node.node(), c.why);
     }
   }
-  void add(const Stored& own, const LazyNode* root, Boundary why) {
+  void add(const Stored& own, const Ints& domain, const LazyNode* root, Boundary why) {
     std::vector<Stored> stored = {own};
     if (const auto it = beside_.find(root); it != beside_.end()) {
-      for (const LazyOp& n : it->second) stored.push_back(whole(n));
+      for (const LazyOp& n : it->second) stored.push_back(whole(n, domain));
       beside_.erase(it);
     }
     items_.push_back(kernel_of(stored, cut_, why));

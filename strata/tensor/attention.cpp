@@ -7,6 +7,7 @@
 #include "strata/tensor/access.h"
 #include "strata/tensor/functional.h"
 #include "strata/tensor/indexed.h"
+#include "strata/tensor/random.h"
 
 namespace strata {
 
@@ -42,6 +43,16 @@ Tensor safe_softmax(const Tensor& scores) {
   return e / total.eq(0).where(1, total);
 }
 
+/// No gradient goes to that row of the weight.
+Tensor without_gradient_at(const Tensor& weight, std::optional<std::int64_t> row) {
+  if (!row) return weight;
+  const std::int64_t rows = number_of(weight.size(0), "embedding");
+  STRATA_CHECK(-rows <= *row && *row < rows, domain, "[embedding] the padding index ", *row, " of ",
+               rows, " rows");
+  const Tensor is_it = counting(rows, weight).unsqueeze(1).eq(*row < 0 ? *row + rows : *row);
+  return is_it.where(weight.detach(), weight);
+}
+
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias, At at) {
@@ -54,13 +65,14 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
   return bias ? out + *bias : out;
 }
 
-Tensor embedding(const Tensor& indices, const Tensor& weight, At at) {
+Tensor embedding(const Tensor& indices, const Tensor& weight,
+                 std::optional<std::int64_t> padding_index, At at) {
   const OriginScope scope("embedding", at);
   STRATA_CHECK(weight.ndim() == 2, shape, "[embedding] a weight of shape ", render(weight.shape()),
                ", where (rows, size) is expected");
   STRATA_CHECK(indices.dtype().is_int(), domain, "[embedding] indices of ", indices.dtype().name(),
                ": integers are expected");
-  return one_hot_sum(weight.transpose(), indices.unsqueeze(-1));
+  return picked(without_gradient_at(weight, padding_index).transpose(), indices.unsqueeze(-1));
 }
 
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
@@ -76,7 +88,8 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   const double scale = options.scale.value_or(1 / std::sqrt(size));
   const Tensor keys = options.enable_gqa ? for_queries(k, q) : k,
                values = options.enable_gqa ? for_queries(v, q) : v;
-  return safe_softmax(masked(q.matmul(keys.transpose()) * scale, options)).matmul(values);
+  const Tensor weights = safe_softmax(masked(q.matmul(keys.transpose()) * scale, options));
+  return (options.dropout == 0 ? weights : dropout(weights, options.dropout)).matmul(values);
 }
 
 Tensor glu(const Tensor& x, std::int64_t axis, At at) {

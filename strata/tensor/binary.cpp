@@ -1,8 +1,12 @@
 // Functions of two operands that broadcast, element by element; the operators.
 
+#include <array>
 #include <cmath>
+#include <numbers>
+#include <vector>
 
 #include "strata/tensor/access.h"
+#include "strata/tensor/autograd.h"
 
 namespace strata {
 
@@ -52,25 +56,47 @@ Tensor quotient(const Operand& a, const Operand& b) {
   return apply("div", Ops::DIV, a, b, real_meeting(a, b));
 }
 
+/// n - q*m, rounded once where q has no more than half of the places: m is cut into halves, whose products with q are exact.
+Tensor rest_of(const Tensor& n, const Tensor& m, const Tensor& q) {
+  const bool is_wide = n.itemsize() == 8;
+  const DType bits = is_wide ? dtypes::int64 : dtypes::int32;
+  const std::int64_t low = (std::int64_t{1} << (is_wide ? 27 : 12)) - 1;
+  const Tensor high = m.detach().bitcast(bits).bitwise_and(~low).bitcast(m.dtype());
+  Tensor rest = (n - q * high) - q * (m - high);
+  if (!n.requires_grad() && !m.requires_grad()) return rest;
+  const std::array inputs = {n, m};
+  return with_gradient(rest.detach(), inputs,
+                       [q](const Tensor& dy) { return std::vector{dy, -(dy * q)}; });
+}
+/// a - b*trunc(a/b): the quotient's error is taken back by one step. 16-bit floats in f32, which is exact.
+Tensor float_modulus(const char* name, const Operand& a, const Operand& b, DType d) {
+  const bool is_narrow = d.itemsize() == 2;
+  const auto [x, y] = both(name, a, b, is_narrow ? dtypes::float32 : d);
+  const Tensor m = y.abs(), n = x.abs();
+  Tensor r = rest_of(n, m, (n / m).floor().detach());
+  r = r.lt(0).where(r + m, r);
+  r = r.ge(m).where(r - m, r);
+  r = m.isinf().where(n, r);
+  const Tensor out = x.lt(0).where(-r, r);
+  return is_narrow ? out.cast(d) : out;
+}
+/// Of what is left without the modulus: the quotient itself may be rounded up to a whole number.
+Tensor float_floor_quotient(const Operand& a, const Operand& b, DType d) {
+  const Tensor rest = float_modulus("floor_divide", a, b, d).detach();
+  const auto [x, y] = both("floor_divide", a, b, d);
+  const Tensor is_above = rest.ne(0) & rest.lt(0).ne(y.lt(0));
+  const Tensor whole = ((x - rest) / y - is_above.cast(d)).round();
+  return y.eq(0).where(x / y, whole).detach();
+}
 Tensor floor_quotient(const Operand& a, const Operand& b) {
   const DType d = number_meeting(a, b);
   if (!d.is_float()) return apply("floor_divide", Ops::FLOORDIV, a, b, d);
-  return quotient(a, b).floor();
+  return float_floor_quotient(a, b, d);
 }
 Tensor truncated_quotient(const Operand& a, const Operand& b) {
   const DType d = number_meeting(a, b);
   if (!d.is_float()) return apply("trunc_divide", Ops::IDIV, a, b, d);
   return quotient(a, b).trunc();
-}
-/// a - b*trunc(a/b), exactly: the quotient's error is taken back by one step.
-Tensor float_modulus(const char* name, const Operand& a, const Operand& b, DType d) {
-  const auto [x, y] = both(name, a, b, d);
-  const Tensor m = y.abs(), n = x.abs();
-  Tensor r = n - (n / m).floor() * m;
-  r = r.lt(0).where(r + m, r);
-  r = r.ge(m).where(r - m, r);
-  r = m.isinf().where(n, r);
-  return x.lt(0).where(-r, r);
 }
 Tensor modulus(const Operand& a, const Operand& b) {
   const DType d = number_meeting(a, b);
@@ -128,13 +154,13 @@ Tensor larger(const Operand& a, const Operand& b) { return apply("maximum", Ops:
 Tensor smaller(const Operand& a, const Operand& b) { return apply("minimum", Ops::MIN, a, b); }
 Tensor known_larger(const Operand& a, const Operand& b) {
   const auto [x, y] = both("fmax", a, b, meeting(a, b));
-  return y.isnan().where(x, x.isnan().where(y, x.maximum(y)));
+  return (x.ge(y) | y.isnan()).where(x, y);
 }
 Tensor known_smaller(const Operand& a, const Operand& b) {
   const auto [x, y] = both("fmin", a, b, meeting(a, b));
-  return y.isnan().where(x, x.isnan().where(y, x.minimum(y)));
+  return (x.le(y) | y.isnan()).where(x, y);
 }
-Tensor angle(const Operand& a, const Operand& b) {
+Tensor angle_of(const Operand& a, const Operand& b) {
   return apply("atan2", Ops::ATAN2, a, b, real_meeting(a, b));
 }
 /// Scaled, so that squares neither overflow nor vanish.
@@ -154,10 +180,75 @@ Tensor log_of_sum(const Operand& a, const Operand& b) {
   const Tensor apart = x.eq(y).where(0, x - y).abs();
   return x.maximum(y) + (-apart).exp().log1p();
 }
+Tensor log_of_sum_of_twos(const Operand& a, const Operand& b) {
+  const auto [x, y] = both("logaddexp2", a, b, real_meeting(a, b));
+  const Tensor apart = x.eq(y).where(0, x - y).abs();
+  return x.maximum(y) + (-apart).exp2().log1p() * std::numbers::log2e;
+}
+/// NOTE: where x is 0, a logarithm that is not finite is not taken; the slope along x stays the logarithm elsewhere.
 Tensor x_log_y(const Operand& a, const Operand& b) {
   const auto [x, y] = both("xlogy", a, b, real_meeting(a, b));
-  return (x.eq(0) & y.isnan().logical_not()).where(0, x * x.eq(0).where(1, y).log());
+  return x * (x.eq(0) & (y.le(0) | y.isinf())).where(1, y).log();
 }
+Tensor x_log_1_plus_y(const Operand& a, const Operand& b) {
+  const auto [x, y] = both("xlog1py", a, b, real_meeting(a, b));
+  return x * (x.eq(0) & (y.le(-1) | y.isinf())).where(0, y).log1p();
+}
+
+/// Euclid's algorithm, as many steps as Fibonacci's numbers need in that dtype. A remainder by 0 is 0.
+Tensor divisor_of_both(const Operand& a, const Operand& b, const char* name) {
+  const DType d = integer_meeting(name, a, b);
+  STRATA_CHECK(!d.is_bool(), domain, "[", name, "] of bools");
+  const auto [x, y] = both(name, a, b, d);
+  Tensor larger_one = x.abs(), rest = y.abs();
+  const int steps = static_cast<int>(d.itemsize()) * 12;  // bits / log2(golden ratio)
+  for (int k = 0; k < steps; ++k) {
+    const Tensor next = larger_one.fmod(rest);
+    larger_one = rest.eq(0).where(larger_one, rest);
+    rest = next;
+  }
+  return larger_one;
+}
+Tensor greatest_divisor(const Operand& a, const Operand& b) { return divisor_of_both(a, b, "gcd"); }
+Tensor least_multiple(const Operand& a, const Operand& b) {
+  const Tensor divisor = divisor_of_both(a, b, "lcm");
+  const auto [x, y] = both("lcm", a, b, divisor.dtype());
+  return (x.trunc_divide(divisor) * y).abs();
+}
+Tensor wide_power(const Operand& a, const Operand& b) {
+  const auto [x, y] = both("float_power", a, b, dtypes::float64);
+  return b.tensor() == nullptr ? power(x, b) : power(x, y);
+}
+Tensor scaled_by_two(const Operand& a, const Operand& b) {
+  const auto [x, y] = both("ldexp", a, b, real_meeting(a, b));
+  return x * y.exp2();
+}
+/// The bits of floats of one sign count as the floats do.
+Tensor next_towards(const Operand& a, const Operand& b) {
+  const DType d = meeting(a, b);
+  STRATA_CHECK(d.is_float(), domain, "[nextafter] takes floats, not ", d.name());
+  const auto [x, y] = both("nextafter", a, b, d);
+  const DType bits = d.itemsize() == 2   ? dtypes::int16
+                     : d.itemsize() == 4 ? dtypes::int32
+                                         : dtypes::int64;
+  const Tensor pattern = x.bitcast(bits);
+  const Tensor away = y.gt(x).eq(x.gt(0));
+  const Tensor sign = y.bitcast(bits).bitwise_and(Number(identity_of(Ops::REDUCE_MAX, bits)));
+  const Tensor moved = x.eq(0).where(sign + 1, away.where(pattern + 1, pattern - 1)).bitcast(d);
+  return (x.isnan() | y.isnan()).where(x + y, x.eq(y).where(y, moved));
+}
+Tensor step_function(const Operand& a, const Operand& b) {
+  const auto [x, y] = both("heaviside", a, b, meeting(a, b));
+  return x.eq(0).where(y, x.gt(0).cast(x.dtype()));
+}
+/// What is beyond a bound is the bound; of equal ones the gradient is the tensor's.
+Tensor bounded(const Tensor& x, const Operand& bound, bool is_low) {
+  if (bound.tensor() == nullptr) return (is_low ? x.lt(bound) : x.gt(bound)).where(bound, x);
+  return ((is_low ? x.ge(bound) : x.le(bound)) | x.isnan()).where(x, bound);
+}
+
+Tensor not_below(const Operand& a, const Operand& b) { return bounded(*a.tensor(), b, true); }
+Tensor not_above(const Operand& a, const Operand& b) { return bounded(*a.tensor(), b, false); }
 
 Tensor bits_of_both(const Operand& a, const Operand& b) {
   return apply("bitwise_and", Ops::AND, a, b, integer_meeting("bitwise_and", a, b));
@@ -222,15 +313,25 @@ STRATA_FUNCTION(trunc_divide, truncated_quotient)
 STRATA_FUNCTION(remainder, remainder_of)
 STRATA_FUNCTION(fmod, modulus)
 STRATA_FUNCTION(pow, power)
+STRATA_FUNCTION(float_power, wide_power)
 STRATA_FUNCTION(maximum, larger)
 STRATA_FUNCTION(minimum, smaller)
+STRATA_FUNCTION(clamp_min, not_below)
+STRATA_FUNCTION(clamp_max, not_above)
 STRATA_FUNCTION(fmax, known_larger)
 STRATA_FUNCTION(fmin, known_smaller)
-STRATA_FUNCTION(atan2, angle)
+STRATA_FUNCTION(atan2, angle_of)
 STRATA_FUNCTION(hypot, hypotenuse)
 STRATA_FUNCTION(copysign, with_sign)
 STRATA_FUNCTION(logaddexp, log_of_sum)
+STRATA_FUNCTION(logaddexp2, log_of_sum_of_twos)
+STRATA_FUNCTION(ldexp, scaled_by_two)
+STRATA_FUNCTION(nextafter, next_towards)
+STRATA_FUNCTION(heaviside, step_function)
 STRATA_FUNCTION(xlogy, x_log_y)
+STRATA_FUNCTION(xlog1py, x_log_1_plus_y)
+STRATA_FUNCTION(gcd, greatest_divisor)
+STRATA_FUNCTION(lcm, least_multiple)
 STRATA_FUNCTION(bitwise_and, bits_of_both)
 STRATA_FUNCTION(bitwise_or, bits_of_either)
 STRATA_FUNCTION(bitwise_xor, bits_that_differ)
@@ -289,12 +390,22 @@ Tensor Tensor::lerp(const Tensor& end, const Operand& weight) const {
   const OriginScope scope("lerp", weight.at());
   return *this + (end - *this) * weight;
 }
+Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Number& value, At at) const {
+  const OriginScope scope("addcmul", at);
+  return *this + a * b * value;
+}
+Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Number& value, At at) const {
+  const OriginScope scope("addcdiv", at);
+  STRATA_CHECK(a.dtype().is_float() || b.dtype().is_float(), domain,
+               "[addcdiv] of integers: ", a.dtype().name(), " and ", b.dtype().name());
+  return *this + a / b * value;
+}
 Tensor Tensor::clip(const std::optional<Operand>& low, const std::optional<Operand>& high, At at) const {
   const OriginScope scope("clip", at);
   STRATA_CHECK(low || high, domain, "[clip] neither the lower end nor the upper one is given");
   Tensor out = *this;
-  if (low) out = Operand(out).tensor()->maximum(*low);
-  return high ? out.minimum(*high) : out;
+  if (low) out = bounded(out, *low, true);
+  return high ? bounded(out, *high, false) : out;
 }
 
 }  // namespace strata

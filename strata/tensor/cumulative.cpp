@@ -3,7 +3,9 @@
 // Short rows are one reduction: each element of the elements up to it, under a mask. Longer ones are cut into blocks:
 // each block on its own, then the blocks' totals, which go on with what comes behind them.
 
+#include <array>
 #include <limits>
+#include <vector>
 
 #include "strata/tensor/access.h"
 #include "strata/tensor/autograd.h"
@@ -97,13 +99,34 @@ Tensor sums_from_each(const Tensor& x) {
 
 /// dy * y summed from each element on, over x. From the first 0 on all products are 0: before it that holds; by it
 /// itself the products without it count; behind it nothing does.
-Tensor product_gradient(const Tensor& x, const Tensor& dy) {
+Tensor product_gradient_value(const Tensor& x, const Tensor& dy) {
   const Tensor is_zero = x.eq(0), zeros = scan_along("cumprod", kSum, is_zero.cast(dtypes::int32), -1);
   const Tensor is_first = is_zero & zeros.eq(1);
   const Tensor y = scan_along("cumprod", kProduct, is_first.where(1, x), -1);
   const Tensor before = sums_from_each(zeros.eq(0).where(dy * y, 0)) / is_zero.where(1, x);
   const Tensor at = sums_from_each(dy * y);
   return zeros.eq(0).where(before, is_first.where(at, 0));
+}
+
+/// The same in a form whose own gradient holds at zeros, too: what is in front of each element, times what stands behind
+/// it up to each place, dy there.
+Tensor product_gradient_by_pairs(const Tensor& x, const Tensor& dy) {
+  const Tensor j = counting(x.size(-1), x), k = j.unsqueeze(1);
+  const Tensor before = padded_last(x, 1, -1, 1).cumprod(-1);
+  const Tensor behind = j.gt(k).where(x.unsqueeze(-2), 1).cumprod(-1);
+  return before * j.ge(k).where(dy.unsqueeze(-2) * behind, 0).sum(-1);
+}
+
+/// The value by the short way, gradients by the other.
+Tensor product_gradient(const Tensor& x, const Tensor& dy) {
+  Tensor value = product_gradient_value(x.detach(), dy.detach());
+  if (!x.requires_grad() && !dy.requires_grad()) return value;
+  const std::array inputs = {x, dy};
+  return with_gradient(value, inputs, [x, dy](const Tensor& v) {
+    const std::array inner = {TensorAccess::of(x.node().tracked({}), x),
+                              TensorAccess::of(dy.node().tracked({}), dy)};
+    return gradients(product_gradient_by_pairs(inner[0], inner[1]), inner, v);
+  });
 }
 
 /// Values, and where they are: the last of equal ones. A gradient goes there alone.

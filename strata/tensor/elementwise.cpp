@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 #include "strata/tensor/access.h"
+#include "strata/tensor/autograd.h"
 
 namespace strata {
 
@@ -41,6 +43,11 @@ Tensor Tensor::bitcast(DType dtype, At at) const {
 
 // --- primitives ---
 
+Tensor Tensor::positive(At at) const {
+  const OriginScope scope("positive", at);
+  STRATA_CHECK(!dtype().is_bool(), domain, "[positive] of bool");
+  return *this;
+}
 Tensor Tensor::neg(At at) const {
   const OriginScope scope("neg", at);
   STRATA_CHECK(!dtype().is_bool(), domain, "[neg] of bool: logical_not() is meant");
@@ -134,10 +141,6 @@ Tensor Tensor::atanh(At at) const {
   const Tensor x = as_real(*this);
   return (x * 2 / (1 - x)).log1p() * 0.5;
 }
-Tensor Tensor::erfc(At at) const {
-  const OriginScope scope("erfc", at);
-  return 1 - erf();
-}
 Tensor Tensor::frac(At at) const {
   const OriginScope scope("frac", at);
   return sub(trunc());
@@ -164,6 +167,23 @@ Tensor Tensor::isinf(At at) const {
   const OriginScope scope("isinf", at);
   return dtype().is_float() ? abs().eq(std::numeric_limits<double>::infinity())
                             : zeros_like().cast(dtypes::boolean);
+}
+Tensor Tensor::isposinf(At at) const {
+  const OriginScope scope("isposinf", at);
+  return isinf() & gt(0);
+}
+Tensor Tensor::isneginf(At at) const {
+  const OriginScope scope("isneginf", at);
+  return isinf() & lt(0);
+}
+Tensor Tensor::isreal(At at) const {
+  const OriginScope scope("isreal", at);
+  return ones_like().cast(dtypes::boolean);
+}
+Tensor Tensor::angle(At at) const {
+  const OriginScope scope("angle", at);
+  const Tensor x = as_real(*this).detach();
+  return x.isnan().where(x, x.lt(0).where(std::numbers::pi, x.zeros_like()));
 }
 Tensor Tensor::isfinite(At at) const {
   const OriginScope scope("isfinite", at);
@@ -194,6 +214,35 @@ Tensor Tensor::nan_to_num(double nan, std::optional<double> inf, std::optional<d
                             eq(-infinity).where(neg_inf.value_or(lowest(dtype())), numbers));
 }
 
+/// The exponent's bits are put to those of 1/2. What is below the least normal number is made larger first.
+std::pair<Tensor, Tensor> Tensor::frexp(At at) const {
+  const OriginScope scope("frexp", at);
+  STRATA_CHECK(dtype().is_float(), domain, "[frexp] takes floats, not ", dtype().name());
+  if (itemsize() == 2) {
+    const auto [mantissa, exponent] = cast(dtypes::float32).frexp();
+    return {mantissa.cast(dtype()), exponent};
+  }
+  const bool is_double = itemsize() == 8;
+  const DType bits = is_double ? dtypes::int64 : dtypes::int32;
+  const int places = is_double ? 52 : 23, half = is_double ? 1022 : 126;
+  const std::int64_t field = (std::int64_t{2 * half + 3} << places);
+  const double least_normal = std::ldexp(1.0, 1 - half);
+  const Tensor is_small = abs().lt(least_normal);
+  const Tensor scaled = is_small.where(*this * std::ldexp(1.0, places + 1), *this);
+  const Tensor pattern = scaled.detach().bitcast(bits);
+  const Tensor is_plain = isfinite() & ne(0);
+  const Tensor exponent =
+      pattern.bitwise_and(field).rshift(places) - half - is_small.where(places + 1, 0);
+  const Tensor normal = pattern.bitwise_and(~field).bitwise_or(std::int64_t{half} << places);
+  const Tensor power = is_plain.where(exponent, 0).cast(dtypes::int32);
+  const Tensor mantissa = is_plain.where(normal.bitcast(dtype()), detach());
+  if (!requires_grad()) return {mantissa, power};
+  const auto slope = [power](const Tensor& dy) {
+    return std::vector{dy * power.neg().cast(dy.dtype()).exp2()};
+  };
+  return {with_gradient(mantissa, {this, 1}, slope), power};
+}
+
 // --- activations ---
 
 Tensor Tensor::relu(At at) const {
@@ -202,7 +251,7 @@ Tensor Tensor::relu(At at) const {
 }
 Tensor Tensor::relu6(At at) const {
   const OriginScope scope("relu6", at);
-  return clip(0, 6);
+  return hardtanh(0, 6);
 }
 /// NOTE: the exponent is kept finite, as the gradient would be 0 * infinity.
 Tensor Tensor::sigmoid(At at) const {
@@ -245,15 +294,15 @@ Tensor Tensor::softplus(double beta, double threshold, At at) const {
 }
 Tensor Tensor::hardtanh(double low, double high, At at) const {
   const OriginScope scope("hardtanh", at);
-  return clip(low, high);
+  return le(low).where(low, ge(high).where(high, *this));  // no gradient at the ends
 }
 Tensor Tensor::hardsigmoid(At at) const {
   const OriginScope scope("hardsigmoid", at);
-  return (*this + 3).clip(0, 6) / 6;
+  return (*this + 3).relu6() / 6;
 }
 Tensor Tensor::hardswish(At at) const {
   const OriginScope scope("hardswish", at);
-  return *this * hardsigmoid();
+  return lt(-3).where(0, ge(3).where(*this, *this * (*this + 3) / 6));
 }
 Tensor Tensor::softsign(At at) const {
   const OriginScope scope("softsign", at);

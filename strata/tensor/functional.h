@@ -8,6 +8,7 @@
 // options out of range, with the operation's name and the values.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -141,9 +142,34 @@ Tensor adaptive_avg_pool1d(const Tensor& x, const PerAxis& output_size, At at = 
 Tensor adaptive_avg_pool2d(const Tensor& x, const PerAxis& output_size, At at = At::current());
 Tensor adaptive_max_pool1d(const Tensor& x, const PerAxis& output_size, At at = At::current());
 Tensor adaptive_max_pool2d(const Tensor& x, const PerAxis& output_size, At at = At::current());
+Tensor adaptive_avg_pool3d(const Tensor& x, const PerAxis& output_size, At at = At::current());
+Tensor adaptive_max_pool3d(const Tensor& x, const PerAxis& output_size, At at = At::current());
+std::pair<Tensor, Tensor> adaptive_max_pool1d_with_indices(const Tensor& x, const PerAxis& output_size,
+                                                           At at = At::current());
+std::pair<Tensor, Tensor> adaptive_max_pool2d_with_indices(const Tensor& x, const PerAxis& output_size,
+                                                           At at = At::current());
+std::pair<Tensor, Tensor> adaptive_max_pool3d_with_indices(const Tensor& x, const PerAxis& output_size,
+                                                           At at = At::current());
+struct LpPoolOptions {
+  std::optional<PerAxis> stride = {};
+  bool ceil_mode = false;
+};
+/// (sum x^p)^(1/p) of each window.
+Tensor lp_pool1d(const Tensor& x, double p, const PerAxis& kernel,
+                 const LpPoolOptions& options = {}, At at = At::current());
+Tensor lp_pool2d(const Tensor& x, double p, const PerAxis& kernel,
+                 const LpPoolOptions& options = {}, At at = At::current());
+Tensor lp_pool3d(const Tensor& x, double p, const PerAxis& kernel,
+                 const LpPoolOptions& options = {}, At at = At::current());
 /// Values where their indices (of max_pool2d_with_indices) say, zeros elsewhere. `output_size` defaults to the least
 /// that fits.
 Tensor max_unpool2d(const Tensor& x, const Tensor& indices, const PerAxis& kernel,
+                    const std::optional<PerAxis>& stride = {}, const PerAxis& padding = 0,
+                    const std::optional<PerAxis>& output_size = {}, At at = At::current());
+Tensor max_unpool1d(const Tensor& x, const Tensor& indices, const PerAxis& kernel,
+                    const std::optional<PerAxis>& stride = {}, const PerAxis& padding = 0,
+                    const std::optional<PerAxis>& output_size = {}, At at = At::current());
+Tensor max_unpool3d(const Tensor& x, const Tensor& indices, const PerAxis& kernel,
                     const std::optional<PerAxis>& stride = {}, const PerAxis& padding = 0,
                     const std::optional<PerAxis>& output_size = {}, At at = At::current());
 
@@ -184,13 +210,32 @@ Tensor normalize(const Tensor& x, double p = 2, std::int64_t axis = 1, double ep
 /// x @ weight.t() + bias.
 Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias = {},
               At at = At::current());
-/// Rows of the weight by number.
-Tensor embedding(const Tensor& indices, const Tensor& weight, At at = At::current());
+/// a[i] @ weight[k] @ b[i] + bias[k] of (..., n) and (..., m) by a weight (out, n, m).
+Tensor bilinear(const Tensor& a, const Tensor& b, const Tensor& weight,
+                const std::optional<Tensor>& bias = {}, At at = At::current());
+/// Rows of the weight by number. The row `padding_index` takes no gradient.
+Tensor embedding(const Tensor& indices, const Tensor& weight,
+                 std::optional<std::int64_t> padding_index = {}, At at = At::current());
+enum class BagMode : std::uint8_t { sum, mean, max };
+struct EmbeddingBagOptions {
+  std::optional<Tensor> offsets = {};  ///< where each bag begins; none: indices are (bags, size)
+  BagMode mode = BagMode::mean;
+  std::optional<Tensor> per_sample_weights = {};   ///< of `sum` alone
+  std::optional<std::int64_t> padding_index = {};  ///< belongs to no bag
+};
+/// Rows of the weight by number, put together in bags. A bag of none is 0.
+Tensor embedding_bag(const Tensor& indices, const Tensor& weight,
+                     const EmbeddingBagOptions& options = {}, At at = At::current());
+/// x where it is above 0, else x * weight, which has one element or one a channel (axis 1).
+Tensor prelu(const Tensor& x, const Tensor& weight, At at = At::current());
+/// (batch, groups * n, ...) with the channels of the groups in turns.
+Tensor channel_shuffle(const Tensor& x, std::int64_t groups, At at = At::current());
 struct AttentionOptions {
   std::optional<Tensor> mask = {};   ///< bools: where to look; else what is added to scores
   bool causal = false;               ///< row i looks at columns up to i
   std::optional<double> scale = {};  ///< none: 1/sqrt(size of a query)
   bool enable_gqa = false;           ///< several heads of queries for one of keys and values
+  double dropout = 0;                ///< which share of the weights is dropped, by chance
 };
 /// softmax(q @ k.t() * scale + mask) @ v of (..., length, size). A row that may look nowhere gives zeros.
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
@@ -202,10 +247,13 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, std::int64_t axis = 1
                          At at = At::current());
 Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p = 2, double eps = 1e-6,
                          bool keepdim = false, At at = At::current());
+/// The distances of each two rows of (n, size), in the order (0, 1), (0, 2), ..., (1, 2), ...
+Tensor pdist(const Tensor& x, double p = 2, At at = At::current());
 
 // --- losses (loss.cpp) ---
 
-enum class Reduction : std::uint8_t { none, mean, sum };
+/// `batchmean`: the sum over the size of axis 0; of kl_div() alone.
+enum class Reduction : std::uint8_t { none, mean, sum, batchmean };
 
 Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean,
                 At at = At::current());
@@ -275,10 +323,48 @@ struct TripletMarginOptions {
 };
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                            const TripletMarginOptions& options = {}, At at = At::current());
+using DistanceFunction = std::function<Tensor(const Tensor&, const Tensor&)>;
+struct TripletDistanceOptions {
+  DistanceFunction distance = {};  ///< none: pairwise_distance()
+  double margin = 1;
+  bool swap = false;
+  Reduction reduction = Reduction::mean;
+};
+Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive,
+                                         const Tensor& negative,
+                                         const TripletDistanceOptions& options = {},
+                                         At at = At::current());
+struct MultiMarginOptions {
+  int p = 1;  ///< or 2
+  double margin = 1;
+  std::optional<Tensor> weight = {};  ///< of each class
+  Reduction reduction = Reduction::mean;
+};
+/// Of scores (batch, classes), or (classes), and each one's class.
+Tensor multi_margin_loss(const Tensor& x, const Tensor& target,
+                         const MultiMarginOptions& options = {}, At at = At::current());
+/// Targets are classes, as many as stand in front of a row's first -1.
+Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target,
+                              Reduction reduction = Reduction::mean, At at = At::current());
+/// Targets are 0 or 1 for each class.
+Tensor multilabel_soft_margin_loss(const Tensor& x, const Tensor& target,
+                                   const std::optional<Tensor>& weight = {},
+                                   Reduction reduction = Reduction::mean, At at = At::current());
+struct CtcOptions {
+  std::int64_t blank = 0;
+  Reduction reduction = Reduction::mean;  ///< mean: of losses over the targets' lengths
+  bool zero_infinity = false;             ///< impossible targets count 0, not infinity
+};
+/// Connectionist temporal classification: -log of what all alignments of a target sum up to.
+/// @param log_probs (steps, batch, classes), or (steps, classes)
+/// @param targets (batch, longest), or all one after another, which reads target_lengths
+Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                const Tensor& target_lengths, const CtcOptions& options = {}, At at = At::current());
 
-// --- sizes (interpolate.cpp) ---
+// --- sizes and grids (interpolate.cpp, grid.cpp) ---
 
-enum class Interpolation : std::uint8_t { nearest, nearest_exact, linear, cubic };
+/// `area`: adaptive averages.
+enum class Interpolation : std::uint8_t { nearest, nearest_exact, linear, cubic, area };
 struct InterpolateOptions {
   std::optional<PerAxis> size = {};       ///< or
   std::vector<double> scale_factor = {};  ///< one for all axes, or one each
@@ -287,5 +373,18 @@ struct InterpolateOptions {
   bool align_corners = false;
 };
 Tensor interpolate(const Tensor& x, const InterpolateOptions& options, At at = At::current());
+
+/// The places in [-1, 1] that matrices (batch, n, n + 1) take those of an output (batch, channels, sizes...) of n axes to:
+/// (batch, sizes..., n), the last axis first.
+Tensor affine_grid(const Tensor& matrices, const Ints& size, bool align_corners = false,
+                   At at = At::current());
+struct GridSampleOptions {
+  Interpolation mode = Interpolation::linear;  ///< linear, nearest or cubic (of two axes)
+  enum class Outside : std::uint8_t { zeros, border, reflection } padding_mode = Outside::zeros;
+  bool align_corners = false;  ///< -1 and 1 are the centres of the outermost elements, not their edges
+};
+/// x (batch, channels, sizes...), of two spatial axes or three, at the places of a grid (batch, sizes..., axes).
+Tensor grid_sample(const Tensor& x, const Tensor& grid, const GridSampleOptions& options = {},
+                   At at = At::current());
 
 }  // namespace strata

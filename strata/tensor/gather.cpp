@@ -1,5 +1,7 @@
 // Elements at indices that tensors hold.
 
+#include <array>
+
 #include "strata/tensor/access.h"
 #include "strata/tensor/indexed.h"
 
@@ -30,13 +32,15 @@ Tensor wrapped(const Tensor& index, std::int64_t size, const char* operation) {
   return index.dtype().is_unsigned() ? i : i.lt(0).where(i + size, i);
 }
 
-/// NOTE: that this pattern is a load with a computed index is seen by the compiler: it is written here alone.
-Tensor one_hot_sum(const Tensor& values, const Tensor& index) {
-  const Tensor is_it = index.unsqueeze(-1).eq(counting(values.size(-1), values));
-  const Tensor chosen = is_it.where(values, false);
-  const Ops op = values.dtype().is_bool() ? Ops::REDUCE_MAX : Ops::SUM;
-  const LazyOp sum = LazyOp::reduce(op, chosen.node(), {chosen.ndim() - 1});
-  return TensorAccess::of(sum, values).squeeze(-1);
+Tensor picked(const Tensor& values, const Tensor& index) {
+  STRATA_CHECK(&values.device() == &index.device(), domain, "[gather] tensors on ",
+               values.device().name(), " and on ", index.device().name(), ": move one with to()");
+  Ints front = values.shape();
+  front.pop_back();
+  Ints shape = broadcast_shape("gather", std::array{front, index.shape()});
+  const LazyOp places = broadcast(index.node(), shape);
+  shape.push_back(values.size(-1));
+  return TensorAccess::of(LazyOp::gather(broadcast(values.node(), shape), places), values);
 }
 
 Tensor Tensor::gather(std::int64_t axis, const Tensor& index, At at) const {
@@ -54,7 +58,7 @@ Tensor Tensor::gather(std::int64_t axis, const Tensor& index, At at) const {
     bounds.push_back({0, count});
   }
   const Tensor places = with_last(wrapped(index, number_of(size(a), "gather"), "gather"), a);
-  return one_hot_sum(with_last(shrink(bounds), a).unsqueeze(-2), places).movedim({-1}, {a});
+  return picked(with_last(shrink(bounds), a).unsqueeze(-2), places).movedim({-1}, {a});
 }
 
 Tensor Tensor::index_select(std::int64_t axis, const Tensor& index, At at) const {
@@ -64,12 +68,12 @@ Tensor Tensor::index_select(std::int64_t axis, const Tensor& index, At at) const
                render(index.shape()));
   const Tensor places =
       wrapped(index.atleast_1d(), number_of(size(a), "index_select"), "index_select");
-  return one_hot_sum(with_last(*this, a).unsqueeze(-2), places).movedim({-1}, {a});
+  return picked(with_last(*this, a).unsqueeze(-2), places).movedim({-1}, {a});
 }
 
 Tensor Tensor::take(const Tensor& index, At at) const {
   const OriginScope scope("take", at);
-  return one_hot_sum(flatten(), wrapped(index, number_of(numel(), "take"), "take"));
+  return picked(flatten(), wrapped(index, number_of(numel(), "take"), "take"));
 }
 
 Tensor Tensor::take_along_dim(const Tensor& index, std::optional<std::int64_t> axis, At at) const {
@@ -80,7 +84,7 @@ Tensor Tensor::take_along_dim(const Tensor& index, std::optional<std::int64_t> a
                render(index.shape()), " into a tensor of shape ", render(shape()));
   const Tensor places =
       with_last(wrapped(index, number_of(size(a), "take_along_dim"), "take_along_dim"), a);
-  return one_hot_sum(with_last(*this, a).unsqueeze(-2), places).movedim({-1}, {a});
+  return picked(with_last(*this, a).unsqueeze(-2), places).movedim({-1}, {a});
 }
 
 }  // namespace strata

@@ -143,6 +143,19 @@ Grads of_parts(const LazyOp& y, const LazyOp& dy) {
   return out;
 }
 
+/// dy where the index says, 0 elsewhere.
+Grads of_gather(const LazyOp& y, const LazyOp& dy) {
+  const LazyOp& index = y.src(1);
+  const Ints& shape = y.src(0).shape();
+  Ints column = index.shape(), row(index.shape().size(), 1);
+  column.push_back(1), row.push_back(shape.back());
+  const LazyOp counter = LazyOp::iota(dtypes::int64, ShapeTracker::from_shape({shape.back()}));
+  const LazyOp is_it = equal_to(index.cast(dtypes::int64).reshape(column).expand(shape),
+                                counter.reshape(row).expand(shape));
+  const LazyOp spread = dy.reshape(column).expand(shape);
+  return {choose(is_it, spread, number(spread, 0)), std::nullopt};
+}
+
 /// NOOP: what is marked, what hides what is below, or what the user says.
 Grads of_noop(const LazyOp& y, const LazyOp& dy) {
   const auto* identity = std::get_if<IdentityArg>(&y.arg());
@@ -224,6 +237,7 @@ const std::array kRules = {
   GradientRule{Ops::FROM,       "dy, copied back",          [](L, L dy) -> Grads { return {dy.copied()}; }},
   GradientRule{Ops::CONTIGUOUS, "dy",                       [](L, L dy) -> Grads { return {dy}; }},
   GradientRule{Ops::CONCAT,     "the parts of dy",          of_parts},
+  GradientRule{Ops::GATHER,     "dy where b says",          of_gather},
 };
 // clang-format on
 

@@ -20,9 +20,11 @@ Tensor wrapped(const Tensor& index, std::int64_t size, const char* operation);
 /// Where a mask holds, in row-major order: as many i64 as there are. Realizes the mask.
 Tensor places_of(const Tensor& mask);
 
-/// values[..., index[...]], dimensions in front of the last broadcast; 0 where the index is outside. The sum over the
-/// last axis of WHERE(index == iota, values, 0), whatever values there are elsewhere.
-Tensor one_hot_sum(const Tensor& values, const Tensor& index);
+/// values[..., index[...]], dimensions in front of the last broadcast; 0 where the index is outside.
+Tensor picked(const Tensor& values, const Tensor& index);
+
+/// Integers in the order of the values, or in the opposite one; NaN is the largest, -0 is 0.
+Tensor order_keys(const Tensor& values, bool descending);
 
 /// One value that becomes part of a place (none: it takes the place).
 struct Combine {

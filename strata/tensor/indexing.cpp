@@ -295,7 +295,7 @@ Tensor Tensor::index(std::span<const Subscript> subscripts, At at) const {
   Tensor x = TensorAccess::of(seen(node(), plan), *this);
   if (plan.by_tensors.empty()) return x;
   const Joined joined(plan.shape, plan.by_tensors);
-  return joined.shaped(one_hot_sum(joined.together(x).unsqueeze(-2), joined.index()));
+  return joined.shaped(picked(joined.together(x).unsqueeze(-2), joined.index()));
 }
 Tensor Tensor::operator[](std::initializer_list<Subscript> subscripts) const {
   const std::span<const Subscript> all(subscripts.begin(), subscripts.size());

@@ -108,6 +108,14 @@ std::pair<std::int64_t, std::optional<double>> target(const InterpolateOptions& 
   return {static_cast<std::int64_t>(size), factor};
 }
 
+Tensor by_area(const Tensor& input, const Spatial& x, const InterpolateOptions& o) {
+  Numbers to;
+  for (std::size_t k = 0; k < x.sizes.size(); ++k) to.push_back(target(o, x.sizes, k).first);
+  STRATA_CHECK(to.size() <= 3, shape, "[interpolate] areas of ", to.size(), " axes, more than 3");
+  if (to.size() == 1) return adaptive_avg_pool1d(input, to);
+  return to.size() == 2 ? adaptive_avg_pool2d(input, to) : adaptive_avg_pool3d(input, to);
+}
+
 }  // namespace
 
 Tensor interpolate(const Tensor& input, const InterpolateOptions& options, At at) {
@@ -118,11 +126,13 @@ Tensor interpolate(const Tensor& input, const InterpolateOptions& options, At at
                ", where (batch, channels, sizes...) is expected");
   STRATA_CHECK(options.size.has_value() == options.scale_factor.empty(), domain,
                "[interpolate] a size or a factor is expected, not both");
-  STRATA_CHECK(!(is_nearest && options.align_corners), domain,
+  const bool is_area = options.mode == Interpolation::area;
+  STRATA_CHECK(!((is_nearest || is_area) && options.align_corners), domain,
                "[interpolate] align_corners is for linear and cubic alone");
   STRATA_CHECK(is_nearest || input.dtype().is_float(), domain, "[interpolate] of ",
                input.dtype().name(), ": cast it to a float first");
   const Spatial x("interpolate", input, static_cast<std::size_t>(input.ndim() - 2));
+  if (is_area) return by_area(input, x, options);
   Tensor out = input;
   for (std::size_t k = 0; k < x.sizes.size(); ++k) {
     const auto [to, factor] = target(options, x.sizes, k);

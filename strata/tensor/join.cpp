@@ -41,7 +41,16 @@ void check_fits(const Tensor& first, const Tensor& x, std::int64_t axis) {
                  ", not in ", axis, " alone");
 }
 
-/// NOTE: x + 0 is x but where x is -0.
+/// Where the axis's index is below `end`.
+LazyOp in_front_of(std::int64_t end, std::size_t axis, const Ints& shape) {
+  Ints along(shape.size(), 1);
+  along[axis] = shape[axis];
+  const LazyOp index = LazyOp::iota(dtypes::int64, ShapeTracker::from_shape({shape[axis]}));
+  const LazyOp bound = LazyOp::constant(Scalar(end), along);
+  return LazyOp::alu(Ops::CMPLT, {index.reshape(along), bound}).expand(shape);
+}
+
+/// NOTE: x + 0 is x but where x is -0: floats are chosen, where their sizes are numbers.
 LazyOp added(const std::vector<Tensor>& parts, std::size_t axis, const Int& total) {
   std::optional<LazyOp> out;
   Int begin = 0;
@@ -50,7 +59,12 @@ LazyOp added(const std::vector<Tensor>& parts, std::size_t axis, const Int& tota
     const Int end = begin + part.shape()[axis];
     around[axis] = {begin, total - end};
     const LazyOp padded = part.node().pad(around);
-    out = out ? LazyOp::alu(Ops::ADD, {*out, padded}) : padded;
+    if (!out)
+      out = padded;
+    else if (part.dtype().is_float() && begin.is_number())
+      out = LazyOp::alu(Ops::WHERE, {in_front_of(begin.value(), axis, padded.shape()), *out, padded});
+    else
+      out = LazyOp::alu(Ops::ADD, {*out, padded});
     begin = end;
   }
   return *out;

@@ -1,8 +1,10 @@
 // Products of vectors and matrices.
 
 #include <algorithm>
+#include <vector>
 
 #include "strata/tensor/access.h"
+#include "strata/tensor/indexed.h"
 #include "strata/tensor/products.h"
 
 namespace strata {
@@ -50,6 +52,62 @@ Axes others(const Tensor& x, const Axes& axes) {
   for (std::int64_t k = 0; k < x.ndim(); ++k)
     if (std::find(axes.begin(), axes.end(), k) == axes.end()) out.push_back(k);
   return out;
+}
+
+/// Where to cut the product of matrices first to last, so that the fewest numbers are multiplied.
+struct Cuts {
+  explicit Cuts(const std::vector<Tensor>& matrices) : count(matrices.size()) {
+    std::vector<double> sizes = {size_of(matrices[0], 0)};
+    for (const Tensor& m : matrices) sizes.push_back(size_of(m, 1));
+    std::vector<double> cost(count * count, 0);
+    at.assign(count * count, 0);
+    for (std::size_t length = 1; length < count; ++length)
+      for (std::size_t i = 0; i + length < count; ++i) {
+        const std::size_t j = i + length;
+        double& best = cost[i * count + j];
+        for (std::size_t k = i; k < j; ++k) {
+          const double all = cost[i * count + k] + cost[(k + 1) * count + j] +
+                             sizes[i] * sizes[k + 1] * sizes[j + 1];
+          if (k == i || all < best) best = all, at[i * count + j] = k;
+        }
+      }
+  }
+  static double size_of(const Tensor& m, std::int64_t axis) {
+    return m.size(axis).is_number() ? static_cast<double>(m.size(axis).value()) : 1.0;
+  }
+  std::size_t count;
+  std::vector<std::size_t> at;  // behind which matrix, of first and last
+};
+
+/// Runs are put together from a list of what is still to do: nothing recurses.
+Tensor product_in_order(const std::vector<Tensor>& matrices) {
+  constexpr std::size_t kMost = 512;
+  STRATA_CHECK(matrices.size() <= kMost, budget, "[multi_dot] of ", matrices.size(),
+               " matrices, more than ", kMost);
+  const Cuts cuts(matrices);
+  struct Run {
+    std::size_t first, last;
+    bool is_open;
+  };
+  std::vector<Run> open = {{0, matrices.size() - 1, true}};
+  std::vector<Tensor> done;
+  while (!open.empty()) {
+    const Run run = open.back();
+    open.pop_back();
+    if (run.first == run.last) {
+      done.push_back(matrices[run.first]);
+    } else if (run.is_open) {
+      const std::size_t k = cuts.at[run.first * cuts.count + run.last];
+      open.push_back({run.first, run.last, false});
+      open.push_back({k + 1, run.last, true});
+      open.push_back({run.first, k, true});
+    } else {
+      const Tensor right = done.back();
+      done.pop_back();
+      done.back() = matrix_product("multi_dot", done.back(), right);
+    }
+  }
+  return done.back();
 }
 
 }  // namespace
@@ -118,6 +176,72 @@ Tensor Tensor::baddbmm(const Tensor& a, const Tensor& b, double beta, double alp
   return blend(*this, a.bmm(b), beta, alpha);
 }
 
+/// All batches as one inner dimension.
+Tensor Tensor::addbmm(const Tensor& a, const Tensor& b, double beta, double alpha, At at) const {
+  const OriginScope scope("addbmm", at);
+  check_rank("addbmm", a, 3), check_rank("addbmm", b, 3);
+  check_inner("addbmm", a, a.size(0), b, b.size(0)), check_inner("addbmm", a, a.size(2), b, b.size(1));
+  const Tensor rows = a.transpose(0, 1).flatten(1), columns = b.flatten(0, 1);
+  return blend(*this, matrix_product("addbmm", rows, columns), beta, alpha);
+}
+Tensor Tensor::addmv(const Tensor& matrix, const Tensor& vector, double beta, double alpha, At at) const {
+  const OriginScope scope("addmv", at);
+  return blend(*this, matrix.mv(vector), beta, alpha);
+}
+Tensor Tensor::addr(const Tensor& a, const Tensor& b, double beta, double alpha, At at) const {
+  const OriginScope scope("addr", at);
+  return blend(*this, a.outer(b), beta, alpha);
+}
+Tensor Tensor::mm(const Tensor& other, At at) const {
+  const OriginScope scope("mm", at);
+  check_rank("mm", *this, 2), check_rank("mm", other, 2);
+  return matrix_product("mm", *this, other);
+}
+
+/// Squares of squares.
+Tensor Tensor::matrix_power(std::int64_t power, At at) const {
+  const OriginScope scope("matrix_power", at);
+  STRATA_CHECK(ndim() >= 2 && size(-1) == size(-2), shape, "[matrix_power] of shape ",
+               render(shape()), ": square matrices are needed");
+  STRATA_CHECK(power >= 0, domain, "[matrix_power] to the power ", power, ", which is below 0");
+  const Tensor column = counting(size(-1), *this).unsqueeze(1);
+  if (power == 0) return column.eq(counting(size(-1), *this)).cast(dtype()).expand(shape());
+  std::optional<Tensor> out;
+  Tensor base = *this;
+  for (std::int64_t left = power; left > 0; left >>= 1) {
+    if (left % 2 == 1) out = out ? out->matmul(base) : base;
+    if (left > 1) base = base.matmul(base);
+  }
+  return *out;
+}
+
+/// The least products of each run of matrices are known from those of shorter ones.
+Tensor Tensor::multi_dot(std::span<const Tensor> matrices, At at) {
+  const OriginScope scope("multi_dot", at);
+  STRATA_CHECK(!matrices.empty(), shape, "[multi_dot] there is no tensor");
+  std::vector<Tensor> all(matrices.begin(), matrices.end());
+  const bool is_row = all.size() > 1 && all.front().ndim() == 1,
+             is_column = all.size() > 1 && all.back().ndim() == 1;
+  if (is_row) all.front() = all.front().unsqueeze(0);
+  if (is_column) all.back() = all.back().unsqueeze(1);
+  for (const Tensor& m : all) check_rank("multi_dot", m, 2);
+  Tensor out = product_in_order(all);
+  if (is_column) out = out.squeeze(1);
+  return is_row ? out.squeeze(0) : out;
+}
+
+Tensor Tensor::matrix_norm(std::string_view kind, bool keepdim, At at) const {
+  const OriginScope scope("matrix_norm", at);
+  STRATA_CHECK(ndim() >= 2, shape, "[matrix_norm] of shape ", render(shape()),
+               ": two dimensions at least are needed");
+  if (kind == "fro") return norm(2, {-2, -1}, keepdim);
+  const bool is_of_columns = kind == "1" || kind == "-1", is_most = kind == "1" || kind == "inf";
+  STRATA_CHECK(is_of_columns || is_most || kind == "-inf", domain,
+               "[matrix_norm] there is no norm \"", kind, "\": fro, 1, -1, inf and -inf are known");
+  const Tensor sums = as_real(*this).abs().sum(is_of_columns ? -2 : -1, true);
+  return is_most ? sums.max({-2, -1}, keepdim) : sums.min({-2, -1}, keepdim);
+}
+
 Tensor Tensor::tensordot(const Tensor& other, std::int64_t count, At at) const {
   const OriginScope scope("tensordot", at);
   STRATA_CHECK(count >= 0 && count <= ndim() && count <= other.ndim(), shape, "[tensordot] over ",
@@ -182,15 +306,13 @@ Tensor Tensor::cross(const Tensor& other, std::int64_t axis, At at) const {
   return turned(x, 1) * turned(y, 2) - turned(x, 2) * turned(y, 1);
 }
 
-Tensor Tensor::cdist(const Tensor& other, At at) const {
+Tensor Tensor::cdist(const Tensor& other, double p, At at) const {
   const OriginScope scope("cdist", at);
+  STRATA_CHECK(p >= 0, domain, "[cdist] a norm of ", p);
   STRATA_CHECK(ndim() >= 2 && other.ndim() >= 2, shape, "[cdist] shapes ", render(shape()), " and ",
                render(other.shape()), ": each needs two dimensions");
   check_inner("cdist", *this, size(-1), other, other.size(-1));
-  const Tensor squares =
-      (as_real(*this).unsqueeze(-2) - as_real(other).unsqueeze(-3)).square().sum(-1);
-  const Tensor is_apart = squares.ne(0);  // the root of 0 has no slope: 0 is taken
-  return is_apart.where(is_apart.where(squares, 1).sqrt(), 0);
+  return (as_real(*this).unsqueeze(-2) - as_real(other).unsqueeze(-3)).norm(p, -1);
 }
 
 }  // namespace strata

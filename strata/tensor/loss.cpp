@@ -7,15 +7,17 @@
 #include "strata/tensor/access.h"
 #include "strata/tensor/functional.h"
 #include "strata/tensor/indexed.h"
+#include "strata/tensor/losses.h"
 
 namespace strata {
 
-namespace {
-
-Tensor reduced(const Tensor& losses, Reduction how) {
+Tensor reduced_losses(const Tensor& losses, Reduction how) {
+  STRATA_CHECK(how != Reduction::batchmean, domain, "[loss] batchmean is of kl_div() alone");
   if (how == Reduction::none) return losses;
   return how == Reduction::sum ? losses.sum() : losses.mean();
 }
+
+namespace {
 
 /// Both as floats of one dtype and shape.
 std::pair<Tensor, Tensor> met(const char* operation, const Tensor& a, const Tensor& b) {
@@ -52,7 +54,7 @@ struct Classes {
 
 Tensor mean_or_sum(const Tensor& losses, const Tensor& weights, Reduction how) {
   if (how == Reduction::mean) return losses.sum() / weights.sum();
-  return reduced(losses, how);
+  return reduced_losses(losses, how);
 }
 
 void check_classes(const char* operation, const Tensor& logs, const Tensor& target, const Classes& c) {
@@ -92,7 +94,7 @@ Tensor of_probabilities(const Tensor& logs, const Tensor& target, const CrossEnt
   if (o.label_smoothing != 0)
     p = p * (1 - o.label_smoothing) + o.label_smoothing / static_cast<double>(c.count);
   if (c.weight) p = p * *c.weight;
-  return reduced((logs * p).sum(c.axis).neg(), o.reduction);
+  return reduced_losses((logs * p).sum(c.axis).neg(), o.reduction);
 }
 
 /// log(1 + exp(-|x|)) + max(-x, 0): what -log(sigmoid(x)) is.
@@ -102,23 +104,23 @@ Tensor minus_log_sigmoid(const Tensor& x) { return x.logsigmoid().neg(); }
 
 Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction, At at) {
   const OriginScope scope("mse_loss", at);
-  return reduced((as_real(x) - target).square(), reduction);
+  return reduced_losses((as_real(x) - target).square(), reduction);
 }
 Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction, At at) {
   const OriginScope scope("l1_loss", at);
-  return reduced((as_real(x) - target).abs(), reduction);
+  return reduced_losses((as_real(x) - target).abs(), reduction);
 }
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, double beta, Reduction reduction, At at) {
   const OriginScope scope("smooth_l1_loss", at);
   STRATA_CHECK(beta >= 0, domain, "[smooth_l1_loss] a beta of ", beta);
   if (beta == 0) return l1_loss(x, target, reduction);
-  return reduced(huber_loss(x, target, beta, Reduction::none) / beta, reduction);
+  return reduced_losses(huber_loss(x, target, beta, Reduction::none) / beta, reduction);
 }
 Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, Reduction reduction, At at) {
   const OriginScope scope("huber_loss", at);
   STRATA_CHECK(delta > 0, domain, "[huber_loss] a delta of ", delta);
   const Tensor d = (as_real(x) - target).abs();
-  return reduced(d.lt(delta).where(d.square() * 0.5, (d - 0.5 * delta) * delta), reduction);
+  return reduced_losses(d.lt(delta).where(d.square() * 0.5, (d - 0.5 * delta) * delta), reduction);
 }
 
 Tensor cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyOptions& options, At at) {
@@ -148,7 +150,7 @@ Tensor binary_cross_entropy(const Tensor& input, const Tensor& target,
   const auto [x, y] = met("binary_cross_entropy", input, target);
   const auto log_of = [](const Tensor& p) { return p.log().maximum(-100); };
   const Tensor losses = ((y - 1) * log_of(1 - x) - y * log_of(x));
-  return reduced(options.weight ? losses * *options.weight : losses, options.reduction);
+  return reduced_losses(options.weight ? losses * *options.weight : losses, options.reduction);
 }
 Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target,
                                         const BinaryCrossEntropyOptions& options, At at) {
@@ -158,13 +160,16 @@ Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& targe
   const Tensor log_part = minus_log_sigmoid(x);
   const Tensor losses =
       (1 - y) * x + (options.pos_weight ? ((*options.pos_weight - 1) * y + 1) * log_part : log_part);
-  return reduced(options.weight ? losses * *options.weight : losses, options.reduction);
+  return reduced_losses(options.weight ? losses * *options.weight : losses, options.reduction);
 }
 
 Tensor kl_div(const Tensor& input, const Tensor& target, Reduction reduction, bool log_target, At at) {
   const OriginScope scope("kl_div", at);
   const auto [x, y] = met("kl_div", input, target);
-  return reduced(log_target ? y.exp() * (y - x) : y.xlogy(y) - y * x, reduction);
+  const Tensor losses = log_target ? y.exp() * (y - x) : y.xlogy(y) - y * x;
+  if (reduction != Reduction::batchmean) return reduced_losses(losses, reduction);
+  STRATA_CHECK(losses.ndim() > 0, shape, "[kl_div] a batch is expected, not a scalar");
+  return losses.sum() / static_cast<double>(number_of(losses.size(0), "kl_div"));
 }
 
 /// `full` adds Stirling's formula for log(target!) where the target is above 1.
@@ -178,7 +183,7 @@ Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, const Poisson
     const Tensor stirling = safe * safe.log() - safe + (safe * (2 * std::numbers::pi)).log() * 0.5;
     losses = losses + y.gt(1).where(stirling, 0);
   }
-  return reduced(losses, options.reduction);
+  return reduced_losses(losses, options.reduction);
 }
 
 /// The variance may have a last axis of size 1, or none. No gradient is taken through where it is less than eps.
@@ -189,19 +194,19 @@ Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& va
   const Tensor v = (lacks_axis ? var.unsqueeze(-1) : var).maximum(options.eps);
   Tensor losses = (v.log() + (as_real(x) - target).square() / v) * 0.5;
   if (options.full) losses = losses + 0.5 * std::log(2 * std::numbers::pi);
-  return reduced(losses, options.reduction);
+  return reduced_losses(losses, options.reduction);
 }
 
 Tensor soft_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction, At at) {
   const OriginScope scope("soft_margin_loss", at);
-  return reduced(minus_log_sigmoid(as_real(x) * target), reduction);
+  return reduced_losses(minus_log_sigmoid(as_real(x) * target), reduction);
 }
 /// x where the target is 1, max(0, margin - x) where it is -1; both where it is neither.
 Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin,
                             Reduction reduction, At at) {
   const OriginScope scope("hinge_embedding_loss", at);
   const Tensor near = target.ne(-1).where(x, 0), far = target.ne(1).where((margin - x).maximum(0), 0);
-  return reduced(near + far, reduction);
+  return reduced_losses(near + far, reduction);
 }
 Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin,
                              Reduction reduction, At at) {
@@ -212,12 +217,12 @@ Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& tar
   const Tensor cosine = (x * y).sum(-1) / (squares(x) * squares(y)).sqrt();
   const Tensor near = target.eq(1).where(1 - cosine, 0),
                far = target.eq(-1).where((cosine - margin).maximum(0), 0);
-  return reduced(near + far, reduction);
+  return reduced_losses(near + far, reduction);
 }
 Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin,
                            Reduction reduction, At at) {
   const OriginScope scope("margin_ranking_loss", at);
-  return reduced(((as_real(b) - a) * target + margin).maximum(0), reduction);
+  return reduced_losses(((as_real(b) - a) * target + margin).maximum(0), reduction);
 }
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                            const TripletMarginOptions& options, At at) {
@@ -227,7 +232,8 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
   };
   const Tensor apart = distance(anchor, negative);
   const Tensor far = options.swap ? apart.minimum(distance(positive, negative)) : apart;
-  return reduced((distance(anchor, positive) - far + options.margin).maximum(0), options.reduction);
+  return reduced_losses((distance(anchor, positive) - far + options.margin).maximum(0),
+                        options.reduction);
 }
 
 }  // namespace strata

@@ -52,7 +52,7 @@ Tensor Tensor::masked_select(const Tensor& mask, At at) const {
   const Ints shapes[] = {shape(), mask.shape()};
   const Ints to = broadcast_shape("masked_select", shapes);
   const Tensor places = places_of(mask_beside(*this, mask, to, "masked_select"));
-  return one_hot_sum(broadcast_to(to).flatten(), places);
+  return picked(broadcast_to(to).flatten(), places);
 }
 
 Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source, At at) const {
@@ -61,7 +61,7 @@ Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source, At at) c
                source.dtype().name(), " into a tensor of ", dtype().name());
   const Tensor holds = mask_beside(*this, mask, shape(), "masked_scatter");
   const Tensor order = holds.flatten().cast(dtypes::int64).cumsum(0) - 1;
-  return holds.where(one_hot_sum(source.flatten(), order).reshape(shape()), *this);
+  return holds.where(picked(source.flatten(), order).reshape(shape()), *this);
 }
 
 Tensor Tensor::one_hot(std::int64_t classes, At at) const {

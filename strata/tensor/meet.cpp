@@ -57,26 +57,51 @@ Ints broadcast_shape(const char* operation, std::span<const Ints> shapes) {
 }
 
 LazyOp broadcast(const LazyOp& x, const Ints& shape) {
+  if (x.shape() == shape) return x;
   Ints padded(shape.size() - x.shape().size(), 1);
   for (const Int& size : x.shape()) padded.push_back(size);
   return x.reshape(padded).expand(shape);
 }
 
-Met meet(const char* operation, std::initializer_list<const Operand*> operands, DType dtype) {
-  Met out{{}, nullptr};
-  std::vector<Ints> shapes;
+namespace {
+
+/// The shape to which the tensors among operands broadcast.
+Ints shape_of_all(const char* operation, std::span<const Operand* const> operands) {
+  const Ints* first = nullptr;
+  bool is_one = true;
   for (const Operand* o : operands) {
     if (o->tensor() == nullptr) continue;
-    shapes.push_back(o->tensor()->shape());
-    const Device& device = o->tensor()->device();
-    STRATA_CHECK(out.device == nullptr || out.device == &device, domain, "[", operation,
-                 "] tensors on ", out.device->name(), " and on ", device.name(),
-                 ": move one with to()");
-    out.device = &device;
+    const Ints& shape = o->tensor()->shape();
+    if (first == nullptr) first = &shape;
+    is_one = is_one && shape == *first;
   }
-  const Ints shape = broadcast_shape(operation, shapes);
-  if (dtype.is_none()) dtype = meeting_dtype({operands.begin(), operands.size()});
-  if (out.device == nullptr) out.device = &Device::default_device();
+  if (first == nullptr) return {};
+  if (is_one) return *first;
+  std::vector<Ints> shapes;
+  for (const Operand* o : operands)
+    if (o->tensor() != nullptr) shapes.push_back(o->tensor()->shape());
+  return broadcast_shape(operation, shapes);
+}
+const Device* device_of_all(const char* operation, std::span<const Operand* const> operands) {
+  const Device* out = nullptr;
+  for (const Operand* o : operands) {
+    if (o->tensor() == nullptr) continue;
+    const Device& device = o->tensor()->device();
+    STRATA_CHECK(out == nullptr || out == &device, domain, "[", operation, "] tensors on ",
+                 out->name(), " and on ", device.name(), ": move one with to()");
+    out = &device;
+  }
+  return out != nullptr ? out : &Device::default_device();
+}
+
+}  // namespace
+
+Met meet(const char* operation, std::initializer_list<const Operand*> operands, DType dtype) {
+  const std::span<const Operand* const> all(operands.begin(), operands.size());
+  Met out{{}, device_of_all(operation, all)};
+  const Ints shape = shape_of_all(operation, all);
+  if (dtype.is_none()) dtype = meeting_dtype(all);
+  out.nodes.reserve(all.size());
   for (const Operand* o : operands)
     out.nodes.push_back(o->tensor() != nullptr
                             ? broadcast(o->tensor()->node().cast(dtype), shape)

@@ -11,7 +11,7 @@ namespace strata {
 namespace {
 
 bool is_negative(const Int& size) { return known(is_less(size, 0)); }
-Int positive(const Int& size) { return is_negative(size) ? Int(0) : size; }
+Int positive_part(const Int& size) { return is_negative(size) ? Int(0) : size; }
 
 /// `x` without what negative padding takes away.
 Tensor cropped(const Tensor& x, const Padding& padding) {
@@ -30,7 +30,8 @@ Tensor cropped(const Tensor& x, const Padding& padding) {
 
 Tensor with_constant(const Tensor& x, const Padding& padding, const Number& value) {
   Padding around;
-  for (const auto& [before, after] : padding) around.push_back({positive(before), positive(after)});
+  for (const auto& [before, after] : padding)
+    around.push_back({positive_part(before), positive_part(after)});
   const Tensor inner = cropped(x, padding);
   const LazyOp padded = inner.node().pad(around);
   const Scalar v = scalar_of(value, x.dtype());
@@ -84,7 +85,7 @@ Tensor Tensor::pad(const Padding& padding, PadMode mode, Number value, At at) co
   Tensor out = *this;
   for (std::int64_t k = 0; k < ndim(); ++k) {
     const auto& [before, after] = padding[static_cast<std::size_t>(k)];
-    out = with_more(out, k, mode, positive(before), positive(after));
+    out = with_more(out, k, mode, positive_part(before), positive_part(after));
   }
   return cropped(out, padding);
 }

@@ -160,19 +160,27 @@ Tensor cells(const Tensor& x, std::int64_t axis, std::int64_t count, std::int64_
   return is_in.reshape(mask).where(x.movedim({axis}, {-1}).unsqueeze(axis), filler);
 }
 
-Tensor adaptive(const char* operation, const Tensor& input, const PerAxis& output_size,
-                std::size_t n, bool is_max) {
+/// The cells of all spatial axes: (batch, channels, counts..., elements...).
+Tensor all_cells(const Tensor& batched, const Numbers& to, const Numbers& sizes, const Number& filler) {
+  Tensor seen = batched;
+  for (std::size_t k = 0; k < to.size(); ++k)
+    seen = cells(seen, static_cast<std::int64_t>(k) + 2, to[k], sizes[k], filler);
+  return seen;
+}
+
+Numbers adaptive_sizes(const char* operation, const Spatial& x, const PerAxis& output_size) {
+  for (const std::int64_t n : x.sizes)
+    STRATA_CHECK(n > 0, shape, "[", operation, "] of nothing: shape ", render(x.batched().shape()));
+  return output_size.of(operation, "output size", x.sizes.size(), 1);
+}
+
+Tensor adaptive_average(const char* operation, const Tensor& input, const PerAxis& output_size,
+                        std::size_t n) {
+  STRATA_CHECK(input.dtype().is_float(), domain, "[", operation, "] of ", input.dtype().name(),
+               ": cast it to a float first");
   const Spatial x(operation, input, n);
-  const Numbers to = output_size.of(operation, "output size", n, 1);
-  STRATA_CHECK(is_max || input.dtype().is_float(), domain, "[", operation, "] of ",
-               input.dtype().name(), ": cast it to a float first");
-  Tensor seen = x.batched();
-  for (std::size_t k = 0; k < n; ++k) {
-    STRATA_CHECK(x.sizes[k] > 0, shape, "[", operation, "] of nothing: shape ", render(input.shape()));
-    seen = cells(seen, static_cast<std::int64_t>(k) + 2, to[k], x.sizes[k],
-                 is_max ? least_of(input.dtype()) : Number(0));
-  }
-  if (is_max) return x.unbatched(seen.max(last_axes(seen, n)));
+  const Numbers to = adaptive_sizes(operation, x, output_size);
+  const Tensor seen = all_cells(x.batched(), to, x.sizes, 0);
   Tensor out = seen.sum(last_axes(seen, n));
   for (std::size_t k = 0; k < n; ++k) {
     out = x.sizes[k] % to[k] == 0
@@ -180,6 +188,75 @@ Tensor adaptive(const char* operation, const Tensor& input, const PerAxis& outpu
               : out / along(sizes_of_cells(out, to[k], x.sizes[k]), k, n).cast(out.dtype());
   }
   return x.unbatched(out);
+}
+
+/// With the places of the largest, where they are asked for.
+std::pair<Tensor, Tensor> adaptive_maximum(const char* operation, const Tensor& input,
+                                           const PerAxis& output_size, std::size_t n, bool indices) {
+  const Spatial x(operation, input, n);
+  const Numbers to = adaptive_sizes(operation, x, output_size);
+  const Tensor seen = all_cells(x.batched(), to, x.sizes, least_of(input.dtype()));
+  const Tensor largest = seen.max(last_axes(seen, n));
+  if (!indices) return {x.unbatched(largest), input};
+  const Number beyond(identity_of(Ops::REDUCE_MIN, dtypes::int64));
+  Ints sizes = {1, 1};
+  Int count = 1;
+  for (const std::int64_t size : x.sizes) sizes.push_back(size), count *= Int(size);
+  const Tensor each = all_cells(counting(count, input).reshape(sizes), to, x.sizes, beyond);
+  const Tensor is_it = seen.eq(with_ones_behind(largest, n)) | seen.isnan();
+  const Tensor at = is_it.where(each, beyond);
+  return {x.unbatched(largest), x.unbatched(at.min(last_axes(at, n)))};
+}
+
+/// NOTE: a window that reaches beyond the input counts as if it were full, of elements that are as those inside.
+Tensor lp_pool(const char* operation, const Tensor& input, double p, const PerAxis& kernel,
+               std::size_t n, const LpPoolOptions& o) {
+  STRATA_CHECK(p != 0, domain, "[", operation, "] a norm of 0");
+  std::int64_t elements = 1;
+  for (const std::int64_t size : kernel.of(operation, "kernel size", n, 1)) elements *= size;
+  const Tensor means =
+      avg_pool(operation, input.pow(p), kernel, n, {.stride = o.stride, .ceil_mode = o.ceil_mode});
+  const Tensor sums = means.relu() * elements, is_zero = sums.eq(0);  // where the root has no slope
+  return is_zero.where(0, is_zero.where(1, sums).pow(1 / p));
+}
+
+/// Values at their places, zeros elsewhere.
+Tensor unpooled(const char* operation, const Tensor& input, const Tensor& indices, const Numbers& to) {
+  const std::size_t n = to.size();
+  const Spatial x(operation, input, n), where(operation, indices, n);
+  Ints shape = {x.batched().size(0), x.batched().size(1)}, flat = shape;
+  Int count = 1;
+  for (const std::int64_t size : to) {
+    STRATA_CHECK(size >= 0, shape, "[", operation, "] an output of size ", size);
+    shape.push_back(size), count *= Int(size);
+  }
+  flat.push_back(count);
+  const Tensor put =
+      put_at(input.new_zeros(flat), where.batched().flatten(2), x.batched().flatten(2), {});
+  return x.unbatched(put.reshape(shape));
+}
+
+struct UnpoolSizes {
+  const PerAxis& kernel;
+  const std::optional<PerAxis>& stride;
+  const PerAxis& padding;
+  const std::optional<PerAxis>& output_size;
+};
+
+Tensor max_unpool(const char* operation, const Tensor& input, const Tensor& indices, std::size_t n,
+                  const UnpoolSizes& o) {
+  STRATA_CHECK(input.shape() == indices.shape(), shape, "[", operation, "] indices of shape ",
+               render(indices.shape()), " for values of shape ", render(input.shape()));
+  if (o.output_size)
+    return unpooled(operation, input, indices, o.output_size->of(operation, "output size", n, 0));
+  const Spatial x(operation, input, n);
+  const Numbers size = o.kernel.of(operation, "kernel size", n, 1),
+                step = o.stride ? o.stride->of(operation, "stride", n, 1) : size,
+                around = o.padding.of(operation, "padding", n, 0);
+  Numbers to;
+  for (std::size_t k = 0; k < n; ++k)
+    to.push_back((Int(x.sizes[k] - 1) * Int(step[k]) - Int(2 * around[k]) + Int(size[k])).value());
+  return unpooled(operation, input, indices, to);
 }
 
 }  // namespace
@@ -209,38 +286,45 @@ STRATA_AVG_POOL(avg_pool2d, 2)
 STRATA_AVG_POOL(avg_pool3d, 3)
 #undef STRATA_AVG_POOL
 
-#define STRATA_ADAPTIVE_POOL(name, n, is_max)                       \
-  Tensor name(const Tensor& x, const PerAxis& output_size, At at) { \
-    const OriginScope scope(#name, at);                             \
-    return adaptive(#name, x, output_size, n, is_max);              \
+#define STRATA_ADAPTIVE_POOL(name, n)                                                        \
+  Tensor adaptive_avg_##name(const Tensor& x, const PerAxis& output_size, At at) {           \
+    const OriginScope scope("adaptive_avg_" #name, at);                                      \
+    return adaptive_average("adaptive_avg_" #name, x, output_size, n);                       \
+  }                                                                                          \
+  Tensor adaptive_max_##name(const Tensor& x, const PerAxis& output_size, At at) {           \
+    const OriginScope scope("adaptive_max_" #name, at);                                      \
+    return adaptive_maximum("adaptive_max_" #name, x, output_size, n, false).first;          \
+  }                                                                                          \
+  std::pair<Tensor, Tensor> adaptive_max_##name##_with_indices(                              \
+      const Tensor& x, const PerAxis& output_size, At at) {                                  \
+    const OriginScope scope("adaptive_max_" #name "_with_indices", at);                      \
+    return adaptive_maximum("adaptive_max_" #name "_with_indices", x, output_size, n, true); \
   }
-STRATA_ADAPTIVE_POOL(adaptive_avg_pool1d, 1, false)
-STRATA_ADAPTIVE_POOL(adaptive_avg_pool2d, 2, false)
-STRATA_ADAPTIVE_POOL(adaptive_max_pool1d, 1, true)
-STRATA_ADAPTIVE_POOL(adaptive_max_pool2d, 2, true)
+STRATA_ADAPTIVE_POOL(pool1d, 1)
+STRATA_ADAPTIVE_POOL(pool2d, 2)
+STRATA_ADAPTIVE_POOL(pool3d, 3)
 #undef STRATA_ADAPTIVE_POOL
 
-Tensor max_unpool2d(const Tensor& input, const Tensor& indices, const PerAxis& kernel,
-                    const std::optional<PerAxis>& stride, const PerAxis& padding,
-                    const std::optional<PerAxis>& output_size, At at) {
-  const OriginScope scope("max_unpool2d", at);
-  const Spatial x("max_unpool2d", input, 2), where("max_unpool2d", indices, 2);
-  STRATA_CHECK(input.shape() == indices.shape(), shape, "[max_unpool2d] indices of shape ",
-               render(indices.shape()), " for values of shape ", render(input.shape()));
-  const Numbers size = kernel.of("max_unpool2d", "kernel size", 2, 1),
-                step = stride ? stride->of("max_unpool2d", "stride", 2, 1) : size,
-                around = padding.of("max_unpool2d", "padding", 2, 0);
-  Numbers to;
-  for (std::size_t k = 0; k < 2; ++k)
-    to.push_back((Int(x.sizes[k] - 1) * Int(step[k]) - Int(2 * around[k]) + Int(size[k])).value());
-  if (output_size) to = output_size->of("max_unpool2d", "output size", 2, 0);
-  STRATA_CHECK(to[0] >= 0 && to[1] >= 0, shape, "[max_unpool2d] an output of ", to[0], " x ", to[1]);
-  const Ints& shape = x.batched().shape();
-  const Tensor zeros = TensorAccess::of(
-      LazyOp::constant(scalar_of(0, input.dtype()), {shape[0], shape[1], Int(to[0]) * Int(to[1])}),
-      input);
-  const Tensor flat = put_at(zeros, where.batched().flatten(2), x.batched().flatten(2), {});
-  return x.unbatched(flat.reshape({shape[0], shape[1], to[0], to[1]}));
-}
+#define STRATA_LP_POOL(name, n)                                                                        \
+  Tensor name(const Tensor& x, double p, const PerAxis& kernel, const LpPoolOptions& options, At at) { \
+    const OriginScope scope(#name, at);                                                                \
+    return lp_pool(#name, x, p, kernel, n, options);                                                   \
+  }
+STRATA_LP_POOL(lp_pool1d, 1)
+STRATA_LP_POOL(lp_pool2d, 2)
+STRATA_LP_POOL(lp_pool3d, 3)
+#undef STRATA_LP_POOL
+
+#define STRATA_MAX_UNPOOL(name, n)                                                   \
+  Tensor name(const Tensor& x, const Tensor& indices, const PerAxis& kernel,         \
+              const std::optional<PerAxis>& stride, const PerAxis& padding,          \
+              const std::optional<PerAxis>& output_size, At at) {                    \
+    const OriginScope scope(#name, at);                                              \
+    return max_unpool(#name, x, indices, n, {kernel, stride, padding, output_size}); \
+  }
+STRATA_MAX_UNPOOL(max_unpool1d, 1)
+STRATA_MAX_UNPOOL(max_unpool2d, 2)
+STRATA_MAX_UNPOOL(max_unpool3d, 3)
+#undef STRATA_MAX_UNPOOL
 
 }  // namespace strata

@@ -6,6 +6,7 @@
 
 #include "strata/engine/feed.h"
 #include "strata/tensor/access.h"
+#include "strata/tensor/indexed.h"
 
 namespace strata {
 
@@ -84,8 +85,32 @@ Tensor fraction(const LazyOp& word, DType dtype) {
 /// [0, 1): an f64 takes both words.
 Tensor uniform(const Words& drawn, DType dtype) {
   if (dtype != dtypes::float64) return fraction(drawn.low, dtype);
-  const Tensor high = tensor(drawn.high.cast(dtypes::float64)).floor_divide(2048);
+  const Tensor high = (tensor(drawn.high.cast(dtypes::float64)) * 0x1p-11).floor();
   return (tensor(drawn.low.cast(dtypes::float64)) * 0x1p21 + high) * 0x1p-53;
+}
+
+/// Ones, one for each channel of (batch, channels, sizes...) with that many sizes, or without a batch.
+Tensor channels_of(const char* operation, const Tensor& x, std::int64_t sizes) {
+  check_float(operation, x.dtype());
+  STRATA_CHECK(x.ndim() == sizes + 1 || x.ndim() == sizes + 2, shape, "[", operation, "] of shape ",
+               render(x.shape()), ", where (batch, channels, ", sizes, " sizes) is expected");
+  Ints shape(x.shape().size(), 1);
+  for (std::int64_t k = 0; k < x.ndim() - sizes; ++k)
+    shape[static_cast<std::size_t>(k)] = x.size(k);
+  return x.new_ones(shape);
+}
+
+/// What is dropped is -scale*alpha of selu(); then scaled and moved, so that mean and variance are kept.
+Tensor with_saturation(const char* operation, const Tensor& x, const Ints& choices, double p,
+                       Generator generator) {
+  check_float(operation, x.dtype());
+  STRATA_CHECK(0 <= p && p <= 1, domain, "[", operation, "] a probability of ", p);
+  if (p == 0) return x;
+  if (p == 1) return x * 0;
+  const double least = -1.0507009873554805 * 1.6732632423543772;
+  const double scale = 1 / std::sqrt((1 - p) * (1 + p * least * least));
+  const Tensor stays = rand(choices, dtypes::float32, std::move(generator)).to(x.device()).ge(p);
+  return stays.where(x, least) * scale - scale * p * least;
 }
 
 }  // namespace
@@ -142,6 +167,75 @@ Tensor dropout(const Tensor& x, double p, bool training, Generator generator, At
   if (p == 1) return x * 0;
   const Tensor stays = rand(x.shape(), dtypes::float32, std::move(generator)).to(x.device()).ge(p);
   return stays.where(x / (1 - p), 0);
+}
+
+Tensor dropout1d(const Tensor& x, double p, bool training, Generator generator, At at) {
+  const OriginScope scope("dropout1d", at);
+  return x * dropout(channels_of("dropout1d", x, 1), p, training, std::move(generator));
+}
+Tensor dropout2d(const Tensor& x, double p, bool training, Generator generator, At at) {
+  const OriginScope scope("dropout2d", at);
+  return x * dropout(channels_of("dropout2d", x, x.ndim() == 3 ? 1 : 2), p, training,
+                     std::move(generator));
+}
+Tensor dropout3d(const Tensor& x, double p, bool training, Generator generator, At at) {
+  const OriginScope scope("dropout3d", at);
+  return x * dropout(channels_of("dropout3d", x, 3), p, training, std::move(generator));
+}
+Tensor alpha_dropout(const Tensor& x, double p, bool training, Generator generator, At at) {
+  const OriginScope scope("alpha_dropout", at);
+  return training ? with_saturation("alpha_dropout", x, x.shape(), p, std::move(generator)) : x;
+}
+Tensor feature_alpha_dropout(const Tensor& x, double p, bool training, Generator generator, At at) {
+  const OriginScope scope("feature_alpha_dropout", at);
+  STRATA_CHECK(x.ndim() >= 2, shape, "[feature_alpha_dropout] of shape ", render(x.shape()),
+               ", where (batch, channels, ...) is expected");
+  Ints channels(x.shape().size(), 1);
+  channels[0] = x.size(0), channels[1] = x.size(1);
+  return training ? with_saturation("feature_alpha_dropout", x, channels, p, std::move(generator)) : x;
+}
+
+Tensor rrelu(const Tensor& x, double lower, double upper, bool training, Generator generator, At at) {
+  const OriginScope scope("rrelu", at);
+  STRATA_CHECK(lower <= upper, domain, "[rrelu] slopes from ", lower, " to ", upper);
+  if (!training) return x.leaky_relu((lower + upper) / 2);
+  const Tensor slope = rand_like(x, std::move(generator)) * (upper - lower) + lower;
+  return x.le(0).where(x * slope, x);
+}
+
+Tensor gumbel_softmax(const Tensor& logits, const GumbelOptions& options, Generator generator, At at) {
+  const OriginScope scope("gumbel_softmax", at);
+  check_float("gumbel_softmax", logits.dtype());
+  STRATA_CHECK(options.tau > 0, domain, "[gumbel_softmax] a tau of ", options.tau);
+  const Tensor noise = (-(1 - rand_like(logits, std::move(generator))).log()).log().neg();
+  Tensor soft = ((logits + noise) / options.tau).softmax(options.axis);
+  if (!options.hard || logits.ndim() == 0) return soft;
+  const Tensor plain = soft.detach(), first = plain.argmax(options.axis, true);
+  const std::int64_t a = axis_of(options.axis, logits.ndim(), "gumbel_softmax");
+  Ints sizes(logits.shape().size(), 1);
+  sizes[static_cast<std::size_t>(a)] = logits.size(a);
+  const Tensor is_it = counting(logits.size(a), logits).reshape(sizes).eq(first);
+  return is_it.cast(soft.dtype()) + (soft - plain);
+}
+
+Tensor rand_like(const Tensor& x, Generator generator, At at) {
+  const OriginScope scope("rand_like", at);
+  return rand(x.shape(), x.dtype(), std::move(generator)).to(x.device());
+}
+Tensor randn_like(const Tensor& x, Generator generator, At at) {
+  const OriginScope scope("randn_like", at);
+  return randn(x.shape(), x.dtype(), std::move(generator)).to(x.device());
+}
+Tensor randint_like(const Tensor& x, std::int64_t low, std::int64_t high, Generator generator, At at) {
+  const OriginScope scope("randint_like", at);
+  return randint(low, high, x.shape(), x.dtype(), std::move(generator)).to(x.device());
+}
+Tensor normal(const Tensor& mean, const Tensor& deviation, Generator generator, At at) {
+  const OriginScope scope("normal", at);
+  const Ints shapes[] = {mean.shape(), deviation.shape()};
+  const Tensor m = as_real(mean);
+  const Tensor noise = randn(broadcast_shape("normal", shapes), m.dtype(), std::move(generator));
+  return m + deviation * noise.to(m.device());
 }
 
 /// Exponentials raced by their weights (Efraimidis and Spirakis): those that are first are a sample without replacement.

@@ -36,6 +36,13 @@ Tensor size_as(const Int& size, const Tensor& like) {
   return TensorAccess::of(LazyOp::reduce(Ops::SUM, each, {0}).reshape({}), like);
 }
 
+/// f(x) where x is not 0, else 0, which no gradient passes: powers below 1 have no slope there.
+template <class F>
+Tensor of_positive(const Tensor& x, const F& f) {
+  const Tensor is_zero = x.eq(0);
+  return is_zero.where(0, f(is_zero.where(1, x)));
+}
+
 void check_not_empty(const Tensor& x, const Axes& axes, const char* name) {
   STRATA_CHECK(!(count_of(x, axes) == Int(0)), shape, "[", name, "] of nothing: shape ",
                render(x.shape()));
@@ -106,8 +113,10 @@ Tensor Tensor::norm(double p, const AxesArg& axes, bool keepdim, At at) const {
   if (p == 0) return x.ne(0).cast(x.dtype()).sum(axes, keepdim);
   if (std::isinf(p)) return p > 0 ? x.abs().max(axes, keepdim) : x.abs().min(axes, keepdim);
   if (p == 1) return x.abs().sum(axes, keepdim);
-  if (p == 2) return x.square().sum(axes, keepdim).sqrt();
-  return x.abs().pow(p).sum(axes, keepdim).pow(1 / p);
+  if (p == 2)
+    return of_positive(x.square().sum(axes, keepdim), [](const Tensor& t) { return t.sqrt(); });
+  const Tensor powers = of_positive(x.abs(), [p](const Tensor& t) { return t.pow(p); });
+  return of_positive(powers.sum(axes, keepdim), [p](const Tensor& t) { return t.pow(1 / p); });
 }
 Tensor Tensor::count_nonzero(const AxesArg& axes, At at) const {
   const OriginScope scope("count_nonzero", at);

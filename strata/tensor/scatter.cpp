@@ -40,7 +40,7 @@ Tensor assigned(const Puts& p) {
   if (p.source.size(-1) == Int(1)) return p.hit().where(p.source.squeeze(-1), p.target);
   const Tensor order = counting(p.goes.size(-1), p.target);
   const Tensor last = reduced(Ops::REDUCE_MAX, p.goes.where(order, -1));
-  return last.ge(0).where(one_hot_sum(p.source, last), p.target);
+  return last.ge(0).where(picked(p.source, last), p.target);
 }
 
 Tensor summed(const Puts& p) { return reduced(Ops::SUM, p.goes.where(p.source, false)); }
@@ -167,6 +167,12 @@ Tensor Tensor::index_add(std::int64_t axis, const Tensor& index, const Tensor& s
   const Tensor values = source_of(*this, source, "index_add");
   const Tensor factor = source_of(*this, alpha, "index_add");
   return put_slices(*this, axis, index, values * factor, {Reduce::sum}, "index_add");
+}
+Tensor Tensor::index_reduce(std::int64_t axis, const Tensor& index, const Tensor& source,
+                            Reduce reduce, bool include_self, At at) const {
+  const OriginScope scope("index_reduce", at);
+  return put_slices(*this, axis, index, source_of(*this, source, "index_reduce"),
+                    {reduce, include_self}, "index_reduce");
 }
 Tensor Tensor::index_fill(std::int64_t axis, const Tensor& index, const Operand& value) const {
   const OriginScope scope("index_fill", value.at());

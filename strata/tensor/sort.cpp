@@ -1,22 +1,19 @@
-// Order: a row's elements are counted, not moved about.
+// Order: elements are compared as integers whose order is that of the values, NaN the largest.
 //
-// An element's rank is how many come before it, and what has rank k is the k-th: two reductions of all pairs, without
-// a branch, stable. Elements are compared as integers whose order is that of the values, NaN the largest. Where few of
-// many are asked for, a row is cut into blocks, of which each gives its first.
+// In a short row an element's rank is how many come before it, and what has rank k is the k-th: two reductions of all pairs,
+// without a branch, stable. Where few of many are asked for, a row is cut into blocks, of which each gives its first. A long row
+// goes through a bitonic network: n log2(n)^2 / 2 steps, each of which takes the lesser or the greater of two elements. An
+// element carries its place in its low bits, so that no two are equal: the network sorts stably.
 
 #include <algorithm>
+#include <limits>
 
 #include "strata/tensor/access.h"
 #include "strata/tensor/indexed.h"
 
 namespace strata {
 
-namespace {
-
-constexpr std::int64_t kSortBlock = 512;
-
-/// Integers in the order of the values, or in the opposite one. -0 is 0.
-Tensor keys_of(const Tensor& values, bool descending) {
+Tensor order_keys(const Tensor& values, bool descending) {
   Tensor x = values.detach();
   if (x.dtype().is_bool()) x = x.cast(dtypes::int32);
   if (x.dtype().is_float()) {
@@ -30,6 +27,10 @@ Tensor keys_of(const Tensor& values, bool descending) {
   }
   return descending ? x.bitwise_not() : x;
 }
+
+namespace {
+
+constexpr std::int64_t kSortBlock = 512;
 
 /// (..., n): how many come before each.
 Tensor ranks_of(const Tensor& keys) {
@@ -47,11 +48,68 @@ Tensor places_of_ranks(const Tensor& ranks, std::int64_t k) {
   return is_it.where(place, 0).sum(-1);
 }
 
+constexpr std::int64_t kAbreast = 16;  // a vector, or two
+
+/// One step of the network, in rows that lie as (..., n/16, 16): element k at (k % (n/16), k // (n/16)), so that most partners
+/// lie in whole vectors. Of each pair in a block, the lesser goes to the first half; partners are a half apart, or mirrored.
+Tensor exchanged(const Tensor& x, std::int64_t block, bool mirrored) {
+  const std::int64_t down = x.size(-2).value();
+  const bool is_down = block <= down;
+  const std::int64_t axis = is_down ? -2 : -1, half = (is_down ? block : block / down) / 2;
+  const Tensor pairs =
+      x.unflatten(axis, {-1, 2, half});  // (..., blocks, 2, half, 16) or (..., n/16, blocks, 2, half)
+  const std::int64_t side = axis - 1;
+  Axes flipped = {side};
+  if (mirrored) flipped.push_back(axis);
+  if (mirrored && !is_down) flipped.push_back(-4);
+  const Tensor partner = pairs.flip(flipped);
+  const Tensor is_first = counting(2, x).eq(0).reshape(is_down ? Ints{2, 1, 1} : Ints{2, 1});
+  return is_first.where(pairs.minimum(partner), pairs.maximum(partner)).reshape(x.shape()).contiguous();
+}
+
+Tensor first_of(const Tensor& rows, std::int64_t k) {
+  Mask bounds;
+  for (const Int& size : rows.shape()) bounds.push_back({0, size});
+  bounds.back().end = k;
+  return rows.shrink(bounds);
+}
+
+constexpr std::int64_t kHalf = std::int64_t{1} << 32;
+
+/// (..., n): where the elements are, in order. @pre i64 in [-2^31, 2^31)
+Tensor places_through_network(const Tensor& keys, std::int64_t n) {
+  std::int64_t whole = kAbreast;
+  while (whole < n) whole *= 2;
+  Padding padding(keys.shape().size(), {0, 0});
+  padding.back().second = whole - n;
+  const Number last(identity_of(Ops::REDUCE_MIN, dtypes::int64));
+  Tensor x = (keys * kHalf + counting(n, keys)).pad(padding, Tensor::PadMode::constant, last);
+  x = x.unflatten(-1, {kAbreast, whole / kAbreast}).transpose(-1, -2).contiguous();
+  for (std::int64_t block = 2; block <= whole; block *= 2) {
+    x = exchanged(x, block, true);
+    for (std::int64_t inner = block / 2; inner > 1; inner /= 2) x = exchanged(x, inner, false);
+  }
+  return first_of(x.transpose(-1, -2).flatten(-2), n).bitwise_and(kHalf - 1);
+}
+
+/// (..., n): where the elements are, in order; long ones by their low halves, then by their high ones.
+Tensor places_of_long_rows(const Tensor& keys, std::int64_t n) {
+  if (keys.itemsize() < 8) {
+    const Tensor wide = keys.cast(dtypes::int64);
+    return places_through_network(keys.dtype() == dtypes::uint32 ? wide - kHalf / 2 : wide, n);
+  }
+  const Number sign(std::numeric_limits<std::int64_t>::min());
+  const Tensor bits = keys.dtype().is_unsigned() ? keys.bitcast(dtypes::int64).bitwise_xor(sign) : keys;
+  const Tensor by_low = places_through_network(bits.bitwise_and(kHalf - 1) - kHalf / 2, n);
+  const Tensor high = bits.floor_divide(kHalf).gather(-1, by_low);
+  return by_low.gather(-1, places_through_network(high, n));
+}
+
 /// (..., k): where the first k of the last axis are, in order.
 Tensor first_places(const Tensor& keys, std::int64_t n, std::int64_t k) {
   constexpr std::int64_t kWorthwhile = 4;
-  if (n <= 2 * kSortBlock || k > kSortBlock / kWorthwhile)
-    return places_of_ranks(ranks_of(keys), k);
+  if (n <= 2 * kSortBlock) return places_of_ranks(ranks_of(keys), k);
+  if (k > kSortBlock / kWorthwhile) return first_of(places_of_long_rows(keys, n), k);
   const std::int64_t blocks = (n + kSortBlock - 1) / kSortBlock;
   Padding padding(keys.shape().size(), {0, 0});
   padding.back().second = blocks * kSortBlock - n;
@@ -77,7 +135,7 @@ std::pair<Tensor, Tensor> ordered(const char* operation, const Tensor& x, std::i
   STRATA_CHECK(k >= 0 && k <= n, shape, "[", operation, "] ", k, " of the ", n,
                " elements of axis ", axis, " of shape ", render(x.shape()));
   const Tensor rows = x.movedim({a}, {-1});
-  const Tensor places = first_places(keys_of(rows, descending), n, k);
+  const Tensor places = first_places(order_keys(rows, descending), n, k);
   return {rows.gather(-1, places).movedim({-1}, {a}), places.movedim({-1}, {a})};
 }
 

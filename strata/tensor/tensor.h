@@ -30,44 +30,9 @@
 #include "strata/runtime/device.h"
 #include "strata/tensor/operand.h"
 #include "strata/tensor/subscript.h"
+#include "strata/tensor/tensor_state.h"
 
 namespace strata {
-
-struct TensorState;
-
-/// While it lives, it is told which tensors this thread reads and assigns to. The innermost one hears; a capture (jit.h) is one.
-class TensorListener {
- public:
-  TensorListener() : outer_(current_) { current_ = this; }
-  virtual ~TensorListener() { current_ = outer_; }
-  TensorListener(const TensorListener&) = delete;
-  TensorListener& operator=(const TensorListener&) = delete;
-  static TensorListener* current() { return current_; }
-
-  virtual void read(const std::shared_ptr<TensorState>& state) = 0;
-  virtual void assigned(const std::shared_ptr<TensorState>& state) = 0;
-
- private:
-  TensorListener* outer_;
-  static thread_local constinit TensorListener* current_;
-};
-
-/// How a user's memory lies, and what becomes of it.
-struct BlobOptions {
-  std::optional<Index> strides = {};  ///< in elements, of any sign, one a dimension; none: row-major
-  /// Called once with the pointer that was given when nothing needs the memory any more, by the thread that needed it last. It
-  /// must not throw.
-  Buffer::Deleter deleter = {};
-  bool read_only = false;  ///< the memory must not be written, by those who get it from the tensor either
-};
-
-/// What the copies of a handle share.
-struct TensorState {
-  LazyOp node;
-  const Device* device;
-  std::shared_ptr<struct GradientSlot> slot;  ///< of a tensor that gradients are taken by
-  std::uint64_t born;                         ///< later ones have larger numbers
-};
 
 class Tensor {
  public:
@@ -139,6 +104,20 @@ class Tensor {
                          DType dtype = dtypes::float32, At at = At::current());
   static Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = {},
                     DType dtype = dtypes::float32, At at = At::current());
+  /// base to the powers linspace() gives.
+  static Tensor logspace(double begin, double end, std::int64_t steps, double base = 10,
+                         DType dtype = dtypes::float32, At at = At::current());
+  /// (2, count) of i64: rows and columns of what tril() and triu() leave of a matrix.
+  static Tensor tril_indices(std::int64_t rows, std::int64_t columns, std::int64_t offset = 0,
+                             At at = At::current());
+  static Tensor triu_indices(std::int64_t rows, std::int64_t columns, std::int64_t offset = 0,
+                             At at = At::current());
+  /// Of this tensor's dtype and device.
+  Tensor new_full(const Ints& shape, Number value, At at = At::current()) const;
+  Tensor new_zeros(const Ints& shape, At at = At::current()) const;
+  Tensor new_ones(const Ints& shape, At at = At::current()) const;
+  Tensor new_empty(const Ints& shape, At at = At::current()) const;
+  Tensor empty_like(At at = At::current()) const { return new_empty(shape(), at); }
 
   // --- what it is ---
   const Ints& shape() const { return node().shape(); }
@@ -213,12 +192,19 @@ class Tensor {
   /// The same values, which no gradient passes.
   Tensor detach(At at = At::current()) const;
 
-  // --- elements (elementwise.cpp) ---
+  // --- elements (elementwise.cpp, binary.cpp, special.cpp) ---
   Tensor cast(DType dtype, At at = At::current()) const;
   Tensor bitcast(DType dtype, At at = At::current()) const;
   Tensor to_float(At at = At::current()) const { return cast(dtypes::float32, at); }
 #define STRATA_UNARY(name, ...) Tensor name(At at = At::current()) const;
 #include "strata/tensor/unary.def"
+  /// The derivative of digamma, `order` times. @throws Error (domain) unless 0 <= order <= 60
+  Tensor polygamma(std::int64_t order, At at = At::current()) const;
+  Tensor mvlgamma(std::int64_t p, At at = At::current()) const;
+  /// log(x / (1 - x)); x is kept between eps and 1 - eps where one is given.
+  Tensor logit(std::optional<double> eps = {}, At at = At::current()) const;
+  /// Mantissa, from 0.5 to below 1, and exponent (i32).
+  std::pair<Tensor, Tensor> frexp(At at = At::current()) const;
   Tensor leaky_relu(double slope = 0.01, At at = At::current()) const;
   Tensor elu(double alpha = 1, At at = At::current()) const;
   Tensor celu(double alpha = 1, At at = At::current()) const;
@@ -240,10 +226,20 @@ class Tensor {
   Tensor where(const Operand& a, const Operand& b) const;
   Tensor masked_fill(const Tensor& mask, const Operand& value) const;
   Tensor lerp(const Tensor& end, const Operand& weight) const;
+  /// this + value*a*b, this + value*a/b.
+  Tensor addcmul(const Tensor& a, const Tensor& b, const Number& value = 1, At at = At::current()) const;
+  Tensor addcdiv(const Tensor& a, const Tensor& b, const Number& value = 1, At at = At::current()) const;
+  /// Whether shapes and all elements are the same. Realizes.
+  bool equal(const Tensor& other, At at = At::current()) const;
+  /// Whether isclose() holds everywhere. Realizes.
+  bool allclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false,
+                At at = At::current()) const;
   Tensor isclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8,
                  bool equal_nan = false, At at = At::current()) const;
+  /// Whether each is among the elements of `others`.
+  Tensor isin(const Tensor& others, At at = At::current()) const;
 
-  // --- movement (movement.cpp, rearrange.cpp, diagonal.cpp, pad.cpp) ---
+  // --- movement (movement.cpp, rearrange.cpp, diagonal.cpp, places.cpp, pad.cpp) ---
   /// One size may be -1: what is left. @throws Error (shape) unless as many elements
   Tensor reshape(const Ints& shape, At at = At::current()) const;
   Tensor permute(const Axes& order, At at = At::current()) const;
@@ -287,6 +283,17 @@ class Tensor {
   Tensor narrow(std::int64_t axis, const Int& begin, const Int& length, At at = At::current()) const;
   /// One index of an axis, which goes. @throws Error (shape)
   Tensor select(std::int64_t axis, const Int& index, At at = At::current()) const;
+  /// This with `source` where select(), a slice or diagonal() would look.
+  Tensor select_scatter(const Tensor& source, std::int64_t axis, std::int64_t index,
+                        At at = At::current()) const;
+  Tensor slice_scatter(const Tensor& source, std::int64_t axis = 0, const Slice& slice = {},
+                       At at = At::current()) const;
+  Tensor diagonal_scatter(const Tensor& source, std::int64_t offset = 0, std::int64_t axis1 = 0,
+                          std::int64_t axis2 = 1, At at = At::current()) const;
+  /// Element (i, j, ...) is number offset + i*strides[0] + j*strides[1] + ... of this in row-major order.
+  /// @throws Error (shape) where one is outside
+  Tensor as_strided(const Ints& shape, const Ints& strides, const Int& offset = 0,
+                    At at = At::current()) const;
   /// One count a dimension, of dimensions in front where there are more.
   Tensor repeat(const Ints& counts, At at = At::current()) const;
   Tensor tile(const Ints& counts, At at = At::current()) const;  ///< 1 where counts are fewer than dimensions
@@ -305,6 +312,7 @@ class Tensor {
   Tensor tril(std::int64_t diagonal = 0, At at = At::current()) const;
   Tensor triu(std::int64_t diagonal = 0, At at = At::current()) const;
   Tensor diag(std::int64_t diagonal = 0, At at = At::current()) const;
+  Tensor diagflat(std::int64_t offset = 0, At at = At::current()) const;
   Tensor diagonal(std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1,
                   At at = At::current()) const;
   Tensor diag_embed(std::int64_t offset = 0, std::int64_t axis1 = -2, std::int64_t axis2 = -1,
@@ -315,7 +323,7 @@ class Tensor {
   Tensor pixel_shuffle(std::int64_t r, At at = At::current()) const;
   Tensor pixel_unshuffle(std::int64_t r, At at = At::current()) const;
 
-  // --- several together, and one apart (join.cpp, split.cpp) ---
+  // --- several together, and one apart (join.cpp, combine.cpp, split.cpp) ---
   /// Along an axis; dtypes are promoted. Of one dimension and size 0: left out. @throws Error (shape)
   static Tensor cat(std::span<const Tensor> tensors, std::int64_t axis = 0, At at = At::current());
   static Tensor stack(std::span<const Tensor> tensors, std::int64_t axis = 0, At at = At::current());
@@ -325,6 +333,16 @@ class Tensor {
   static Tensor column_stack(std::span<const Tensor> tensors, At at = At::current());
   static std::vector<Tensor> meshgrid(std::span<const Tensor> axes, bool ij = true,
                                       At at = At::current());
+  /// All as the shape to which they broadcast.
+  static std::vector<Tensor> broadcast_tensors(std::span<const Tensor> tensors, At at = At::current());
+  /// Matrices along the diagonal of one.
+  static Tensor block_diag(std::span<const Tensor> tensors, At at = At::current());
+  /// All tuples of one element of each, as rows; all of r elements of this, in order.
+  static Tensor cartesian_prod(std::span<const Tensor> tensors, At at = At::current());
+  Tensor combinations(std::int64_t r = 2, bool with_replacement = false, At at = At::current()) const;
+  /// Powers of this as columns, from columns - 1 down to 0, or (increasing) up.
+  Tensor vander(std::optional<std::int64_t> columns = {}, bool increasing = false,
+                At at = At::current()) const;
   std::vector<Tensor> split(std::int64_t size, std::int64_t axis = 0, At at = At::current()) const;
   std::vector<Tensor> split(std::span<const std::int64_t> sizes, std::int64_t axis = 0,
                             At at = At::current()) const;
@@ -335,35 +353,76 @@ class Tensor {
   std::vector<Tensor> tensor_split(std::span<const std::int64_t> indices, std::int64_t axis = 0,
                                    At at = At::current()) const;
   std::vector<Tensor> unbind(std::int64_t axis = 0, At at = At::current()) const;
+  /// tensor_split() along the axis of columns, rows, and depth.
+  std::vector<Tensor> hsplit(std::int64_t count, At at = At::current()) const;
+  std::vector<Tensor> hsplit(std::span<const std::int64_t> indices, At at = At::current()) const;
+  std::vector<Tensor> vsplit(std::int64_t count, At at = At::current()) const;
+  std::vector<Tensor> vsplit(std::span<const std::int64_t> indices, At at = At::current()) const;
+  std::vector<Tensor> dsplit(std::int64_t count, At at = At::current()) const;
+  std::vector<Tensor> dsplit(std::span<const std::int64_t> indices, At at = At::current()) const;
 
-  // --- reductions (reduce.cpp) ---
+  // --- reductions (reduce.cpp, statistics.cpp). Of equal ones max() and min() share the gradient ---
   Tensor sum(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
   Tensor prod(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
   Tensor max(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
   Tensor min(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
+  Tensor amax(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const {
+    return max(axes, keepdim, at);
+  }
+  Tensor amin(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const {
+    return min(axes, keepdim, at);
+  }
+  std::pair<Tensor, Tensor> aminmax(std::optional<std::int64_t> axis = {}, bool keepdim = false,
+                                    At at = At::current()) const;
+  /// Values, and where the first of them is (i64): a gradient goes there alone.
+  std::pair<Tensor, Tensor> max_with_indices(std::int64_t axis, bool keepdim = false,
+                                             At at = At::current()) const;
+  std::pair<Tensor, Tensor> min_with_indices(std::int64_t axis, bool keepdim = false,
+                                             At at = At::current()) const;
   Tensor mean(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
   Tensor var(const AxesArg& axes = {}, double correction = 1, bool keepdim = false,
              At at = At::current()) const;
   Tensor std(const AxesArg& axes = {}, double correction = 1, bool keepdim = false,
              At at = At::current()) const;
+  /// Each with the mean.
+  std::pair<Tensor, Tensor> var_mean(const AxesArg& axes = {}, double correction = 1,
+                                     bool keepdim = false, At at = At::current()) const;
+  std::pair<Tensor, Tensor> std_mean(const AxesArg& axes = {}, double correction = 1,
+                                     bool keepdim = false, At at = At::current()) const;
+  /// Of what is no NaN.
+  Tensor nansum(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
+  Tensor nanmean(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
   Tensor any(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
   Tensor all(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
   Tensor logsumexp(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
   /// (sum |x|^p)^(1/p); inf and -inf: the largest and smallest |x|; 0: how many are not 0.
   Tensor norm(double p = 2, const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
+  /// norm() of this - other.
+  Tensor dist(const Tensor& other, double p = 2, At at = At::current()) const;
+  /// Slices along an axis whose norm is above `most` made shorter, to that.
+  Tensor renorm(double p, std::int64_t axis, double most, At at = At::current()) const;
+  /// Summed to a shape that broadcasts to this one's.
+  Tensor sum_to_size(const Ints& shape, At at = At::current()) const;
   Tensor argmax(std::optional<std::int64_t> axis = {}, bool keepdim = false, At at = At::current()) const;
   Tensor argmin(std::optional<std::int64_t> axis = {}, bool keepdim = false, At at = At::current()) const;
   Tensor count_nonzero(const AxesArg& axes = {}, At at = At::current()) const;
   Tensor softmax(std::int64_t axis = -1, At at = At::current()) const;
   Tensor log_softmax(std::int64_t axis = -1, At at = At::current()) const;
 
-  // --- cumulative (cumulative.cpp) and order (sort.cpp) ---
+  // --- cumulative (cumulative.cpp, differences.cpp) and order (sort.cpp, quantile.cpp, unique.cpp) ---
   Tensor cumsum(std::int64_t axis, At at = At::current()) const;
   Tensor cumprod(std::int64_t axis, At at = At::current()) const;
   std::pair<Tensor, Tensor> cummax(std::int64_t axis,
                                    At at = At::current()) const;  ///< values and indices (i64)
   std::pair<Tensor, Tensor> cummin(std::int64_t axis, At at = At::current()) const;
   Tensor logcumsumexp(std::int64_t axis, At at = At::current()) const;
+  /// What is between neighbours, `times` over, of this with `prepend` in front and `append` behind.
+  Tensor diff(std::int64_t times = 1, std::int64_t axis = -1,
+              const std::optional<Tensor>& prepend = {}, const std::optional<Tensor>& append = {},
+              At at = At::current()) const;
+  /// The integral of what is linear between these values, `spacing` apart or at the places that it holds.
+  Tensor trapezoid(const Operand& spacing = 1, std::int64_t axis = -1) const;
+  Tensor cumulative_trapezoid(const Operand& spacing = 1, std::int64_t axis = -1) const;
   /// Values and indices (i64); stable. NaN counts as the largest.
   std::pair<Tensor, Tensor> sort(std::int64_t axis = -1, bool descending = false,
                                  At at = At::current()) const;
@@ -376,6 +435,33 @@ class Tensor {
   /// The lower one of two in the middle; NaN where one is.
   Tensor median(At at = At::current()) const;
   std::pair<Tensor, Tensor> median(std::int64_t axis, bool keepdim = false, At at = At::current()) const;
+  Tensor nanmedian(At at = At::current()) const;
+  std::pair<Tensor, Tensor> nanmedian(std::int64_t axis, bool keepdim = false,
+                                      At at = At::current()) const;
+  Tensor msort(At at = At::current()) const { return sort(0, false, at).first; }
+  /// What is there most often, the smallest of several, and the last place where it is.
+  std::pair<Tensor, Tensor> mode(std::int64_t axis = -1, bool keepdim = false,
+                                 At at = At::current()) const;
+  enum class Between : std::uint8_t { linear, lower, higher, midpoint, nearest };
+  /// For each q (a number, or a tensor of one dimension, which comes first), what is above that share of all elements or of an
+  /// axis's. @throws Error (domain) for a number outside of [0, 1]; of tensors those give NaN
+  Tensor quantile(const Operand& q, std::optional<std::int64_t> axis = {}, bool keepdim = false,
+                  Between between = Between::linear) const;
+  Tensor nanquantile(const Operand& q, std::optional<std::int64_t> axis = {}, bool keepdim = false,
+                     Between between = Between::linear) const;
+  /// Different elements, or slices along an axis, in order; where each was put (of this shape, or of the axis's); how often
+  /// they are there. Realizes. unique_consecutive(): only of neighbours.
+  struct Unique;
+  Unique unique(std::optional<std::int64_t> axis = {}, At at = At::current()) const;
+  Unique unique_consecutive(std::optional<std::int64_t> axis = {}, At at = At::current()) const;
+  /// How many elements there are of 0, 1, ... (at least `least` of them), or the sum of their weights. Realizes the largest.
+  Tensor bincount(const std::optional<Tensor>& weights = {}, std::int64_t least = 0,
+                  At at = At::current()) const;
+  /// How many are in each of `bins` parts of what is between low and high (both 0: the least and the greatest).
+  Tensor histc(std::int64_t bins = 100, double low = 0, double high = 0, At at = At::current()) const;
+  /// Of variables as rows and observations as columns.
+  Tensor cov(double correction = 1, At at = At::current()) const;
+  Tensor corrcoef(At at = At::current()) const;
 
   // --- products (linalg.cpp) ---
   Tensor matmul(const Tensor& other, At at = At::current()) const;
@@ -389,13 +475,26 @@ class Tensor {
                At at = At::current()) const;
   Tensor baddbmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1,
                  At at = At::current()) const;
+  Tensor mm(const Tensor& other, At at = At::current()) const;  ///< of two matrices
+  Tensor addbmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1,
+                At at = At::current()) const;
+  Tensor addmv(const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1,
+               At at = At::current()) const;
+  Tensor addr(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1,
+              At at = At::current()) const;
+  /// @throws Error (domain) for a power below 0, (shape) unless matrices are square
+  Tensor matrix_power(std::int64_t power, At at = At::current()) const;
+  /// All of them one after another, in the order that multiplies least.
+  static Tensor multi_dot(std::span<const Tensor> matrices, At at = At::current());
+  /// Of the last two dimensions. @throws Error (domain) unless `kind` is "fro", "1", "-1", "inf" or "-inf"
+  Tensor matrix_norm(std::string_view kind = "fro", bool keepdim = false, At at = At::current()) const;
   /// Summed over the last `count` dimensions of this and the first of `other`; or over pairs of axes.
   Tensor tensordot(const Tensor& other, std::int64_t count = 2, At at = At::current()) const;
   Tensor tensordot(const Tensor& other, const Axes& own, const Axes& others, At at = At::current()) const;
   Tensor kron(const Tensor& other, At at = At::current()) const;
   Tensor cross(const Tensor& other, std::int64_t axis = -1, At at = At::current()) const;
-  /// Distances between rows: (..., n, k) and (..., m, k) to (..., n, m).
-  Tensor cdist(const Tensor& other, At at = At::current()) const;
+  /// Distances between rows by their p-norm: (..., n, k) and (..., m, k) to (..., n, m).
+  Tensor cdist(const Tensor& other, double p = 2, At at = At::current()) const;
   Tensor trace(At at = At::current()) const;
   /// "ij,jk->ik" over tensors. @throws Error (parse, shape)
   static Tensor einsum(std::string_view formula, std::span<const Tensor> tensors,
@@ -437,10 +536,16 @@ class Tensor {
   Tensor index_add(std::int64_t axis, const Tensor& index, const Tensor& source,
                    const Number& alpha = 1, At at = At::current()) const;
   Tensor index_fill(std::int64_t axis, const Tensor& index, const Operand& value) const;
+  Tensor index_reduce(std::int64_t axis, const Tensor& index, const Tensor& source, Reduce reduce,
+                      bool include_self = true, At at = At::current()) const;
+  /// This with the elements of `source` at places in row-major order.
+  Tensor put(const Tensor& index, const Tensor& source, bool accumulate = false,
+             At at = At::current()) const;
 
   // --- by masks and by order (masks.cpp) ---
   /// The indices of what is not 0, (count, ndim) of i64. Realizes.
   Tensor nonzero(At at = At::current()) const;
+  Tensor argwhere(At at = At::current()) const { return nonzero(at); }
   /// The elements for which the mask holds, as one dimension. Realizes the mask.
   Tensor masked_select(const Tensor& mask, At at = At::current()) const;
   /// This, with the elements of `source` in order where the mask holds.
@@ -454,6 +559,22 @@ class Tensor {
     return boundaries.searchsorted(*this, right, at);
   }
 
+  // --- other names of the same ---
+#define STRATA_ALIAS(name, of) \
+  Tensor name(At at = At::current()) const { return of(at); }
+#define STRATA_ALIAS_OF_TWO(name, of) \
+  Tensor name(const Operand& other) const { return of(other); }
+#define STRATA_ALIAS_OF_TENSORS(name, of) \
+  Tensor name(const Tensor& other, At at = At::current()) const { return of(other, at); }
+#include "strata/tensor/aliases.def"
+  Tensor clamp(const std::optional<Operand>& low, const std::optional<Operand>& high = {},
+               At at = At::current()) const {
+    return clip(low, high, at);
+  }
+  Tensor moveaxis(const Axes& from, const Axes& to, At at = At::current()) const {
+    return movedim(from, to, at);
+  }
+
  private:
   friend class TensorAccess;
   Tensor(LazyOp node, const Device& device);
@@ -464,6 +585,10 @@ class Tensor {
   std::int64_t count() const;
 
   std::shared_ptr<TensorState> state_;
+};
+
+struct Tensor::Unique {
+  Tensor values, inverse, counts;
 };
 
 // Operators; of comparisons each element is a bool.

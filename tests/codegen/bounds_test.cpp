@@ -54,6 +54,41 @@ TEST(Bounds, AnAccessWithoutLoopsIsOutsideEverywhere) {
   EXPECT_TRUE(has(bounds_refusal(LazyOp::sink({store})), "goes outside: everywhere"));
 }
 
+// Counters of one size many times over: more values than a table holds.
+TEST(Bounds, ProductsOfOneSize) {
+  const Expr n = Variable("n", 1, 1000);
+  const auto cube = [&](std::size_t rank) { return input(1, Ints(rank, Int(n))); };
+  for (const std::size_t rank : {2U, 3U, 4U, 6U}) {
+    const LazyOp x = cube(rank);
+    const auto last = static_cast<std::int64_t>(rank) - 1;
+    Axes turned;
+    for (std::int64_t k = last; k >= 0; --k) turned.push_back(k);
+    const std::string lanes = detail::message("LANES ", last, " 16");
+    for (const LazyOp& y :
+         {x * x, x.permute(turned), x.flip({0}), x.permute(turned).reshape({product(x.shape())}),
+          LazyOp::reduce(Ops::SUM, x, {last}), LazyOp::reduce(Ops::SUM, x, {0})}) {
+      EXPECT_EQ(bounds_refusal(kernel(y)), "") << rank;
+    }
+    EXPECT_EQ(bounds_refusal(kernel(x * x), lanes), "") << rank;
+    EXPECT_EQ(bounds_refusal(kernel(x.pad(Padding(rank, {1, 2}))), lanes), "") << rank;
+  }
+}
+
+TEST(Bounds, ProductsOfOneSizeThatGoOutsideAreRefused) {
+  const Expr n = Variable("n", 1, 1000);
+  const Ints shape{n, n};
+  const auto of = [&](const ShapeTracker& st, const Int& size) {
+    return kernel(LazyOp::load(1, dtypes::float32, st, size));
+  };
+  const ShapeTracker whole = ShapeTracker::from_shape(shape);
+  EXPECT_EQ(bounds_refusal(of(whole, n * n)), "");
+  EXPECT_NE(bounds_refusal(of(whole, n * n - 1)), "");
+  EXPECT_NE(bounds_refusal(of(whole, n)), "");
+  EXPECT_NE(bounds_refusal(of(ShapeTracker({View::create(shape, Ints{n, 1}, 1)}), n * n)), "");
+  EXPECT_NE(bounds_refusal(of(ShapeTracker({View::create(shape, Ints{n, 1}, -1)}), n * n)), "");
+  EXPECT_NE(bounds_refusal(of(ShapeTracker({View::create(shape, Ints{n + 1, 1}, 0)}), n * n)), "");
+}
+
 // What is outside of the buffer is behind the mask.
 TEST(Bounds, MasksCount) {
   const LazyOp padded = input(1, {5}).pad({{2, 2}});

@@ -42,6 +42,19 @@ TEST(Heuristic, VectorsAreThoseOfTheWidestElement) {
   EXPECT_EQ(find(opts, Opt::Kind::LANES)->amount, 4);
 }
 
+// Columns that are read element by element do not keep long arithmetic from being done in vectors.
+TEST(Heuristic, LongArithmeticIsVectorsHoweverItIsLoaded) {
+  const auto columns = [](int count, int functions) {
+    const LazyOp x = LazyOp::load(1, dtypes::float32, plain({256, 64}).permute({1, 0}), 64 * 256);
+    LazyOp sum = LazyOp::constant(Scalar(0.0F), Ints{1, 256});
+    for (int k = 0; k < count; ++k) sum = sum + x.shrink({{k, k + 1}, {0, 256}});
+    for (int k = 0; k < functions; ++k) sum = sum * sum + sum;
+    return kernel(sum);
+  };
+  EXPECT_EQ(find(heuristic_opts(columns(8, 0), Target()), Opt::Kind::LANES), nullptr);
+  EXPECT_NE(find(heuristic_opts(columns(8, 100), Target()), Opt::Kind::LANES), nullptr);
+}
+
 TEST(Heuristic, MatmulReusesWhatItLoads) {
   const std::vector<Opt> opts = heuristic_opts(matmul(64, 64, 64), wide());
   const Opt* lanes = find(opts, Opt::Kind::LANES);
@@ -51,6 +64,23 @@ TEST(Heuristic, MatmulReusesWhatItLoads) {
     return o.kind == Opt::Kind::UPCAST && o.axis == 0;
   });
   EXPECT_TRUE(rows) << text_of(opts);
+}
+
+// A product with a matrix that lies across: its columns are copied as rows, where enough outputs use them.
+TEST(Heuristic, AMatrixThatLiesAcrossIsTurnedOnce) {
+  const auto linear = [](std::int64_t m, std::int64_t k, std::int64_t n) {
+    const LazyOp x = input(1, {m, k}).reshape({m, 1, k}).expand({m, n, k});
+    const LazyOp w = input(2, {n, k}).reshape({1, n, k}).expand({m, n, k});
+    return kernel(LazyOp::reduce(Ops::SUM, x * w, {2}));
+  };
+  for (const Target& target : {wide(), wide().deterministic()}) {
+    const std::vector<Opt> opts = heuristic_opts(linear(128, 64, 96), target);
+    const Opt* stage = find(opts, Opt::Kind::STAGE);
+    ASSERT_NE(stage, nullptr) << text_of(opts);
+    EXPECT_EQ(stage->amount, 2);  // the buffer of w
+    EXPECT_EQ(find(opts, Opt::Kind::LANES)->axis, 1U) << text_of(opts);
+  }
+  EXPECT_EQ(find(heuristic_opts(linear(4, 64, 96), wide()), Opt::Kind::STAGE), nullptr);
 }
 
 TEST(Heuristic, SumsOfRowsAreVectorsOnlyWhereTheOrderIsFree) {

@@ -155,8 +155,17 @@ class KernelRanges {
       const ConstArg& arg = std::get<ConstArg>(n.arg);
       return leaf(n, arg.st, [&](std::int64_t) { return exactly(arg.value); });
     }
+    if (n.op == Ops::GATHER) return gathered(n);
     return leaf(n, std::get<ShapeTracker>(n.arg),
                 [&](std::int64_t at) { return exactly(Scalar::of(n.dtype, at)); });
+  }
+  Ranges gathered(const LazyNode& n) const {
+    const Ranges &values = done_.at(n.src[0].node()), &index = done_.at(n.src[1].node());
+    const auto size = static_cast<std::size_t>(n.src[0].shape().back().value());
+    Ranges out;
+    for (std::size_t k = 0; k < index.size(); ++k)
+      out.push_back(gathered_range(std::span(values).subspan(k * size, size), index[k], n.dtype));
+    return out;
   }
   Ranges elements(const LazyNode& n) {
     Ranges out;

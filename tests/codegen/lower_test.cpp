@@ -51,6 +51,61 @@ TEST(Lower, UnrolledCopiesShareLoads) {
   EXPECT_EQ(loads("LANES 2 4"), 2U);
 }
 
+/// out[i, j] = table[index[i], j]: rows of a table.
+LazyOp rows_of_table(std::int64_t rows, std::int64_t columns, std::int64_t size) {
+  const LazyOp table = LazyOp::load(1, dtypes::float32, plain({size, columns}).permute({1, 0}));
+  const LazyOp index = input(2, {rows, 1}, dtypes::int64).expand({rows, columns});
+  const Ints every = {rows, columns, size};
+  return kernel(LazyOp::gather(table.reshape({1, columns, size}).expand(every), index));
+}
+
+// No loop goes over the table, and its accesses are proven by the axis' size.
+TEST(Lower, GatherIsALoadAtAComputedIndex) {
+  const Lowered plain_loops = lowered(rows_of_table(5, 8, 100));
+  EXPECT_EQ(count(plain_loops.graph, UOps::LOOP), 2U);
+  EXPECT_EQ(count(plain_loops.graph, UOps::LOAD), 2U);
+  EXPECT_EQ(prove_bounds(plain_loops).accesses, 3U);
+  EXPECT_EQ(plain_loops.accesses[1].index.render(), "((_at0*8)+ridx1)");
+  // A row of a table is read as vectors; what differs by lanes is read lane by lane.
+  const Lowered rows = lowered(rows_of_table(5, 8, 100), "LANES 1 8");
+  EXPECT_EQ(count(rows.graph, UOps::LOAD), 2U);
+  const Lowered columns = lowered(rows_of_table(8, 8, 100), "LANES 0 4");
+  EXPECT_EQ(count(columns.graph, UOps::LOAD), 1U + 4U);
+}
+
+// Sums below an index that is the same in both parts of an axis have loops in each of them.
+TEST(Lower, GatheredSumsHaveLoopsInEachNest) {
+  const LazyOp sum = LazyOp::reduce(Ops::SUM, input(1, {2, 9, 1, 2}), {0});
+  const LazyOp index = LazyOp::constant(Scalar(std::int32_t{0}), Ints{1, 9, 2});
+  const LazyOp k = kernel(LazyOp::gather(sum.expand({1, 9, 2, 2}), index));
+  EXPECT_EQ(count(compile_kernel(k, Target(), parse_opts("SPLIT 1 2")).uops, UOps::DEFINE_ACC), 2U);
+}
+
+// A sum at an index that another sum gives, of as many elements: its loop comes behind the other one's.
+TEST(Lower, GatheredSumsComeBehindSumsOfTheirIndices) {
+  const LazyOp index = LazyOp::reduce(Ops::SUM, input(2, {4, 3}, dtypes::int32), {1}).reshape({4});
+  const LazyOp sums = LazyOp::reduce(Ops::SUM, input(1, {4, 5, 3}), {2}).reshape({4, 5});
+  const Kernel k = compile_kernel(kernel(LazyOp::gather(sums, index)), Target(), parse_opts(""));
+  EXPECT_EQ(count(k.uops, UOps::LOOP), 3U);
+}
+
+TEST(Lower, GatheredBuffersAreNotStaged) {
+  EXPECT_TRUE(has(lower_refusal(rows_of_table(8, 8, 100), "SPLIT 0 4, STAGE 0 1"),
+                  "buffer 1 is loaded at an index that is computed"));
+}
+
+// In the turn that reads, the place is not written: another turn may have done it.
+TEST(Lower, WhatIsReadIsWrittenInTheSameTurn) {
+  const ShapeTracker first = plain({1}).pad({{0, 1}}), last = plain({1}).pad({{1, 0}});
+  const LazyOp two = LazyOp::constant(Scalar(2.0F), Ints{2});
+  const auto both = [&](const ShapeTracker& read) {
+    return LazyOp::sink(
+        {LazyOp::store(0, first, two), output(LazyOp::load(0, dtypes::float32, read, 1), 1)});
+  };
+  EXPECT_EQ(lower_refusal(both(first)), "");
+  EXPECT_TRUE(has(lower_refusal(both(last)), "is written by the kernel and read at 0"));
+}
+
 // Vectors that begin at a multiple of their size go past the caches, others do not.
 TEST(Lower, StreamIsOfWholeVectors) {
   const auto streamed = [](const LazyOp& k, std::string_view opts) {

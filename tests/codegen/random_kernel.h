@@ -278,7 +278,7 @@ class KernelMaker {
   LazyOp tensor(const Ints& shape, DType dtype, int depth) {
     if (fuel_-- <= 0 || depth > 40) return leaf(shape, dtype);
     const bool reduces = reductions_left_ > 0;
-    switch (c_.weighted({12, 40, 14, reduces ? 12U : 0U, reduces ? 8U : 0U, 8, 6})) {
+    switch (c_.weighted({12, 40, 14, reduces ? 12U : 0U, reduces ? 8U : 0U, 8, 6, 6})) {
       case 0: return leaf(shape, dtype);
       case 1: return element(shape, dtype, depth);
       case 2: {
@@ -288,8 +288,26 @@ class KernelMaker {
       case 3: return reduction(shape, dtype, depth);
       case 4: return stage(shape, dtype, depth);
       case 5: return converted(shape, dtype, depth);
-      default: return known(shape, dtype);
+      case 6: return known(shape, dtype);
+      default: return gathered(shape, dtype, depth);
     }
+  }
+  /// Out of a table that may be the same for several rows, at indices that are mostly inside.
+  LazyOp gathered(const Ints& shape, DType dtype, int depth) {
+    Ints wide = shape;
+    const std::int64_t n = c_.chance(90) ? 1 + c_.below(9) : number();
+    wide.push_back(n);
+    if (most(wide) > kMostElements) return leaf(shape, dtype);
+    Movement m;
+    m.from = wide;
+    expand(m, wide);
+    const LazyOp values = m(noted(tensor(m.from, dtype, depth + 1)));
+    const DType of =
+        c_.of<DType>({dtypes::int32, dtypes::int64, dtypes::int8, dtypes::uint8, dtypes::uint64});
+    LazyOp index = noted(tensor(shape, of, depth + 1));
+    if (n > 0 && c_.chance(80))
+      index = LazyOp::alu(Ops::FLOORMOD, {index, LazyOp::constant(Scalar::of(of, n), shape)});
+    return noted(LazyOp::gather(values, index));
   }
   LazyOp noted(LazyOp x) {
     made_.push_back(x);

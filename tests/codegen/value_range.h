@@ -85,6 +85,15 @@ inline ValueRange outwards(DType dtype, double low, double high, std::int64_t st
   return between(dtype, stepped(dtype, a, -steps), stepped(dtype, b, steps), nan);
 }
 
+/// What an index picks out of `values`: 0 where there is none.
+inline ValueRange gathered_range(std::span<const ValueRange> values, const ValueRange& index,
+                                 DType dtype) {
+  if (!index.is_exact) return anything(dtype);
+  const std::int64_t at = index.exact.as_int();
+  const bool is_there = at >= 0 && at < static_cast<std::int64_t>(values.size());
+  return is_there ? values[static_cast<std::size_t>(at)] : exactly(Scalar::of(dtype, std::int64_t{0}));
+}
+
 class RangeOps {
  public:
   explicit RangeOps(const Freedom& freedom) : freedom_(freedom) {}
@@ -243,7 +252,8 @@ class RangeOps {
   ValueRange wave(Ops op, DType dtype, const ValueRange& x) const {
     if (!std::isfinite(x.low) || !std::isfinite(x.high) || x.high - x.low > 4)
       return anything(dtype);
-    const double middle = x.low + (x.high - x.low) / 2, radius = (x.high - x.low) / 2;
+    const double middle = x.low + (x.high - x.low) / 2;  // rounded: it may be an end
+    const double radius = std::max(middle - x.low, x.high - middle);
     const double at = op == Ops::SIN ? std::sin(middle) : std::cos(middle);
     return outwards(dtype, std::max(-1.0, at - radius), std::min(1.0, at + radius),
                     error_of(op, dtype) + 2, x.nan);

@@ -28,7 +28,7 @@ g++ -std=c++20 -Wall -Wextra -Wconversion -Wshadow -Werror -pedantic "$here/main
 check pkg-config "$work/consumer"
 
 "$prefix/bin/strata" --version
-for file in bash-completion/completions/strata zsh/site-functions/_strata fish/vendor_completions.d/strata.fish; do
+for file in bash-completion/completions/strata zsh/site-functions/_strata fish/vendor_completions.d/strata.fish man/man1/strata.1; do
   [ -s "$prefix/share/$file" ] || { echo "not installed: share/$file"; exit 1; }
 done
 bash -n "$prefix/share/bash-completion/completions/strata"

@@ -1,10 +1,11 @@
 // The differential fuzzer of graphs: random programs of tensors, each of them run in several ways.
 //
-//   fuzz_graph --count N --seed S [--devices fused,nofuse,jit,slopes,INTERP,CLANG] [--only PROGRAM_SEED] [--failures F]
+//   fuzz_graph --count N --seed S [--devices fused,nofuse,jit,state,slopes,INTERP,CLANG] [--only PROGRAM_SEED] [--failures F]
 //              [--print 1] [--suspects 1]
 //
 // `fused` is the default device, `nofuse` the same with each op a kernel of its own, `jit` a replay of what was captured with other
-// inputs, `slopes` are its gradients against differences in f64; other names are devices. The oracle is
+// inputs, `state` a replay that assigns to tensors from outside, beside the same without capture, `slopes` are gradients of what
+// a program gives against differences in f64; other names are devices. The oracle is
 // graph_ranges.h, which computes each node as the user wrote it: integers and bools, and floats where nothing is rounded, are
 // equal to the bit, other floats within what value_range.h says functions, contraction and the order of sums may change. Programs
 // with a symbolic size run with it, too, and give what they give with the number; what kernels cannot be shown to stay inside of
@@ -39,7 +40,7 @@ using Clock = std::chrono::steady_clock;
 struct Config {
   std::uint64_t count = 200, seed = 1, failures = 1;
   std::optional<std::uint64_t> only;
-  std::vector<std::string> devices = {"fused", "nofuse", "jit", "slopes", "INTERP"};
+  std::vector<std::string> devices = {"fused", "nofuse", "jit", "state", "slopes", "INTERP"};
   bool prints = false, suspects = false;
 };
 
@@ -107,7 +108,7 @@ class ScopedWay {
  private:
   static bool is_default(const Way& way) {
     return way.device == "fused" || way.device == "nofuse" || way.device == "jit" ||
-           way.device == "slopes";
+           way.device == "state" || way.device == "slopes";
   }
   ScopedFlag<std::string> device_;
   ScopedFlag<bool> nofuse_;
@@ -176,12 +177,64 @@ std::vector<Tensor> outputs_of(const GraphProgram& program, const Way& way) {
 
 std::optional<GraphFailure> wrong_slope(const GraphProgram& program, const Way& way, Counts& counts) {
   if (way.symbolic) return std::nullopt;
-  GraphSlopes slopes(program);
-  for (std::size_t k = 0; k < program.steps.size(); ++k) {
-    const std::string fault = slopes.fault(k);
-    if (!fault.empty()) return GraphFailure{way, "slope", fault};
+  std::vector<GraphProgram> all = GraphSlopes::with_gradients(program);
+  all.push_back(program);
+  for (const GraphProgram& p : all) {
+    GraphSlopes slopes(p);
+    for (std::size_t k = &p == &all.back() ? 0 : p.steps.size() - 1; k < p.steps.size(); ++k) {
+      const std::string fault = slopes.fault(k);
+      if (!fault.empty()) return GraphFailure{way, "slope", fault + " in\n" + p.text()};
+    }
+    counts.slopes += slopes.compared();
   }
-  counts.slopes += slopes.compared();
+  return std::nullopt;
+}
+
+/// What `runs` calls of a program leave in tensors that each call assigns to: those of integers, which are the same however
+/// they are computed.
+std::vector<Tensor> states_of(const GraphProgram& program, const Way& way, bool captures) {
+  std::vector<Tensor> states;
+  const auto call = [&](std::span<const Tensor> inputs) {
+    const std::vector<Tensor> values = build(program, {way.symbolic, true, 0, inputs});
+    std::vector<Tensor> out;
+    std::size_t next = 0;
+    for (const std::size_t k : program.outputs) {
+      out.push_back(values[k]);
+      if (values[k].dtype().is_float()) continue;
+      const Tensor y = values[k].cast(dtypes::int64);
+      if (next == states.size()) states.push_back(y.zeros_like().contiguous());
+      Tensor& state = states[next++];
+      if (sizes_of(state) == sizes_of(y)) state.assign(y - state * 3);
+    }
+    return out;
+  };
+  Jit jitted(call);
+  for (std::uint64_t other = 4; other > 0; --other) {
+    GraphBuild how{way.symbolic};
+    how.other = other;
+    const std::vector<Tensor> inputs = inputs_of(program, how);
+    if (captures)
+      jitted(inputs);
+    else
+      call(inputs);
+    for (const Tensor& s : states) s.realize();
+  }
+  return states;
+}
+std::optional<GraphFailure> wrong_state(const GraphProgram& program, const Way& way, Counts& counts) {
+  const std::vector<Tensor> is = states_of(program, way, true),
+                            wanted = states_of(program, way, false);
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    const Buffer a = is[k].buffer(), b = wanted[k].buffer();
+    const auto size = static_cast<std::int64_t>(product(sizes_of(wanted[k])));
+    for (std::int64_t e = 0; e < size; ++e) {
+      ++counts.exact;
+      if (a[e] == b[e]) continue;
+      return GraphFailure{
+          way, "state",
+          detail::message("state ", k, ": element ", e, " is ", a[e].text(), ", not ", b[e].text())};
+    }
+  }
   return std::nullopt;
 }
 
@@ -191,6 +244,7 @@ std::optional<GraphFailure> failure_of(const GraphProgram& program, const Expect
   const ScopedWay scope(way);
   try {
     if (way.device == "slopes") return wrong_slope(program, way, counts);
+    if (way.device == "state") return wrong_state(program, way, counts);
     const std::vector<Tensor> outputs = outputs_of(program, way);
     for (std::size_t k = 0; k < expected.size(); ++k) {
       const Tensor& x = outputs[k];
@@ -327,6 +381,8 @@ class GraphFuzzing {
         "elements compared: %zu to the bit, %zu in a range, %zu where anything may be (%zu far)\n",
         counts_.exact, counts_.ranges, counts_.open, suspects_);
     std::printf("gradients compared with differences: %zu\n", counts_.slopes);
+    for (const auto& [name, spent] : seconds_) std::printf("%s %.1f s  ", name.c_str(), spent);
+    if (!seconds_.empty()) std::printf("\n");
     if (refusals_ > 0) std::printf("symbolic runs refused: %zu\n", refusals_);
     if (config_.prints)
       for (const auto& [name, n] : kinds_) std::printf("  %s %zu\n", name.c_str(), n);
@@ -348,12 +404,18 @@ class GraphFuzzing {
       for (const bool symbolic : {false, true})
         for (const std::string& device : config_.devices) {
           if (symbolic && program.n == 0) continue;
+          if ((device == "jit" || device == "state") && program.depends_on_data()) continue;
           const Way way{device, symbolic};
           note(seed, way.name());
+          const Clock::time_point begin = Clock::now();
           const auto found = failure_of(program, expected, way, counts_);
-          if (found && found->kind == "refused")
+          seconds_[way.name()] += std::chrono::duration<double>(Clock::now() - begin).count();
+          if (found && found->kind == "refused") {
             ++refusals_;
-          else if (found)
+            if (config_.prints)
+              std::printf("refused, --only %llu: %s\n", static_cast<unsigned long long>(seed),
+                          found->text.c_str());
+          } else if (found)
             return report(seed, program, *found);
           show_suspects(seed, program, way);
         }
@@ -385,6 +447,7 @@ class GraphFuzzing {
   std::uint64_t failures_ = 0;
   Counts counts_;
   std::map<std::string, std::size_t> kinds_;
+  std::map<std::string, double> seconds_;
 };
 
 std::vector<std::string> words(std::string_view text) {
@@ -421,6 +484,7 @@ int main_of(int argc, char** argv) {
       return 2;
     }
   }
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what was found is there when somebody stops it
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGPROF})
     std::signal(signal, on_crash);
   return GraphFuzzing(config).run();

@@ -12,7 +12,8 @@ namespace strata::oracle {
 namespace {
 
 constexpr std::int64_t kMostElements = 1500, kMostWork = 60'000, kMostN = 8;
-constexpr std::int64_t kLarge = 12;  // times as much in a few programs
+constexpr std::int64_t kMostRoom = 1 << 22;  // elements, where symbolic sizes are at their bounds
+constexpr std::int64_t kLarge = 12;          // times as much in a few programs
 
 constexpr DType kInputs[] = {dtypes::float32, dtypes::float64, dtypes::int32,
                              dtypes::int64,   dtypes::boolean, dtypes::float16};
@@ -44,18 +45,20 @@ Scalar moved_element(const Scalar& element, std::uint64_t seed, std::int64_t k, 
 }
 
 /// Dtype, seed, whether gradients are taken by it, sizes.
-Tensor input(const StepArgs& args, std::size_t which, std::int64_t n, const GraphBuild& how) {
+Tensor input(const StepArgs& args, std::size_t which, const GraphProgram& program,
+             const GraphBuild& how) {
+  const std::int64_t n = program.n;
   const bool is_moved = how.in_f64 && kInputs[args[0]].is_float();
   const DType dtype = is_moved ? dtypes::float64 : kInputs[args[0]];
   Ints shape;
   std::int64_t count = 1, room = 1;
   for (std::size_t k = 3; k < args.size(); ++k) {
     const bool is_n = args[k] == -1;
-    shape.push_back(is_n && how.symbolic ? Int(Variable("n", 1, kMostN).bind(n))
+    shape.push_back(is_n && how.symbolic ? Int(Variable("n", 1, program.most_n).bind(n))
                     : is_n               ? n
                                          : args[k]);
     count *= is_n ? n : args[k];
-    room *= is_n ? kMostN : args[k];
+    room *= is_n ? program.most_n : args[k];
   }
   const Buffer buffer = Buffer::allocate(how.symbolic ? room : count, dtype);
   for (std::int64_t k = 0; k < buffer.size(); ++k) {
@@ -67,10 +70,10 @@ Tensor input(const StepArgs& args, std::size_t which, std::int64_t n, const Grap
   return Tensor::from_buffer(buffer, shape);
 }
 
-Tensor made(const GraphStep& step, std::span<const Tensor> before, std::int64_t n,
+Tensor made(const GraphStep& step, std::span<const Tensor> before, const GraphProgram& program,
             const GraphBuild& how) {
   if (step.op == "input") {  // inputs come first
-    Tensor out = how.inputs.empty() ? input(step.args, before.size(), n, how)
+    Tensor out = how.inputs.empty() ? input(step.args, before.size(), program, how)
                                     : how.inputs[before.size()].detach();
     if (step.args[2] != 0) out.requires_grad(true);
     return out;
@@ -79,6 +82,10 @@ Tensor made(const GraphStep& step, std::span<const Tensor> before, std::int64_t 
   for (const std::size_t k : step.from) in.push_back(before[k]);
   const Tensor out = find_graph_op(step.op).apply(in, step.args);
   return how.in_f64 && out.dtype().is_float() ? out.cast(dtypes::float64) : out;
+}
+
+bool may_have_any_size(const std::string& op) {
+  return op == "masked_select" || op == "masked_select_of" || op == "nonzero";
 }
 
 class ScopedBuild {
@@ -96,6 +103,7 @@ class GraphGenerator {
 
   GraphProgram operator()() {
     if (choices_.chance(25)) program_.n = 1 + choices_.below(kMostN);
+    if (choices_.chance(30)) program_.most_n = 200;
     takes_gradients_ = choices_.chance(50);
     is_large_ = choices_.chance(8);
     const std::uint32_t inputs = 1 + choices_.below(4);
@@ -123,9 +131,12 @@ class GraphGenerator {
       for (std::size_t k = 3; k < other.size(); ++k)
         args.push_back(choices_.chance(15) ? 1 : other[k]);
     }
-    std::int64_t count = 1;
-    for (std::size_t k = 3; k < args.size(); ++k) count *= args[k] == -1 ? program_.n : args[k];
-    if (count > most(kMostElements)) args.resize(3);
+    std::int64_t count = 1, room = 1;
+    for (std::size_t k = 3; k < args.size(); ++k) {
+      count *= args[k] == -1 ? program_.n : args[k];
+      room *= args[k] == -1 ? program_.most_n : args[k];
+    }
+    if (count > most(kMostElements) || room > kMostRoom) args.resize(3);
     add({"input", {}, args});
   }
   std::int64_t most(std::int64_t small) const { return is_large_ ? kLarge * small : small; }
@@ -139,7 +150,7 @@ class GraphGenerator {
   bool add_step() {
     const GraphOp& op = draw_op();
     GraphStep step{op.name, {}, {}};
-    const bool by_input = op.name == "grad" || op.name == "backward";
+    const bool by_input = op.name == "grad" || op.name == "backward" || may_have_any_size(op.name);
     for (std::size_t k = 0; k < op.arity; ++k) step.from.push_back(draw_source(k > 0 && by_input));
     std::vector<Tensor> in;
     for (const std::size_t k : step.from) in.push_back(numbers_[k]);
@@ -169,12 +180,14 @@ class GraphGenerator {
     GraphBuild plain{false, false}, symbolic{true, false};
     try {
       const ScopedBuild first(plain);
-      const Tensor x = made(step, numbers_, program_.n, plain);
+      const Tensor x = made(step, numbers_, program_, plain);
       if (product(sizes_of(x)) > most(kMostElements)) return false;
       if (GraphRanges::work({&x.node(), 1}) > most(kMostWork)) return false;
       if (program_.n != 0) {
         const ScopedBuild second(symbolic);
-        const Tensor y = made(step, symbols_, program_.n, symbolic);
+        const Tensor y = made(step, symbols_, program_, symbolic);
+        for (const LazyNode* node : postorder(y.node()))
+          if (product(node->shape).vmax() > kMostRoom) return false;
         if (sizes_of(y) != sizes_of(x)) return false;  // a size is 1 by chance
         symbols_.push_back(y);
       }
@@ -219,6 +232,8 @@ double graph_direction(std::size_t element) {
   return static_cast<double>(scrambled(element + 3) % 97) / 48 - 1;
 }
 
+bool is_float_input(const StepArgs& args) { return kInputs[args[0]].is_float(); }
+
 Index sizes_of(const Tensor& x) {
   Index out;
   for (const Int& n : x.shape()) out.push_back(n.is_number() ? n.value() : evaluate(n.expr()));
@@ -228,8 +243,8 @@ Index sizes_of(const Tensor& x) {
 const std::vector<GraphFamily>& graph_families() {
   static const std::vector<GraphFamily> all = [] {
     std::vector<GraphFamily> out;
-    for (auto make :
-         {element_families, movement_families, reduction_families, index_families, gradient_families})
+    for (auto make : {element_families, movement_families, reduction_families, index_families,
+                      gradient_families, layer_families})
       for (GraphFamily& f : make()) out.push_back(std::move(f));
     return out;
   }();
@@ -246,15 +261,20 @@ const GraphOp& find_graph_op(const std::string& name) {
 std::vector<Tensor> build(const GraphProgram& program, GraphBuild how) {
   const ScopedBuild scope(how);
   std::vector<Tensor> out;
-  for (const GraphStep& s : program.steps) out.push_back(made(s, out, program.n, how));
+  for (const GraphStep& s : program.steps) out.push_back(made(s, out, program, how));
   return out;
 }
 
 std::vector<Tensor> inputs_of(const GraphProgram& program, const GraphBuild& how) {
   std::vector<Tensor> out;
   for (const GraphStep& s : program.steps)
-    if (s.op == "input") out.push_back(input(s.args, out.size(), program.n, how));
+    if (s.op == "input") out.push_back(input(s.args, out.size(), program, how));
   return out;
+}
+
+bool GraphProgram::depends_on_data() const {
+  return std::any_of(steps.begin(), steps.end(),
+                     [](const GraphStep& s) { return may_have_any_size(s.op); });
 }
 
 std::string GraphProgram::text() const {
@@ -264,7 +284,7 @@ std::string GraphProgram::text() const {
   } catch (const std::exception&) {
     values.clear();  // then without dtypes and shapes
   }
-  std::string out = n == 0 ? "" : detail::message("n = ", n, "\n");
+  std::string out = n == 0 ? "" : detail::message("n = ", n, " of ", most_n, "\n");
   for (std::size_t k = 0; k < steps.size(); ++k) {
     out += detail::message("%", k, " = ", steps[k].op, "(");
     for (const std::size_t from : steps[k].from)

@@ -28,7 +28,10 @@ struct GraphProgram {
   std::vector<GraphStep> steps;
   std::vector<std::size_t> outputs;  ///< realized together
   std::int64_t n = 0;                ///< what sizes of -1 are; 0: there are none
+  std::int64_t most_n = 8;           ///< the upper bound of the Variable
 
+  /// Whether the shape of some step depends on the elements of others.
+  bool depends_on_data() const;
   std::string text() const;
 };
 
@@ -55,6 +58,7 @@ std::vector<GraphFamily> movement_families();
 std::vector<GraphFamily> reduction_families();
 std::vector<GraphFamily> index_families();
 std::vector<GraphFamily> gradient_families();
+std::vector<GraphFamily> layer_families();
 
 /// Sizes where they are numbers or bound: those of the run at hand.
 Index sizes_of(const Tensor& x);
@@ -83,6 +87,9 @@ std::vector<Tensor> build(const GraphProgram& program, GraphBuild how);
 double graph_direction(std::size_t element);
 /// The inputs of a program; none takes gradients.
 std::vector<Tensor> inputs_of(const GraphProgram& program, const GraphBuild& how);
+
+/// Whether the arguments of an input say floats.
+bool is_float_input(const StepArgs& args);
 
 /// The program of a seed. Its graph has some 100,000 elements at most, those of all nodes together.
 GraphProgram random_graph_program(std::uint64_t seed);

@@ -65,6 +65,7 @@ class GraphRanges {
       case Ops::FROM:
       case Ops::CONTIGUOUS: return source(n);
       case Ops::CONCAT: return concatenated(n);
+      case Ops::GATHER: return gathered(n);
       default: break;
     }
     if (is_reduce(n.op)) return reduction(n);
@@ -100,6 +101,15 @@ class GraphRanges {
   Ranges concatenated(const LazyNode& n) const {
     Ranges out;
     for (const LazyOp& s : n.src) out.insert(out.end(), of(s).begin(), of(s).end());
+    return out;
+  }
+
+  Ranges gathered(const LazyNode& n) const {
+    const auto size = static_cast<std::size_t>(n.src[0].shape().back().value());
+    const Ranges& index = of(n.src[1]);
+    Ranges out;
+    for (std::size_t k = 0; k < index.size(); ++k)
+      out.push_back(gathered_range(std::span(source(n)).subspan(k * size, size), index[k], n.dtype));
     return out;
   }
 

@@ -35,7 +35,37 @@ class GraphSlopes {
   }
   std::size_t compared() const { return compared_; }
 
+  /// The same programs with a gradient of an output by an input as one more step: a few of them.
+  static std::vector<GraphProgram> with_gradients(const GraphProgram& program) {
+    constexpr std::size_t kMost = 3;
+    std::vector<GraphProgram> out;
+    GraphProgram tracked = program;
+    std::size_t inputs = 0;
+    for (GraphStep& s : tracked.steps) {
+      if (s.op != "input") break;
+      s.args[2] = is_float_input(s.args) ? 1 : 0;
+      ++inputs;
+    }
+    for (const std::size_t output : program.outputs)
+      for (std::size_t k = 0; k < inputs && out.size() < kMost; ++k) {
+        if (tracked.steps[k].args[2] == 0 || !needs(program, output, k)) continue;
+        GraphProgram next = tracked;
+        next.steps.push_back({"grad", {output, k}, {static_cast<std::int64_t>(output) % 2}});
+        next.outputs = {next.steps.size() - 1};
+        out.push_back(std::move(next));
+      }
+    return out;
+  }
+
  private:
+  static bool needs(const GraphProgram& program, std::size_t step, std::size_t source) {
+    std::vector<bool> below(program.steps.size());
+    below[step] = true;
+    for (std::size_t k = step + 1; k-- > 0;)
+      if (below[k])
+        for (const std::size_t from : program.steps[k].from) below[from] = true;
+    return below[source] && step != source;
+  }
   /// Whether something between says that no gradient passes it.
   bool hides_gradients(std::size_t root) const {
     std::vector<bool> below(program_.steps.size());
@@ -43,7 +73,7 @@ class GraphSlopes {
     for (std::size_t k = root + 1; k-- > 0;) {
       const GraphStep& s = program_.steps[k];
       if (!below[k]) continue;
-      if (s.op == "detach" || s.op == "backward") return true;
+      if (s.op == "detach" || s.op == "backward" || s.op == "assigned") return true;
       for (const std::size_t from : s.from) below[from] = true;
     }
     return false;

@@ -47,6 +47,43 @@ TEST(InterpretKernel, Movement) {
   EXPECT_EQ(result(input(1, {2, 1}).expand({2, 2})), (Floats{1, 1, 2, 2}));
 }
 
+TEST(InterpretKernel, GatherGivesZeroOutside) {
+  const LazyOp table = input(1, {2, 3});
+  const LazyOp index = LazyOp::iota(dtypes::int8, ShapeTracker({View::create({2}, Ints{2})}));
+  EXPECT_EQ(result(LazyOp::gather(table, index)), (Floats{1, 6}));  // [0][0], [1][2]
+  const LazyOp below = index - LazyOp::constant(Scalar::of(dtypes::int8, std::int64_t{1}), Ints{2});
+  EXPECT_EQ(result(LazyOp::gather(table, below)), (Floats{0, 5}));
+  const LazyOp beyond = index + LazyOp::constant(Scalar::of(dtypes::int8, std::int64_t{1}), Ints{2});
+  EXPECT_EQ(result(LazyOp::gather(table, beyond)), (Floats{2, 0}));
+  EXPECT_EQ(result(LazyOp::gather(table, below.cast(dtypes::uint64))), (Floats{0, 5}));
+  EXPECT_EQ(result(LazyOp::gather(input(1, {2, 0}), index)), (Floats{0, 0}));
+}
+
+// A table that is seen by each row of many is not made as often.
+TEST(InterpretKernel, GatherLooksThroughMovement) {
+  const std::int64_t rows = std::int64_t{1} << 16;
+  const LazyOp table =
+      input(1, {4, 4}).permute({1, 0}).flip({0}).reshape({1, 16}).pad({{0, 0}, {0, rows}});
+  const LazyOp index = LazyOp::iota(dtypes::int64, ShapeTracker::from_shape({rows}));
+  const Floats out = result(LazyOp::gather(table.expand({rows, 16 + rows}), index));
+  EXPECT_EQ(out[0], 4);
+  EXPECT_EQ(out[1], 8);
+  EXPECT_EQ(out[4], 3);
+  EXPECT_EQ(out[15], 13);
+  EXPECT_EQ(out[16], 0);
+}
+
+TEST(InterpretKernel, GatherTakesWhatFits) {
+  const LazyOp table = input(1, {2, 3}), index = LazyOp::iota(dtypes::int32, plain({3}));
+  EXPECT_TRUE(has(complaint([&] { LazyOp::gather(table, index); }),
+                  "[gather] values of shape (2, 3) for indices of shape (3,)"));
+  EXPECT_TRUE(has(complaint([&] { LazyOp::gather(table, input(1, {2})); }),
+                  "[gather] indices are integers, not f32"));
+  const Variable n("n", 1, 9);
+  EXPECT_TRUE(has(complaint([&] { LazyOp::gather(input(1, {3, n}), index); }),
+                  "[gather] the size of the axis is symbolic: n"));
+}
+
 TEST(InterpretKernel, Reductions) {
   const LazyOp x = input(1, {2, 3});
   const auto over = [&](Ops op, const Axes& axes) { return result(LazyOp::reduce(op, x, axes)); };

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "tests/codegen/kernels.h"
@@ -164,6 +165,20 @@ TEST(LazyOpThread, ManyThreadsMakeOneNode) {
     });
   for (std::thread& t : threads) t.join();
   for (const auto& k : made) EXPECT_EQ(*k, *made[0]);
+}
+
+// Nodes die on one thread while another finds them: no thread waits for itself, none takes what is gone.
+TEST(LazyOpThread, ManyThreadsLetGoOfOneNode) {
+  const std::uint64_t hash = added({4, 2}).hash();
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int k = 0; k < 4000; ++k)
+        if (added({4, 2}).hash() != hash) ++wrong;
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 }  // namespace

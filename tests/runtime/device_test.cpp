@@ -164,6 +164,59 @@ TEST(CompiledKernels, DivisorsAreZeroWhereMasked) {
       }
 }
 
+// Below 0, made unsigned, then a float: clang's vectors of scalar code have been those of another number.
+TEST(CompiledKernels, UnsignedGoesToFloats) {
+  for (const Device* device : running_devices())
+    for (const char* from : {"i8", "i16", "i32"})
+      for (const char* by : {"u16", "u32", "u64"})
+        for (const char* to : {"f32", "f64"}) {
+          const CompiledKernel k = compiled(
+              detail::message("a: ", from, "[8]; y = ", to, "(", by, "(a)) + -2.0"), *device, "");
+          Buffer in = Buffer::allocate(8, dtypes::parse(from));
+          for (std::int64_t j = 0; j < 8; ++j)
+            store_scalar(Scalar::of(in.dtype(), j * 5 - 20),
+                         static_cast<std::byte*>(in.data()) +
+                             static_cast<std::size_t>(j) * in.dtype().itemsize());
+          const Buffer out = Buffer::allocate(8, dtypes::parse(to));
+          k.run(std::vector{out, in});
+          for (std::int64_t j = 0; j < 8; ++j) {
+            const Scalar expected = in[j].cast(dtypes::parse(by)).cast(out.dtype());
+            ASSERT_EQ(out[j].as_double(), Scalar::of(out.dtype(), expected.as_double() - 2).as_double())
+                << device->name() << " " << from << " " << by << " " << to << " " << j;
+          }
+        }
+}
+
+// Choices by an absolute value, which compilers have taken for choices by the value.
+void check_absolute(const Device& device, const std::string& text, const char* opts, DType dtype) {
+  const CompiledKernel k = compiled(text, device, opts);
+  Buffer in = Buffer::allocate(4096, dtype);
+  for (std::int64_t j = 0; j < 4096; ++j)
+    store_scalar(Scalar::of(dtype, j % 9 - 4), static_cast<std::byte*>(in.data()) +
+                                                   static_cast<std::size_t>(j) * dtype.itemsize());
+  const Buffer out = Buffer::allocate(4096, dtype);
+  k.run(std::vector{out, in});
+  for (std::int64_t j = 0; j < 4096; ++j)
+    ASSERT_EQ(out[j].as_double(), static_cast<double>(std::abs(j % 9 - 4)))
+        << device.name() << " '" << opts << "' " << text << " " << j;
+}
+TEST(CompiledKernels, AbsoluteValuesAreNotNegative) {
+  const std::array<const char*, 3> f32 = {"f32", "i32", "2147483647"},
+                                   f64 = {"f64", "i64", "9223372036854775807"};
+  for (const auto& [real, bits, most] : {f32, f64})
+    for (const std::string& size :
+         {std::string("abs(x)"), std::string("where(x <= 0, 0 - x, x)"),
+          detail::message("(x.bitcast(", bits, ") & ", most, ").bitcast(", real, ")")})
+      for (const std::string& choice : {detail::message("max(a, -iota(1).cast(", real, "))"),
+                                        std::string("where(a != a, a, where(a > 0, a, 0))"),
+                                        std::string("where(a == a, where(a > 0, a, 0), a)")})
+        for (const char* opts : {"", "LANES 0 4", "LANES 0 8, UPCAST 0 2"})
+          for (const Device* device : running_devices())
+            check_absolute(*device,
+                           detail::message("x: ", real, "[4096]; a = ", size, "; y = ", choice),
+                           opts, dtypes::parse(real));
+}
+
 // Quotients of bytes whose lanes are moved and multiplied, which LLVM's own division loses.
 TEST(CompiledKernels, BytesAreDividedBackwards) {
   for (const Device* device : running_devices())

@@ -62,6 +62,30 @@ TEST(DiskCacheProcess, ManyAtOnce) {
   EXPECT_FALSE(DiskCache(folder, 60'000).entries().empty());
 }
 
+TEST(DiskCacheProcess, ClearedBesideOthers) {
+  const PrivateFolder top;
+  const std::string folder = top.file("cache");
+  std::vector<pid_t> processes;
+  for (unsigned seed = 1; seed <= 3; ++seed)
+    processes.push_back(start([&] {
+      DiskCache cache(folder, 1 << 20);
+      for (unsigned turn = 0; turn < 200; ++turn) {
+        const int i = static_cast<int>((turn + seed) % 10);
+        cache.put(process_key(i), content(i, turn));  // declined where its file went before it was whole
+        if (const auto found = cache.find(process_key(i)); found && !is_content(i, *found))
+          return 2;
+      }
+      return cache.statistics().damaged == 0 ? 0 : 3;
+    }));
+  DiskCache cache(folder, 1 << 20);
+  for (int turn = 0; turn < 100; ++turn) {
+    cache.clear();
+    EXPECT_TRUE(cache.damaged().empty());
+    usleep(500);
+  }
+  for (const pid_t pid : processes) EXPECT_EQ(result_of(pid), 0);
+}
+
 TEST(DiskCacheProcess, EndedAtAnyMomentEntriesAreWhole) {
   const PrivateFolder top;
   const std::string folder = top.file("cache");

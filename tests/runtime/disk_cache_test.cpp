@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -32,6 +33,9 @@ Bytes bytes_of(const std::string& text) {
 }
 
 Hash128 key_of(int i) { return cache_key({"test", std::to_string(i)}); }
+
+/// What a writer calls its file before it is whole.
+std::string half_written(int i) { return "tmp-" + key_of(i).text(); }
 
 /// A cache in a folder of its own.
 struct Fixture {
@@ -128,11 +132,30 @@ TEST(DiskCache, ListsAndClears) {
   EXPECT_EQ(f.cache.entries()[0].bytes, kHeader + 3);
   f.cache.find(key_of(0));  // used now
   EXPECT_EQ(keys(), (std::vector{key_of(0), key_of(1), key_of(2)}));
-  write_file(f.file("tmp-1"), "half");
-  write_file(f.file("README"), "mine");
+  write_file(f.file(half_written(1)), "half");
+  for (const char* name : {"README", "tmp-notes"}) write_file(f.file(name), "mine");
   EXPECT_EQ(f.cache.clear(), 4U);
   EXPECT_TRUE(f.cache.entries().empty());
-  EXPECT_TRUE(std::filesystem::exists(f.file("README")));
+  for (const char* name : {"README", "tmp-notes"})
+    EXPECT_TRUE(std::filesystem::exists(f.file(name))) << name;
+}
+
+TEST(DiskCache, TellsTheDamagedAndChangesNothing) {
+  Fixture f;
+  for (int i = 0; i < 4; ++i) f.cache.put(key_of(i), bytes_of("the machine code"));
+  for (int i = 0; i < 4; ++i) age(f.file(key_of(i)), std::time_t{10} * i);
+  EXPECT_TRUE(f.cache.damaged().empty());
+  write_file(f.file(key_of(1)), "cut");
+  std::filesystem::remove(f.file(key_of(3)));
+  std::filesystem::create_symlink(f.file(key_of(0)), f.file(key_of(3)));
+  std::vector<Hash128> damaged = f.cache.damaged();
+  std::sort(damaged.begin(), damaged.end());
+  std::vector<Hash128> expected{key_of(1), key_of(3)};
+  std::sort(expected.begin(), expected.end());
+  EXPECT_EQ(damaged, expected);
+  EXPECT_EQ(f.cache.entries().size(), 4U);
+  EXPECT_EQ(f.cache.statistics().misses + f.cache.statistics().hits, 0U);
+  EXPECT_TRUE(f.cache.find(key_of(2)));
 }
 
 TEST(DiskCache, EveryDamageIsAMiss) {
@@ -308,15 +331,18 @@ TEST(DiskCache, DeclinesWhatIsTooLarge) {
 
 TEST(DiskCache, SweepsOnlyOldStrays) {
   Fixture f;
-  for (const char* name : {"tmp-old", "tmp-young", "notes", "0123"})
-    write_file(f.file(name), "text");
-  for (const char* name : {"tmp-old", "notes", "0123"}) age(f.file(name), 3700);
+  const std::string old = half_written(1), young = half_written(2);
+  const std::vector<std::string> foreign{"notes", "0123", "tmp-old"};
+  for (const std::string& name : foreign) age(write_file(f.file(name), "text"), 3700);
+  age(write_file(f.file(old), "half"), 3700);
+  write_file(f.file(young), "half");
   f.cache.put(key_of(1), Bytes(1));
   age(f.file(key_of(1)), 1'000'000);
   f.cache.trim();
-  EXPECT_FALSE(std::filesystem::exists(f.file("tmp-old")));
-  for (const char* name : {"tmp-young", "notes", "0123"})
-    EXPECT_TRUE(std::filesystem::exists(f.file(name)));
+  EXPECT_FALSE(std::filesystem::exists(f.file(old)));
+  EXPECT_TRUE(std::filesystem::exists(f.file(young)));
+  for (const std::string& name : foreign)
+    EXPECT_TRUE(std::filesystem::exists(f.file(name))) << name;
   EXPECT_TRUE(f.cache.find(key_of(1)));
   EXPECT_EQ(f.cache.statistics().evicted, 0U);
 }

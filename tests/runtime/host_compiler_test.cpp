@@ -122,9 +122,18 @@ TEST(HostCompiler, MissingOnesAreNamed) {
     const ScopedFlag flag(flags::CC, std::string());
     const ScopedVariable path_list("PATH", folder.path());
     const std::string what = error_of(ErrorKind::undefined, [] { compile_clang("int x;"); });
-    EXPECT_TRUE(has(what, "there is no C compiler") && has(what, "install one")) << what;
+    EXPECT_TRUE(has(what, "there is no C compiler") && has(what, "or apt-get install gcc")) << what;
   }
   EXPECT_NO_THROW(HostCompiler::find());  // the next call works
+}
+
+TEST(HostCompiler, OnPathIsEachFileOnce) {
+  const PrivateFolder folder;
+  const std::string gcc = script(folder, "gcc", "exit 1"), clang = script(folder, "clang", "exit 1");
+  std::filesystem::create_symlink(clang, folder.file("clang-19"));
+  std::filesystem::create_symlink(gcc, folder.file("cc"));
+  const ScopedVariable path_list("PATH", folder.path());
+  EXPECT_EQ(HostCompiler::on_path(), (std::vector<std::string>{folder.file("clang-19"), gcc}));
 }
 
 TEST(HostCompiler, ItsMessageIsShown) {

@@ -456,7 +456,7 @@ TEST(LlvmLibraryFile, OneThatIsAbsentSaysHowToGetIt) {
   const PrivateFolder folder;
   const std::vector<std::string> folders{folder.path()};
   const std::string words = error_of(ErrorKind::domain, [&] { LlvmLibrary::open(folders); });
-  EXPECT_TRUE(has(words, "install libllvm19 / build with llvm-19-dev")) << words;
+  EXPECT_TRUE(has(words, "apt-get install llvm-19-dev, then build Strata again")) << words;
   EXPECT_TRUE(has(words, folders[0])) << words;
 }
 

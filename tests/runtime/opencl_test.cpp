@@ -244,10 +244,21 @@ TEST_F(OpenCl, ALoaderThatIsMissing) {
   const std::string text =
       error_of(ErrorKind::undefined, [] { OpenClLibrary::open("libNoOpenCL.so.7"); });
   EXPECT_TRUE(has(text, "libNoOpenCL.so.7")) << text;
-  EXPECT_TRUE(has(text, "install")) << text;
-  EXPECT_TRUE(has(text, "pocl-opencl-icd")) << text;
+  EXPECT_TRUE(has(text, OpenClLibrary::remedy().text())) << text;
+  EXPECT_TRUE(has(text, "apt-get install ocl-icd-libopencl1 pocl-opencl-icd")) << text;
   const std::string other = error_of(ErrorKind::undefined, [] { OpenClLibrary::open("libm.so.6"); });
   EXPECT_TRUE(has(other, "clGetPlatformIDs")) << other;
+}
+
+TEST_F(OpenCl, PlatformsHaveTheDeviceThatIsUsed) {
+  bool is_there = false;
+  for (const OpenClPlatform& platform : OpenClLibrary::platforms()) {
+    EXPECT_NE(platform.name, "");
+    EXPECT_TRUE(platform.version.starts_with("OpenCL ")) << platform.version;
+    for (const std::string& device : platform.devices)
+      is_there = is_there || device == OpenClLibrary::shared().device_name();
+  }
+  EXPECT_TRUE(is_there);
 }
 
 TEST(OpenClDevice, IsNeverTheDefault) {

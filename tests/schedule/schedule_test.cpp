@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "strata/graph/interpret.h"
 #include "strata/schedule/memory_plan.h"
@@ -30,10 +31,21 @@ LazyOp matmul(const LazyOp& a, const LazyOp& b) {
              2)
       .reshape({m, n});
 }
+/// What is read is made before; what is stored by one kernel has as many elements.
+void expect_order(const std::vector<ScheduleItem>& items) {
+  std::unordered_set<LazyOp> made;
+  for (const ScheduleItem& item : items) {
+    for (const LazyOp& input : item.inputs)
+      EXPECT_TRUE(input.op() == Ops::EMPTY || made.contains(input)) << item.text();
+    made.insert(item.outputs.begin(), item.outputs.end());
+  }
+}
 std::vector<ScheduleItem> scheduled(std::initializer_list<LazyOp> roots, bool fuse = true) {
   FusionOptions options;
   options.fuse = fuse;
-  return schedule(std::vector<LazyOp>(roots), options);
+  std::vector<ScheduleItem> out = schedule(std::vector<LazyOp>(roots), options);
+  expect_order(out);
+  return out;
 }
 std::size_t kernels(std::initializer_list<LazyOp> roots, bool fuse = true) {
   return scheduled(roots, fuse).size();
@@ -71,6 +83,80 @@ TEST(Schedule, WhatSeveralKernelsUseIsSharedWhereItIsDear) {
   EXPECT_EQ(twice(dear).size(), 3U);
   EXPECT_EQ(twice(dear)[0].why, Boundary::shared);
   EXPECT_EQ(twice(cheap).size(), 2U);
+}
+
+TEST(Schedule, DearElementsAreMadeOnceForAllLoopsOfAKernel) {
+  const LazyOp x = memory({16, 32}), dear = LazyOp::alu(Ops::TANH, {exp(LazyOp::alu(Ops::SIN, {x}))});
+  for (const std::int64_t axis : {0, 1}) {
+    const std::vector<ScheduleItem> items = scheduled({softmax(dear, axis)});
+    ASSERT_EQ(items.size(), 2U);
+    EXPECT_EQ(items[0].outputs[0], dear);
+    EXPECT_EQ(items[0].why, Boundary::repeated);
+  }
+  EXPECT_EQ(kernels({sum(dear, 1)}), 1U);           // in one loop
+  EXPECT_EQ(kernels({softmax(x + x * x, 1)}), 1U);  // not dear
+  const LazyOp twice = sum(dear, 1) + sum(dear * x, 1);
+  EXPECT_EQ(kernels({twice}), 1U);  // these share their loop
+}
+
+TEST(Schedule, WorkIsCountedDownToMemory) {
+  const LazyOp x = memory({16, 32}), dear = exp(exp(x));
+  const LazyOp y = softmax(dear + dear * x, 1);  // of the sum, and not of the exp in softmax
+  const std::vector<ScheduleItem> items = scheduled({y});
+  ASSERT_EQ(items.size(), 2U);
+  EXPECT_EQ(items[0].outputs[0], dear + dear * x);
+}
+
+TEST(Schedule, AProductHandsItsMemoryToWhatIsMadeOfIt) {
+  const LazyOp bias = memory({8}), x = matmul(memory({16, 4}), memory({4, 8}));
+  const LazyOp y = LazyOp::alu(Ops::MAX, {x + bias.reshape({1, 8}).expand({16, 8}), x});
+  const std::vector<ScheduleItem> items = scheduled({softmax(y, 1)});
+  ASSERT_EQ(items.size(), 2U);
+  EXPECT_EQ(items[0].outputs[0], y);
+  const LazyOp wide = y.cast(dtypes::float64);  // more memory than the product's
+  EXPECT_EQ(scheduled({softmax(wide, 1)})[0].outputs[0].dtype(), dtypes::float32);
+}
+
+TEST(Schedule, MasksAreMadeWhereTheyAreUsed) {
+  const ShapeTracker square = ShapeTracker::from_shape({16, 16});
+  const LazyOp place = LazyOp::iota(dtypes::int32, square);
+  const LazyOp width = LazyOp::constant(Scalar(std::int32_t{16}), square);
+  const LazyOp mask = LazyOp::alu(Ops::CMPLT, {LazyOp::alu(Ops::FLOORMOD, {place, width}),
+                                               LazyOp::alu(Ops::FLOORDIV, {place, width})});
+  const LazyOp x = memory({16, 16}), none = LazyOp::constant(Scalar(-1e9F), square);
+  const auto masked = [&](const LazyOp& y) { return LazyOp::alu(Ops::WHERE, {mask, y, none}); };
+  EXPECT_EQ(kernels({softmax(masked(x), 1)}), 1U);
+  EXPECT_EQ(kernels({masked(x), sum(masked(x + x), 0)}), 2U);
+}
+
+TEST(Schedule, RowsOfFinerDimensionsAreOneKernel) {
+  const LazyOp x = memory({4, 24, 6}), w = memory({24});
+  const LazyOp groups = x.reshape({4, 3, 48}), mean = sum(groups, 2),
+               apart = groups - like(mean, groups);
+  const LazyOp y = (apart / like(sum(apart * apart, 2), apart)).reshape({4, 24, 6});
+  EXPECT_EQ(kernels({y}), 1U);
+  const std::vector<ScheduleItem> items =
+      scheduled({exp(y * w.reshape({1, 24, 1}).expand({4, 24, 6}))});
+  ASSERT_EQ(items.size(), 1U);
+  EXPECT_EQ(items[0].outputs[0].shape(), (Ints{4, 24, 6}));
+  EXPECT_EQ(kernels({exp(x).reshape({4, 3, 48}).reshape({4, 24, 6})}), 1U);
+}
+
+TEST(Schedule, WhatIsAtHandIsStoredBesideForOtherKernels) {
+  const LazyOp x = memory({8, 16}), y = memory({8, 16}), rows = memory({8, 1});
+  const LazyOp total = sum(x, 1), mean = total / rows;
+  const LazyOp spread = exp(exp(mean));
+  const std::vector<ScheduleItem> items = scheduled({spread, sum(y * like(mean, y), 0)});
+  ASSERT_EQ(items.size(), 2U);  // a sum of columns, and a value for each row that it is made of
+  EXPECT_EQ(items[0].outputs, (std::vector{spread, mean}));
+}
+
+TEST(Schedule, WhatIsCopiedIsMadeBeforeTheCopy) {
+  const LazyOp x = memory({8, 16}), s = exp(x), copy = s.copied();
+  const LazyOp z = sum(copy, 0), y = s + x;
+  scheduled({z, y});
+  scheduled({y, z});
+  scheduled({s, z, y});
 }
 
 TEST(Schedule, SeveralResultsOfOneShapeAreOneKernel) {

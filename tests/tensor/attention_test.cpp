@@ -42,6 +42,23 @@ TEST(Attention, IsAWeightedSumOfValues) {
          [&](auto row, auto column) { return m.at({row, column}) > 0 && row != 1 ? 0 : -kInf; });
 }
 
+TEST(Attention, DropsWeightsByChance) {
+  constexpr std::int64_t n = 32;
+  const Tensor same = Tensor::zeros({1, n, 4});
+  const std::vector<float> weights =
+      scaled_dot_product_attention(same, same, Tensor::eye(n).unsqueeze(0), {.dropout = 0.5})
+          .to_vector<float>();
+  std::size_t dropped = 0;
+  for (const float w : weights) {
+    EXPECT_TRUE(w == 0 || std::fabs(w - 2.0F / n) < 1e-6F) << w;
+    dropped += w == 0 ? 1 : 0;
+  }
+  EXPECT_GT(dropped, weights.size() / 3);
+  EXPECT_LT(dropped, weights.size() * 2 / 3);
+  expect_error([&] { scaled_dot_product_attention(same, same, same, {.dropout = -0.5}); },
+               "[dropout]");
+}
+
 TEST(Attention, SeveralQueriesOfAKey) {
   const Array q({4, 3, 2}, 1), k({2, 3, 2}, 2), v({2, 3, 2}, 3);
   expect_near(scaled_dot_product_attention(q.tensor(), k.tensor(), v.tensor(),

@@ -111,5 +111,24 @@ TEST(Cumulative, Gradients) {
   expect_values(*x.grad(), {3}, {1, 2, 0});
 }
 
+/// Where elements are 0, too: by x and by what its gradient is taken with; and the third.
+TEST(Cumulative, GradientsOfGradients) {
+  const Tensor weights = f64({1, -2, 0.5, 3}, {4});
+  const TensorFunction slope = grad([&](const Tensor& x) { return (x.cumprod(0) * weights).sum(); });
+  for (const std::vector<double>& at :
+       std::vector<std::vector<double>>{{2, 0.5, 3, -1}, {2, 0, 3, -1}, {0, 2, 0, 5}, {0, 0, 0, 1}})
+    expect_gradient([&](const Tensor& x) { return slope(x); }, at, {4});
+  const TensorFunction curvature = grad([&](const Tensor& x) { return (slope(x) * weights).sum(); });
+  expect_gradient([&](const Tensor& x) { return curvature(x); }, {2, 0, 3, 0}, {4}, 1e-5);
+  const Tensor x = f64({2, 0, 3, 1, -1, 2}, {2, 3});
+  expect_gradient(
+      [&](const Tensor& dy) {
+        Tensor y = x.detach();
+        y.requires_grad(true);
+        return gradients(y.cumprod(1), {&y, 1}, dy)[0];
+      },
+      spread(6, -1, 1), {2, 3});
+}
+
 }  // namespace
 }  // namespace strata::test

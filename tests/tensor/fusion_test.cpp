@@ -25,6 +25,7 @@ TEST(KernelsOf, Reductions) {
   EXPECT_EQ(kernels(x.var(1)), 1);
   EXPECT_EQ(kernels(x.std(1)), 1);
   EXPECT_EQ(kernels(x.argmax(1)), 1);
+  EXPECT_EQ(kernels(x.argmin(0)), 1);
   EXPECT_EQ(kernels(x.cumsum(1)), 1);
 }
 
@@ -34,9 +35,19 @@ TEST(KernelsOf, Normalization) {
   EXPECT_EQ(kernels(rms_norm(x, {32}, w)), 1);
   EXPECT_EQ(kernels(normalize(x)), 1);
   const Tensor image = memory({2, 4, 6, 6}), channels = memory({4});
-  EXPECT_LE(kernels(group_norm(image, 2, channels, channels)), 3);  // its axes are not those of its result
+  EXPECT_EQ(kernels(group_norm(image, 2, channels, channels)), 1);
+  EXPECT_EQ(kernels(group_norm(image, 2, channels, channels).silu()), 1);
+  EXPECT_LE(kernels(batch_norm(image, {}, {}, channels, channels, {.training = true}).relu()), 2);
   EXPECT_EQ(kernels(instance_norm(image, channels, channels)), 1);
   EXPECT_EQ(kernels(batch_norm(image, channels, channels, channels, channels)), 1);
+}
+
+TEST(KernelsOf, WhatIsDearInSeveralLoops) {
+  const Tensor x = memory({8, 32}), w = memory({32, 16}), b = memory({16});
+  EXPECT_EQ(kernels(x.sin().exp().tanh().softmax(1)), 2);
+  EXPECT_EQ(kernels(layer_norm(x.gelu(), {32}, {}, {})), 2);
+  EXPECT_EQ(kernels((x.matmul(w) + b).gelu().softmax(1)), 2);
+  EXPECT_EQ(kernels((x + x * 2).softmax(1)), 1);
 }
 
 TEST(KernelsOf, Products) {

@@ -61,6 +61,7 @@ const UnaryCase kUnary[] = {
      },
      -2, 2},
     {Ops::FROM, [](const Tensor& x) { return x.square().to("CLANG").to("INTERP"); }, -2, 2},
+    {Ops::GATHER, [](const Tensor& x) { return x.gather(1, i64({2, 0, -1, 2}, {2, 2})); }, -2, 2},
 };
 
 TEST(Gradient, OfEachUnaryOpIsTheSlope) {

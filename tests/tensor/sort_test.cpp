@@ -108,6 +108,37 @@ TEST(Order, FirstOfFewAndOfMany) {
   expect_error([&] { m.sort(2); }, "[sort] axis 2 is outside");
 }
 
+// Rows too long to compare each with each: on the default device, as INTERP would take its time.
+TEST(Order, LongRows) {
+  constexpr std::int64_t kLong = 1300;
+  std::vector<double> x = spread(2 * kLong, -50, 50);
+  for (double& v : x) v = std::floor(v);  // many are equal
+  const Tensor whole = Tensor::from(x, {2, kLong});
+  for (std::size_t k = 0; k < x.size(); k += 97) x[k] = k % 2 == 0 ? NAN : -kInf;
+  const Tensor real = Tensor::from(x, {2, kLong});
+  for (const Tensor& t :
+       {real, real.cast(dtypes::float32), whole.cast(dtypes::int64) * (std::int64_t{1} << 40),
+        whole.abs().cast(dtypes::uint32) * (1 << 25),
+        (whole.cast(dtypes::int64) << 57).bitcast(dtypes::uint64), whole.gt(0)})
+    for (const bool descending : {false, true}) {
+      const std::vector<double> elements = t.cast(dtypes::float64).to_vector<double>();
+      const auto [values, indices] = t.sort(1, descending);
+      const std::vector<std::int64_t> places = indices.to_vector<std::int64_t>();
+      const std::vector<double> sorted = values.cast(dtypes::float64).to_vector<double>();
+      for (std::size_t row = 0; row < 2; ++row) {
+        const auto at = static_cast<std::ptrdiff_t>(row * kLong);
+        const std::vector<double> own(elements.begin() + at, elements.begin() + at + kLong);
+        const std::vector<std::int64_t> order = order_of(own, descending);
+        EXPECT_TRUE(std::equal(order.begin(), order.end(), places.begin() + at)) << t.dtype().name();
+        for (std::size_t k = 0; k < own.size(); ++k) {
+          const double v = sorted[row * kLong + k], w = own[static_cast<std::size_t>(order[k])];
+          ASSERT_TRUE(v == w || (std::isnan(v) && std::isnan(w))) << t.dtype().name() << " " << k;
+        }
+      }
+    }
+  EXPECT_EQ(real.topk(kLong / 2).second.to_vector<std::int64_t>().size(), std::size_t{kLong / 2 * 2});
+}
+
 TEST(Order, OfAScalar) {
   const Tensor s = Tensor(2.5).to("INTERP");
   expect_values(s.sort().first, {}, {2.5});

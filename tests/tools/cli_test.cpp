@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "strata/base/flags.h"
 #include "strata/base/json.h"
 #include "strata/expr/rules.h"
+#include "strata/runtime/subprocess.h"
 #include "tests/tools/command_line.h"
 
 namespace strata::tools {
@@ -94,6 +96,70 @@ TEST(Cli, CompletionNamesEverything) {
       for (const Option& o : c.options)
         EXPECT_TRUE(has(r.out, std::string(o.name.substr(2)))) << shell << ' ' << o.name;
     }
+  }
+}
+
+/// What bash's completion offers for the last of each line's words.
+std::string completed_by_bash(const std::vector<std::string>& lines) {
+  std::string script = completion_script("bash") +
+                       "offers() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _strata; "
+                       "echo \"${COMPREPLY[*]}\"; }\n";
+  for (const std::string& line : lines) script += "offers strata " + line + "\n";
+  strata::Command bash;
+  bash.words = {"/bin/bash", "--norc", "--noprofile", "-c", script};
+  bash.folder = "/";
+  const ProcessResult result = run_process(bash);
+  EXPECT_TRUE(result.succeeded()) << result.output;
+  return result.output;
+}
+
+TEST(Cli, BashLoadsAndCompletes) {
+  EXPECT_EQ(completed_by_bash({"d", "be", "cache ''", "cache --", "kernel --device CL",
+                               "completion f", "help ma", "bench ''", "etc", "batch /proc/cpuinf"}),
+            "devices doctor\n"
+            "bench\n"
+            "list path check clear\n"
+            "--help --json --color\n"
+            "CLANG\n"
+            "fish\n"
+            "man\n"
+            "elementwise sum softmax layernorm matmul conv\n"
+            "\n"
+            "/proc/cpuinfo\n");
+  std::string all;
+  for (const Command& c : commands()) all += std::string(c.name) + " ";
+  EXPECT_EQ(completed_by_bash({"''", "help ''"}),
+            all + "--help --version\n" + all.substr(0, all.size() - 1) + "\n");
+}
+
+TEST(Cli, EveryPageHasAnExampleAndTheExitStatus) {
+  for (const Command& c : commands()) {
+    EXPECT_FALSE(c.examples.empty()) << c.name;
+    EXPECT_TRUE(has(help_text(c, false), "\nExit status\n  0 done; 1 ")) << c.name;
+  }
+}
+
+TEST(Cli, ManHasEverything) {
+  const Output r = run({"man"});
+  EXPECT_EQ(r.status, 0);
+  const std::string& page = r.out;
+  for (const std::string& part : {std::string(".TH STRATA 1 "), std::string(".SH NAME\nstrata \\- "),
+                                  std::string(".SH ENVIRONMENT\n")})
+    EXPECT_TRUE(has(page, part)) << part;
+  for (const Command& c : commands()) {
+    EXPECT_TRUE(has(page, ".SS \\fBstrata " + std::string(c.name) + "\\fR")) << c.name;
+    for (const Option& o : c.options)
+      EXPECT_TRUE(has(page, std::string(o.name.substr(4)))) << c.name << ' ' << o.name;
+  }
+  for (const FlagBase* flag : flags::all())
+    EXPECT_TRUE(has(page, "\\fB" + flag->environment_name() + "\\fR")) << flag->name();
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_request = line.starts_with('.') || line.starts_with('\'');
+    const std::string name = line.substr(0, 3);
+    EXPECT_TRUE(!is_request || has(".TH .SH .SS .TP .PP .RS .RE .nf .fi .br .B .I .RI .\\\"", name))
+        << line;
+    for (const char c : line) EXPECT_LT(static_cast<unsigned char>(c), 0x80) << line;
   }
 }
 

@@ -1,0 +1,119 @@
+// Affine primitives: index arithmetic from a text, compiled once and evaluated many times.
+#include "strata/expr/affine.h"
+
+#include <pybind11/numpy.h>
+
+#include "python/src/expr_casters.h"
+
+namespace strata::python {
+
+namespace {
+
+// A range, or (begin, end).
+std::pair<std::int64_t, std::int64_t> domain_ends(const py::handle& object) {
+  if (PyRange_Check(object.ptr())) {
+    STRATA_CHECK(object.attr("step").cast<std::int64_t>() == 1, domain, "[domain] a range of step ",
+                 object.attr("step").cast<std::int64_t>(), ": the step has to be 1");
+    return {object.attr("start").cast<std::int64_t>(), object.attr("stop").cast<std::int64_t>()};
+  }
+  if (!py::isinstance<py::sequence>(object) || py::len(object) != 2)
+    throw py::type_error("the values of a name are a range or (begin, end)");
+  const auto ends = object.cast<py::tuple>();
+  return {int_of_object(ends[0]).value(), int_of_object(ends[1]).value()};
+}
+
+Domain domain_of(const py::dict& ranges) {
+  std::vector<DomainAxis> axes;
+  for (const auto& [name, values] : ranges) {
+    const auto [begin, end] = domain_ends(values);
+    axes.push_back({name.cast<std::string>(), begin, end});
+  }
+  return Domain(std::move(axes));
+}
+
+py::dict dict_of_domain(const Domain& domain) {
+  py::dict out;
+  const py::object range = py::module_::import("builtins").attr("range");
+  for (const DomainAxis& axis : domain.axes())
+    out[py::str(axis.name)] = range(axis.begin, axis.end);
+  return out;
+}
+
+py::array_t<std::int64_t> filled_table(const Affine& f) {
+  std::vector<py::ssize_t> shape;
+  for (const DomainAxis& axis : f.domain().axes()) shape.push_back(axis.end - axis.begin);
+  STRATA_CHECK(f.domain().size() <= std::int64_t{1} << 40, budget, "[fill] a table of ",
+               f.domain().size(), " values");
+  py::array_t<std::int64_t> out(shape);
+  const std::span<std::int64_t> values(out.mutable_data(), static_cast<std::size_t>(out.size()));
+  {
+    const py::gil_scoped_release unlocked;
+    f.fill(values);
+  }
+  return out;
+}
+
+void bind_affine_function(py::module_& m) {
+  py::class_<Affine>(m, "Affine", "A compiled function of the names of its AffinePrimitives.")
+      .def("__call__", &Affine::operator(),
+           "The value for the current values of the names. Raises ParseError for a name without "
+           "one, DomainError for a zero\n"
+           "divisor or a value outside of the declared domain, OverflowError.")
+      .def("names", &Affine::names, "The names in the text, in order of first appearance.")
+      .def_property_readonly("is_linear", &Affine::is_linear,
+                             "Whether it is k0 + sum of k_j * name_j.")
+      .def_property_readonly(
+          "expr",
+          [](const Affine& f) -> std::optional<ExprResult> {
+            if (!f.expr()) return std::nullopt;
+            return ExprResult{*f.expr()};
+          },
+          "The canonical form, where all names have a domain; else None.")
+      .def_property_readonly(
+          "domain", [](const Affine& f) { return dict_of_domain(f.domain()); },
+          "The declared values of names: a range each.")
+      .def("fill", &filled_table,
+           "An array of the values over the domain, a dimension for each name in its order. For "
+           "functions made by compile().");
+}
+
+}  // namespace
+
+void bind_affine(py::module_& m) {
+  bind_affine_function(m);
+  py::class_<AffinePrimitives>(
+      m, "AffinePrimitives",
+      "Named integers, and functions of them from texts. Integers are exact: never floats.\n\n"
+      ">>> ap = AffinePrimitives()\n>>> affine = ap.create('i * 128 + 64')\n"
+      ">>> ap['i'] = 2\n>>> affine()\n320")
+      .def(py::init<>())
+      .def(
+          "create",
+          [](AffinePrimitives& ap, const std::string& text, const std::optional<py::dict>& domain) {
+            return domain ? ap.create(text, domain_of(*domain)) : ap.create(text);
+          },
+          py::arg("text"), py::arg("domain") = py::none(),
+          "The function that a text says. `domain` maps names to a range or (begin, end): values "
+          "that calls are checked for.\n"
+          "Raises ParseError with the column, DomainError for a divisor that may be 0.")
+      .def(
+          "compile",
+          [](AffinePrimitives& ap, const std::string& text, const py::dict& domain) {
+            return ap.compile(text, domain_of(domain));
+          },
+          py::arg("text"), py::arg("domain"),
+          "As create(), where all names have to be in `domain`: for fill().\n\n"
+          ">>> AffinePrimitives().compile('i//4', {'i': range(8)}).fill().tolist()\n[0, 0, 0, 0, "
+          "1, 1, 1, 1]")
+      .def(
+          "__getitem__", [](AffinePrimitives& ap, const std::string& name) { return ap[name]; },
+          py::arg("name"), "The value of a name, 0 where it has none yet.")
+      .def(
+          "__setitem__",
+          [](AffinePrimitives& ap, const std::string& name, const Int& value) {
+            ap[name] = value.value();
+          },
+          py::arg("name"), py::arg("value"), "Sets the value of a name.");
+}
+
+}  // namespace strata::python

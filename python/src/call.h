@@ -1,0 +1,231 @@
+// Functions of tensors, written once: a name, the parameters as Python writes them, the C++ function, a docstring.
+//
+//   functions.op("sum", "axis=None, keepdim=False", &Tensor::sum, "The sum over axes.");
+//
+// gives x.sum(1), x.sum(dim=1, keepdim=True) and strata.sum(x, axis=(0, 1)). Types come from the C++ function: convert.h says for each
+// what Python may give for it, and how that is annotated. A default is a literal of Python and goes the way of a value that was
+// given. Names of parameters:
+// - axis, axes, dim, dims mean the same, and so do keepdim and keepdims;
+// - "low|min" has another name for itself;
+// - "*shape" takes one sequence or all positions that are left;
+// - "*" alone: what follows is given by name only.
+//
+// Functions are vectorcalls without pybind11's search for an overload: building a lazy operation takes about a microsecond. While one
+// runs, OriginScope says which line of Python called.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "python/src/convert.h"
+#include "python/src/running.h"
+
+namespace strata::python {
+
+inline constexpr std::size_t kMostParameters = 24;
+
+struct Parameter {
+  std::vector<PyObject*> names;  ///< interned; live as long as the process
+  PyObject* fallback = nullptr;  ///< null where it has to be given
+  std::string text;              ///< the default as it was written
+  const char* type = nullptr;    ///< as annotations have it
+  bool by_name_only = false, rest = false;
+
+  const char* name() const { return PyUnicode_AsUTF8(names.front()); }
+};
+
+class Function {
+ public:
+  Function(const char* name, const char* parameters, bool is_method, const char* doc);
+  virtual ~Function() = default;
+  Function(const Function&) = delete;
+  Function& operator=(const Function&) = delete;
+
+  const char* name() const { return name_; }
+  const std::string& doc() const { return doc_; }
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  const char* result() const { return result_; }  ///< its type, as annotations have it
+  /// A call as vectorcall has it. @return a new reference  @throws whatever the function does; TypeError for what it does not take
+  PyObject* operator()(PyObject* const* args, std::size_t count, PyObject* names) const;
+
+ protected:
+  /// @param values borrowed, one a parameter  @return a new reference
+  virtual PyObject* call(PyObject* const* values) const = 0;
+  void set_types(const std::vector<const char*>& parameters, const char* result);
+
+ private:
+  friend class InPlaceFunction;
+  void read(std::string_view text);
+  void read_one(std::string_view text, bool by_name_only);
+  std::size_t place_of(PyObject* name) const;
+  void fill(PyObject* const* args, std::size_t count, PyObject* names, PyObject** values,
+            py::object& rest) const;
+
+  const char* name_;
+  std::string doc_;
+  const char* result_ = "None";
+  std::vector<Parameter> parameters_;
+  std::size_t positions_ = 0;  // how many parameters may be given by position
+};
+
+/// The object that Python calls; a method, where it binds, of the instance that it is found through.
+PyObject* object_of_function(std::shared_ptr<const Function> function, bool binds);
+/// The function of such an object; null for others.
+const Function* function_of_object(py::handle object);
+/// @pre function_of_object(object) != nullptr
+std::shared_ptr<const Function> shared_function(py::handle object);
+
+/// The literal that `text` is: None, True, an integer, a float, 'text', inf, -inf, (). @return a new reference
+PyObject* literal(std::string_view text);
+
+/// Whether the lock of the interpreter is held while C++ runs: it is given up around what may compile or run kernels.
+enum class Gil : std::uint8_t { keep, release };
+
+/// The signature of what can be called: a pointer to a function or a member, or a lambda. A last parameter of type At is not Python's.
+template <class R, class... A>
+struct Callable {
+  using Result = R;
+  using Arguments = std::tuple<A...>;
+};
+template <class F>
+struct CallableOf : CallableOf<decltype(&F::operator())> {};
+template <class R, class... A>
+struct CallableOf<R (*)(A...)> : Callable<R, A...> {};
+template <class R, class C, class... A>
+struct CallableOf<R (C::*)(A...) const>
+    : std::conditional_t<std::is_same_v<C, Tensor>, Callable<R, const Tensor&, A...>, Callable<R, A...>> {
+};
+
+template <class F>
+class FunctionOf final : public Function {
+  using Signature = CallableOf<F>;
+  using All = typename Signature::Arguments;
+  using Result = std::decay_t<typename Signature::Result>;
+  static constexpr std::size_t kAll = std::tuple_size_v<All>;
+  template <std::size_t k>
+  using TypeAt = std::remove_cvref_t<std::tuple_element_t<k, All>>;
+  static constexpr bool ends_with_place() {
+    if constexpr (kAll == 0)
+      return false;
+    else
+      return std::is_same_v<TypeAt<kAll - 1>, At>;
+  }
+  static constexpr std::size_t kCount = kAll - (ends_with_place() ? 1 : 0);
+
+ public:
+  FunctionOf(const char* name, const char* parameters, bool is_method, F f, const char* doc, Gil gil)
+      : Function(name, parameters, is_method, doc), f_(f), gil_(gil) {
+    set_types(types(std::make_index_sequence<kCount>()), Outgoing<Result>::type);
+  }
+
+ protected:
+  PyObject* call(PyObject* const* values) const override {
+    return call_with(values, std::make_index_sequence<kCount>());
+  }
+
+ private:
+  template <std::size_t... k>
+  static std::vector<const char*> types(std::index_sequence<k...>) {
+    return {Incoming<TypeAt<k>>::type...};
+  }
+  template <std::size_t... k>
+  PyObject* call_with(PyObject* const* values, std::index_sequence<k...>) const {
+    std::tuple<Incoming<TypeAt<k>>...> in{
+        Given{values[k], this->name(), this->parameters()[k].name()}...};
+    const auto run = [&]() -> typename Signature::Result {
+      if constexpr (std::is_member_function_pointer_v<F>)
+        return run_member(in, std::make_index_sequence<kCount - 1>());
+      else if constexpr (ends_with_place())
+        return f_(std::get<k>(in).get()..., At::current());
+      else
+        return f_(std::get<k>(in).get()...);
+    };
+    if constexpr (std::is_void_v<Result>) {
+      unlocked(run);
+      Py_RETURN_NONE;
+    } else {
+      return Outgoing<Result>::object(unlocked(run));
+    }
+  }
+  template <class In, std::size_t... k>
+  auto run_member(In& in, std::index_sequence<k...>) const {
+    const Tensor& self = std::get<0>(in).get();
+    if constexpr (ends_with_place())
+      return (self.*f_)(std::get<k + 1>(in).get()..., At::current());
+    else
+      return (self.*f_)(std::get<k + 1>(in).get()...);
+  }
+  template <class Run>
+  auto unlocked(const Run& run) const {
+    if (gil_ == Gil::keep) return run();
+    return running(run);
+  }
+
+  F f_;
+  Gil gil_;
+};
+
+/// Where functions go: the module, and the class of tensors.
+class Functions {
+ public:
+  Functions(py::module_& m, py::handle tensor_class) : module_(m), class_(tensor_class) {}
+
+  /// A method of tensors, and the same as a function: "self" is its first parameter.
+  template <class F>
+  void op(const char* name, const char* parameters, F f, const char* doc, Gil gil = Gil::keep) {
+    const auto function = make(name, parameters, true, f, doc, gil);
+    class_.attr(name) = object(function, true);
+    module_.attr(name) = object(function, false);
+  }
+  /// A method alone.
+  template <class F>
+  void method(const char* name, const char* parameters, F f, const char* doc, Gil gil = Gil::keep) {
+    class_.attr(name) = object(make(name, parameters, true, f, doc, gil), true);
+  }
+  /// A function of the module alone.
+  template <class F>
+  void function(const char* name, const char* parameters, F f, const char* doc, Gil gil = Gil::keep) {
+    module_.attr(name) = object(make(name, parameters, false, f, doc, gil), false);
+  }
+  /// A function that tinygrad has as a static method, too: strata.zeros, Tensor.zeros.
+  template <class F>
+  void making(const char* name, const char* parameters, F f, const char* doc, Gil gil = Gil::keep) {
+    const py::object made = object(make(name, parameters, false, f, doc, gil), false);
+    module_.attr(name) = made;
+    class_.attr(name) = py::reinterpret_steal<py::object>(PyStaticMethod_New(made.ptr()));
+  }
+  py::module_& module() { return module_; }
+  py::handle tensor_class() const { return class_; }
+
+ private:
+  template <class F>
+  static std::shared_ptr<const Function> make(const char* name, const char* parameters,
+                                              bool is_method, F f, const char* doc, Gil gil) {
+    return std::make_shared<FunctionOf<F>>(name, parameters, is_method, f, doc, gil);
+  }
+  static py::object object(const std::shared_ptr<const Function>& function, bool binds) {
+    return py::reinterpret_steal<py::object>(object_of_function(function, binds));
+  }
+
+  py::module_& module_;
+  py::handle class_;
+};
+
+void bind_tensor_values(Functions& f);  // tensor_values.cpp
+void bind_elementwise(Functions& f);    // methods_elementwise.cpp
+void bind_movement(Functions& f);       // methods_movement.cpp
+void bind_reductions(Functions& f);     // methods_reduce.cpp
+void bind_indexed(Functions& f);        // methods_index.cpp
+void bind_making(Functions& f);         // making.cpp
+void bind_functional(Functions& f);     // functional.cpp
+void bind_losses(Functions& f);         // losses.cpp
+void bind_gradients(Functions& f);      // gradients.cpp
+void bind_generator(py::module_& m);    // making.cpp
+/// The same under other names, last. aliases.cpp
+void bind_aliases(Functions& f);
+
+}  // namespace strata::python

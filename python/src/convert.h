@@ -1,0 +1,356 @@
+// What Python may give where C++ wants a type, and what it gets back: Incoming<T> and Outgoing<T>.
+//
+// Incoming<T> is made of what was given, keeps what the conversion made, and get() is the argument. It throws TypeError that names
+// function and parameter. `type` is the annotation in stubs; the names that are not Python's own are at the top of python/tools/stubs.py.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "python/src/bind.h"
+#include "python/src/tensor_object.h"
+#include "strata/engine/generator.h"
+#include "strata/tensor/functional.h"
+
+namespace strata::python {
+
+/// A value that was given, and for what.
+struct Given {
+  PyObject* object;
+  const char* function;
+  const char* parameter;
+
+  bool is_none() const { return object == Py_None; }
+  /// @throws py::type_error "sum(): axis must be an integer, not str"
+  [[noreturn]] void refuse(const char* wanted) const;
+  Given with(PyObject* other) const { return {other, function, parameter}; }
+};
+
+// --- from objects to values (convert.cpp) ---
+
+std::int64_t integer_of(const Given& g);  ///< an int, or what __index__ makes one: no bool
+double real_of(const Given& g);  ///< an int, a float, a scalar of NumPy or a tensor of one element
+bool truth_of(const Given& g);   ///< a bool, also NumPy's; 0 or 1
+std::string text_of(const Given& g);
+/// A number of Python or NumPy; nothing for anything else.
+std::optional<Number> try_number(PyObject* object);
+Number number_of(const Given& g);
+std::vector<std::int64_t> integers_of(const Given& g);  ///< one, or a sequence
+Ints sizes_of(const Given& g);            ///< one size, or a sequence; sizes may be expressions
+const Device& device_of(const Given& g);  ///< a name or a Device
+/// A tensor of anything that has numbers: a tensor, a number, (nested) lists, an array. @throws py::type_error
+Tensor tensor_of(const Given& g);
+std::vector<Tensor> tensors_of(const Given& g);  ///< a sequence of these, or a tensor, which is taken apart along its first axis
+PerAxis per_axis_of(const Given& g);
+ConvPadding conv_padding_of(const Given& g);
+/// The value whose name was given. @throws Error (domain) naming those that there are
+std::size_t choice_of(const Given& g, std::initializer_list<const char*> names);
+
+template <class T>
+struct Incoming;
+
+/// For what is one function away.
+template <class T, T (*of)(const Given&)>
+struct IncomingValue {
+  explicit IncomingValue(const Given& g) : value(of(g)) {}
+  const T& get() const { return value; }
+  T value;
+};
+
+// clang-format off
+template <> struct Incoming<std::int64_t> : IncomingValue<std::int64_t, integer_of> { using IncomingValue::IncomingValue; static constexpr const char* type = "int"; };
+template <> struct Incoming<double> : IncomingValue<double, real_of> { using IncomingValue::IncomingValue; static constexpr const char* type = "float"; };
+template <> struct Incoming<bool> : IncomingValue<bool, truth_of> { using IncomingValue::IncomingValue; static constexpr const char* type = "bool"; };
+template <> struct Incoming<std::string> : IncomingValue<std::string, text_of> { using IncomingValue::IncomingValue; static constexpr const char* type = "str"; };
+template <> struct Incoming<Number> : IncomingValue<Number, number_of> { using IncomingValue::IncomingValue; static constexpr const char* type = "Number"; };
+template <> struct Incoming<std::vector<std::int64_t>> : IncomingValue<std::vector<std::int64_t>, integers_of> { using IncomingValue::IncomingValue; static constexpr const char* type = "int | Sequence[int]"; };
+template <> struct Incoming<Ints> : IncomingValue<Ints, sizes_of> { using IncomingValue::IncomingValue; static constexpr const char* type = "Size | Sequence[Size]"; };
+template <> struct Incoming<std::vector<Tensor>> : IncomingValue<std::vector<Tensor>, tensors_of> { using IncomingValue::IncomingValue; static constexpr const char* type = "Sequence[TensorLike] | Tensor"; };
+template <> struct Incoming<PerAxis> : IncomingValue<PerAxis, per_axis_of> { using IncomingValue::IncomingValue; static constexpr const char* type = "int | Sequence[int]"; };
+template <> struct Incoming<ConvPadding> : IncomingValue<ConvPadding, conv_padding_of> { using IncomingValue::IncomingValue; static constexpr const char* type = "int | str | Sequence[int] | Sequence[tuple[int, int]]"; };
+// clang-format on
+
+template <>
+struct Incoming<Int> {
+  explicit Incoming(const Given& g) : value(int_of_object(g.object)) {}
+  const Int& get() const { return value; }
+  static constexpr const char* type = "Size";
+  Int value;
+};
+
+template <>
+struct Incoming<Axes> {
+  explicit Incoming(const Given& g) {
+    for (const std::int64_t a : integers_of(g)) value.push_back(a);
+  }
+  const Axes& get() const { return value; }
+  static constexpr const char* type = "int | Sequence[int]";
+  Axes value;
+};
+
+/// None: all axes; so is an empty tuple.
+template <>
+struct Incoming<AxesArg> {
+  explicit Incoming(const Given& g) {
+    if (g.is_none()) return;
+    if (PyLong_CheckExact(g.object)) {
+      value = AxesArg(integer_of(g));
+      return;
+    }
+    Axes axes;
+    for (const std::int64_t a : integers_of(g)) axes.push_back(a);
+    value = AxesArg(axes);
+  }
+  const AxesArg& get() const { return value; }
+  static constexpr const char* type = "int | Sequence[int] | None";
+  AxesArg value;
+};
+
+template <>
+struct Incoming<DType> {
+  explicit Incoming(const Given& g) : value(dtype_of_object(g.object)) {}
+  DType get() const { return value; }
+  static constexpr const char* type = "DTypeLike";
+  DType value;
+};
+
+template <>
+struct Incoming<Device> {
+  explicit Incoming(const Given& g) : value(&device_of(g)) {}
+  const Device& get() const { return *value; }
+  static constexpr const char* type = "DeviceLike";
+  const Device* value;
+};
+
+template <>
+struct Incoming<Tensor> {
+  explicit Incoming(const Given& g) {
+    if (const Tensor* const t = tensor_in(g.object))
+      value = t;
+    else
+      value = &made.emplace(tensor_of(g));
+  }
+  Incoming(const Incoming&) = delete;
+  Incoming& operator=(const Incoming&) = delete;
+  const Tensor& get() const { return *value; }
+  static constexpr const char* type = "TensorLike";
+  std::optional<Tensor> made;
+  const Tensor* value;
+};
+
+/// A tensor, a number (whose dtype gives way), or what a tensor can be made of.
+template <>
+struct Incoming<Operand> {
+  explicit Incoming(const Given& g) : value(0) {
+    if (const Tensor* const t = tensor_in(g.object))
+      value = Operand(*t);
+    else if (const auto number = try_number(g.object))
+      value = Operand(*number);
+    else
+      value = Operand(made.emplace(tensor_of(g)));
+  }
+  Incoming(const Incoming&) = delete;
+  Incoming& operator=(const Incoming&) = delete;
+  const Operand& get() const { return value; }
+  static constexpr const char* type = "TensorLike";
+  std::optional<Tensor> made;
+  Operand value;
+};
+
+template <>
+struct Incoming<Generator> {
+  explicit Incoming(const Given& g)
+      : value(g.is_none() ? Generator::default_generator()
+                          : py::cast<Generator&>(py::handle(g.object))) {}
+  const Generator& get() const { return value; }
+  static constexpr const char* type = "Generator | None";
+  Generator value;
+};
+
+template <>
+struct Incoming<py::object> {
+  explicit Incoming(const Given& g) : value(py::reinterpret_borrow<py::object>(g.object)) {}
+  const py::object& get() const { return value; }
+  static constexpr const char* type = "Any";
+  py::object value;
+};
+
+/// Words.
+template <class E>
+struct Words;
+template <>
+struct Words<Reduction> {
+  static std::size_t of(const Given& g) {
+    return choice_of(g, {"none", "mean", "sum", "batchmean"});
+  }
+  static constexpr const char* type = "Literal['none', 'mean', 'sum', 'batchmean']";
+};
+template <>
+struct Words<Tensor::PadMode> {
+  static std::size_t of(const Given& g) {
+    return choice_of(g, {"constant", "reflect", "replicate", "circular"});
+  }
+  static constexpr const char* type = "Literal['constant', 'reflect', 'replicate', 'circular']";
+};
+template <>
+struct Words<Tensor::Reduce> {
+  static std::size_t of(const Given& g) {
+    return choice_of(g, {"sum", "prod", "mean", "amax", "amin"});
+  }
+  static constexpr const char* type = "Literal['sum', 'prod', 'mean', 'amax', 'amin']";
+};
+template <class E>
+  requires requires { Words<E>::type; }
+struct Incoming<E> {
+  explicit Incoming(const Given& g) : value(static_cast<E>(Words<E>::of(g))) {}
+  const E& get() const { return value; }
+  static constexpr const char* type = Words<E>::type;
+  E value;
+};
+
+template <class T>
+struct OptionalType;
+// clang-format off
+template <> struct OptionalType<std::int64_t> { static constexpr const char* type = "int | None"; };
+template <> struct OptionalType<double> { static constexpr const char* type = "float | None"; };
+template <> struct OptionalType<bool> { static constexpr const char* type = "bool | None"; };
+template <> struct OptionalType<std::string> { static constexpr const char* type = "str | None"; };
+template <> struct OptionalType<Number> { static constexpr const char* type = "Number | None"; };
+template <> struct OptionalType<Tensor> { static constexpr const char* type = "TensorLike | None"; };
+template <> struct OptionalType<Operand> { static constexpr const char* type = "TensorLike | None"; };
+template <> struct OptionalType<DType> { static constexpr const char* type = "DTypeLike | None"; };
+template <> struct OptionalType<PerAxis> { static constexpr const char* type = "int | Sequence[int] | None"; };
+template <> struct OptionalType<Ints> { static constexpr const char* type = "Size | Sequence[Size] | None"; };
+template <> struct OptionalType<Axes> { static constexpr const char* type = "int | Sequence[int] | None"; };
+template <> struct OptionalType<std::vector<std::int64_t>> { static constexpr const char* type = "int | Sequence[int] | None"; };
+// clang-format on
+
+template <class T>
+struct Incoming<std::optional<T>> {
+  explicit Incoming(const Given& g) {
+    if (g.is_none()) return;
+    if constexpr (std::is_same_v<T, Operand>)
+      value.emplace(in.emplace(g).get());  // which it points into
+    else
+      value.emplace(Incoming<T>(g).get());
+  }
+  Incoming(const Incoming&) = delete;
+  Incoming& operator=(const Incoming&) = delete;
+  const std::optional<T>& get() const { return value; }
+  static constexpr const char* type = OptionalType<T>::type;
+  std::optional<T> value;
+  struct Nothing {};
+  std::conditional_t<std::is_same_v<T, Operand>, std::optional<Incoming<Operand>>, Nothing> in{};
+};
+
+/// A device where None is the default one.
+template <>
+struct Incoming<const Device*> {
+  explicit Incoming(const Given& g) : value(g.is_none() ? nullptr : &device_of(g)) {}
+  const Device* get() const { return value; }
+  static constexpr const char* type = "DeviceLike | None";
+  const Device* value;
+};
+
+template <>
+struct Incoming<std::span<const Tensor>> {
+  explicit Incoming(const Given& g) : tensors(tensors_of(g)), value(tensors) {}
+  Incoming(const Incoming&) = delete;
+  Incoming& operator=(const Incoming&) = delete;
+  std::span<const Tensor> get() const { return value; }
+  static constexpr const char* type = "Sequence[TensorLike] | Tensor";
+  std::vector<Tensor> tensors;
+  std::span<const Tensor> value;
+};
+
+// --- from values to objects ---
+
+template <class T>
+struct Outgoing;
+
+/// A pair that has names: .values and .indices.
+struct ValuesIndices {
+  std::pair<Tensor, Tensor> both;
+};
+PyObject* values_indices(ValuesIndices&& v);  // convert.cpp
+PyObject* tuple_of(std::vector<Tensor>&& tensors);
+
+template <>
+struct Outgoing<Tensor> {
+  static PyObject* object(Tensor&& t) { return new_tensor(std::move(t)); }
+  static constexpr const char* type = "Tensor";
+};
+template <>
+struct Outgoing<std::vector<Tensor>> {
+  static PyObject* object(std::vector<Tensor>&& t) { return tuple_of(std::move(t)); }
+  static constexpr const char* type = "tuple[Tensor, ...]";
+};
+template <>
+struct Outgoing<std::pair<Tensor, Tensor>> {
+  static PyObject* object(std::pair<Tensor, Tensor>&& t) {
+    return tuple_of({std::move(t.first), std::move(t.second)});
+  }
+  static constexpr const char* type = "tuple[Tensor, Tensor]";
+};
+template <>
+struct Outgoing<ValuesIndices> {
+  static PyObject* object(ValuesIndices&& v) { return values_indices(std::move(v)); }
+  static constexpr const char* type = "ValuesIndices";
+};
+template <>
+struct Outgoing<std::optional<Tensor>> {
+  static PyObject* object(std::optional<Tensor>&& t) {
+    if (t) return new_tensor(std::move(*t));
+    Py_RETURN_NONE;
+  }
+  static constexpr const char* type = "Tensor | None";
+};
+template <>
+struct Outgoing<py::object> {
+  static PyObject* object(py::object&& o) { return o.release().ptr(); }
+  static constexpr const char* type = "Any";
+};
+template <>
+struct Outgoing<bool> {
+  static PyObject* object(bool b) { return PyBool_FromLong(b ? 1 : 0); }
+  static constexpr const char* type = "bool";
+};
+template <>
+struct Outgoing<std::int64_t> {
+  static PyObject* object(std::int64_t v) { return PyLong_FromLongLong(v); }
+  static constexpr const char* type = "int";
+};
+template <>
+struct Outgoing<double> {
+  static PyObject* object(double v) { return PyFloat_FromDouble(v); }
+  static constexpr const char* type = "float";
+};
+template <>
+struct Outgoing<std::string> {
+  static PyObject* object(const std::string& s) {
+    return PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "replace");
+  }
+  static constexpr const char* type = "str";
+};
+template <>
+struct Outgoing<Int> {
+  static PyObject* object(const Int& v) { return object_of_int(v).release().ptr(); }
+  static constexpr const char* type = "Size";
+};
+template <>
+struct Outgoing<DType> {
+  static PyObject* object(DType d) { return object_of_dtype(d).release().ptr(); }
+  static constexpr const char* type = "DType";
+};
+template <>
+struct Outgoing<void> {
+  static constexpr const char* type = "None";
+};
+
+/// The sizes as a tuple. @return a new reference
+PyObject* tuple_of_sizes(const Ints& sizes);
+
+}  // namespace strata::python

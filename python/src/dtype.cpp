@@ -1,0 +1,198 @@
+// Dtypes as objects that know NumPy's, and the sizes that Python gives and gets.
+#include <array>
+#include <string>
+
+#include "python/src/expr_casters.h"
+
+namespace strata::python {
+
+namespace {
+
+std::array<PyObject*, DType::kCount + 1> scalar_dtypes{};  // by id; live as long as the process
+
+/// NumPy's and PyTorch's name: "float32", "bool".
+std::string long_name(DType d) {
+  static constexpr std::string_view names[] = {
+      "none",
+#define STRATA_DTYPE(id, kind, bits, name, spec, c, significand, min_exponent) #id,
+#include "strata/dtype/dtypes.def"
+  };
+  if (d.is_vector() || d.is_pointer()) return d.name();
+  return d == dtypes::boolean ? "bool" : std::string(names[static_cast<std::size_t>(d.id())]);
+}
+
+/// NumPy's dtype.str without the byte order: "f4"; empty where NumPy has no such dtype.
+std::string array_code(DType d) {
+  if (d.is_none() || d.is_vector() || d.is_pointer() || d == dtypes::bfloat16) return {};
+  const char kind = d.is_bool() ? 'b' : d.is_float() ? 'f' : d.is_unsigned() ? 'u' : 'i';
+  return kind + std::to_string(d.itemsize());
+}
+
+std::optional<DType> dtype_of_code(std::string_view code) {
+  if (code.size() == 3 && (code[0] == '<' || code[0] == '|' || code[0] == '='))
+    code.remove_prefix(1);
+  for (const DType d : dtypes::all())
+    if (code.size() == 2 && array_code(d) == code) return d;
+  return std::nullopt;
+}
+
+/// NOTE: "i8" and "u8" have eight bits here, eight bytes in NumPy, which writes "<i8".
+std::optional<DType> dtype_of_text(std::string_view text) {
+  for (const DType d : dtypes::all())
+    if (text == d.name() || text == long_name(d)) return d;
+  return dtype_of_code(text);
+}
+
+/// What `object` means, where it means a dtype.
+std::optional<DType> meant_dtype(py::handle object) {
+  if (py::isinstance<DType>(object)) return py::cast<DType>(object);
+  if (PyUnicode_Check(object.ptr())) {
+    const std::string text = py::cast<std::string>(object);
+    if (const auto d = dtype_of_text(text)) return d;
+    return dtypes::parse(text);
+  }
+  if (object.ptr() == reinterpret_cast<PyObject*>(&PyBool_Type)) return dtypes::boolean;
+  if (object.ptr() == reinterpret_cast<PyObject*>(&PyLong_Type)) return dtypes::int64;
+  if (object.ptr() == reinterpret_cast<PyObject*>(&PyFloat_Type)) return dtypes::float32;
+  // np.dtype("f4") has `str`; np.float32, a class, has `dtype` as a descriptor: its name is all that is needed.
+  if (PyType_Check(object.ptr())) {
+    std::string name = py::cast<std::string>(object.attr("__name__"));
+    if (name.ends_with('_')) name.pop_back();  // np.bool_
+    return dtype_of_text(name);
+  }
+  const py::object str = py::getattr(object, "str", py::none());
+  if (py::isinstance<py::str>(str)) {
+    if (const auto d = dtype_of_code(py::cast<std::string>(str))) return d;
+    // ml_dtypes.bfloat16 and the like say "<V2" and have a name.
+    return dtype_of_text(py::cast<std::string>(py::getattr(object, "name", py::str())));
+  }
+  // torch.float32 is written like this.
+  const std::string text = py::cast<std::string>(py::repr(object));
+  if (text.starts_with("torch.")) return dtype_of_text(text.substr(6));
+  return std::nullopt;
+}
+
+bool equals(DType self, py::handle other) {
+  try {
+    const auto d = meant_dtype(other);
+    return d.has_value() && *d == self;
+  } catch (const Error&) {
+    return false;  // a text that is no dtype
+  }
+}
+
+py::object numpy_dtype(DType d) {
+  const std::string code = array_code(d);
+  if (code.empty()) {
+    if (d == dtypes::bfloat16) {
+      // NumPy has it where somebody has registered it.
+      const py::object modules = py::module_::import("sys").attr("modules");
+      if (modules.contains("ml_dtypes"))
+        return py::module_::import("numpy").attr("dtype")(
+            py::module_::import("ml_dtypes").attr("bfloat16"));
+    }
+    throw py::type_error("NumPy has no dtype " + long_name(d) + "; float() makes float32 of it");
+  }
+  return py::module_::import("numpy").attr("dtype")(code);
+}
+
+void bind_dtype_class(py::module_& m) {
+  py::class_<DType>(m, "DType", R"(The type of an element.
+
+Compares equal with NumPy's and PyTorch's dtype and with their names: `x.dtype == np.float32`, `x.dtype == "float32"`.
+`numpy.dtype(d)` takes it wherever NumPy wants a dtype.)")
+      .def(py::init([](py::object what) { return dtype_of_object(what); }), py::arg("what"),
+           "The dtype that a name, a dtype of NumPy or PyTorch, or one of bool, int, float means.")
+      .def_property_readonly("name", &long_name, "NumPy's name: 'float32'.")
+      .def_property_readonly("short_name", &DType::name, "Strata's name: 'f32', of vectors 'f32x8'.")
+      .def_property_readonly("spec_name", &DType::spec_name,
+                             "As listings of UOps have it: 'dtypes.float'.")
+      .def_property_readonly("itemsize", &DType::itemsize, "Bytes of an element in memory.")
+      .def_property_readonly("bits", &DType::bits, "Bits of a lane in memory.")
+      .def_property_readonly("lanes", &DType::lanes,
+                             "How many elements a vector has; 1 for scalars.")
+      .def_property_readonly("is_floating_point", &DType::is_float, "Whether it is a float.")
+      .def_property_readonly(
+          "is_signed", [](DType d) { return d.is_float() || d.is_signed_int(); },
+          "Whether it has numbers below 0.")
+      .def_property_readonly("is_integer", &DType::is_int, "Whether it is an integer; bool is none.")
+      .def_property_readonly("is_bool", &DType::is_bool, "Whether it is bool.")
+      .def_property_readonly(
+          "min", [](DType d) { return lowest(d); }, "The least finite value, as a float.")
+      .def_property_readonly(
+          "max", [](DType d) { return highest(d); }, "The largest finite value, as a float.")
+      .def_property_readonly("numpy", &numpy_dtype,
+                             "NumPy's dtype. Raises TypeError where it has none.")
+      .def_property_readonly("dtype", &numpy_dtype,
+                             "What NumPy asks objects that stand for a dtype.")
+      .def("vec", &DType::vec, py::arg("lanes"), "A vector of as many of this scalar.")
+      .def("__eq__", &equals, py::is_operator())
+      .def(
+          "__ne__", [](DType d, py::handle other) { return !equals(d, other); }, py::is_operator())
+      .def("__hash__", [](DType d) { return py::hash(py::str(d.name())); })
+      .def("__repr__", [](DType d) { return "strata." + long_name(d); })
+      .def("__str__", &long_name)
+      .def("__reduce__",
+           [](DType d) { return py::make_tuple(py::type::of<DType>(), py::make_tuple(d.name())); });
+}
+
+}  // namespace
+
+DType dtype_of_object(py::handle object) {
+  if (const auto d = meant_dtype(object)) return *d;
+  throw py::type_error("not a dtype: " + py::cast<std::string>(py::repr(object)));
+}
+
+py::object object_of_dtype(DType dtype) {
+  if (!dtype.is_vector() && !dtype.is_pointer())
+    if (PyObject* const known = scalar_dtypes[static_cast<std::size_t>(dtype.id())])
+      return py::reinterpret_borrow<py::object>(known);
+  return py::cast(dtype);
+}
+
+py::object object_of_device(const Device& device) {
+  if (py::detail::get_type_info(typeid(Device)) == nullptr)
+    return py::str(std::string(device.name()));
+  return py::cast(&device, py::return_value_policy::reference);
+}
+
+Int int_of_object(py::handle object) {
+  if (PyLong_CheckExact(object.ptr())) {
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
+    STRATA_CHECK(overflow == 0, overflow, "[size] ", py::cast<std::string>(py::repr(object)),
+                 " does not fit in 64 bits");
+    return static_cast<std::int64_t>(value);
+  }
+  if (py::isinstance<Expr>(object)) return py::cast<const Expr&>(object);
+  const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
+  if (!index) throw py::error_already_set();
+  if (!PyLong_CheckExact(index.ptr()))
+    return static_cast<std::int64_t>(PyLong_AsLongLong(index.ptr()));
+  return int_of_object(index);
+}
+
+py::object object_of_int(const Int& value) {
+  if (value.is_number()) return py::int_(value.value());
+  return object_of_expr(value.expr());
+}
+
+void bind_dtypes(py::module_& m) {
+  bind_dtype_class(m);
+  for (const DType d : dtypes::all()) {
+    const py::object object = py::cast(d);
+    scalar_dtypes[static_cast<std::size_t>(d.id())] = object.inc_ref().ptr();
+    m.attr(d == dtypes::boolean ? "bool_" : long_name(d).c_str()) = object;
+  }
+  // PyTorch's short names.
+  m.attr("half") = m.attr("float16");
+  m.attr("double") = m.attr("float64");
+  m.attr("long") = m.attr("int64");
+  m.attr("short") = m.attr("int16");
+  m.def(
+      "promote_types",
+      [](const DTypeArg& a, const DTypeArg& b) { return object_of_dtype(promote(a, b)); },
+      py::arg("a"), py::arg("b"), "The dtype in which values of both can meet, as PyTorch has it.");
+}
+
+}  // namespace strata::python

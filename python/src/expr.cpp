@@ -1,0 +1,432 @@
+// Expr and Variable: exact integers with Python's operators.
+#include <functional>
+
+#include "python/src/expr_casters.h"
+#include "strata/expr/evaluate.h"
+#include "strata/expr/exact.h"
+#include "strata/expr/node.h"
+#include "strata/expr/render.h"
+
+namespace strata::python {
+
+py::object object_of_expr(const Expr& e) {
+  return e.is_variable() ? py::cast(Variable::from(e)) : py::cast(e);
+}
+
+py::dict dict_of_values(const Values& values) {
+  py::dict out;
+  for (const auto& [variable, value] : values) out[py::cast(variable)] = value;
+  return out;
+}
+
+std::vector<Expr> exprs_of(const std::vector<ExprArg>& arguments) {
+  std::vector<Expr> out;
+  out.reserve(arguments.size());
+  for (const ExprArg& e : arguments) out.push_back(*e);
+  return out;
+}
+
+std::vector<ExprResult> results_of(const std::vector<Expr>& exprs) {
+  std::vector<ExprResult> out;
+  out.reserve(exprs.size());
+  for (const Expr& e : exprs) out.push_back({e});
+  return out;
+}
+
+std::string_view name_of_answer(Answer answer) {
+  constexpr std::string_view kNames[] = {"yes", "no", "unknown"};
+  return kNames[static_cast<std::size_t>(answer)];
+}
+
+Effort effort_of_name(std::string_view name) {
+  STRATA_CHECK(name == "rules" || name == "exact", domain, "[effort] '", name,
+               "' is neither 'rules' nor 'exact'");
+  return name == "rules" ? Effort::rules : Effort::exact;
+}
+
+Values values_of_mapping(const py::dict& mapping, const std::vector<Variable>& variables) {
+  Values out;
+  for (const auto& [key, value] : mapping) {
+    const std::int64_t number = int_of_object(value).value();
+    if (py::isinstance<Variable>(key)) {
+      out.emplace_back(key.cast<Variable>(), number);
+    } else if (py::isinstance<py::str>(key)) {
+      const auto name = key.cast<std::string>();
+      for (const Variable& v : variables)
+        if (v.name() == name) out.emplace_back(v, number);
+    } else {
+      throw py::type_error("values are given by Variable or by name");
+    }
+  }
+  return out;
+}
+
+Substitution substitution_of_mapping(const py::dict& mapping) {
+  Substitution out;
+  for (const auto& [key, value] : mapping)
+    out.emplace_back(*key.cast<ExprArg>(), *value.cast<ExprArg>());
+  return out;
+}
+
+namespace {
+
+// --- pickling: the nodes below an expression, sources first, as tuples ---
+
+py::tuple state_of_node(const Node* n, const std::unordered_map<const Node*, std::size_t>& places) {
+  const auto op = static_cast<int>(n->op);
+  if (n->is(Op::Const)) return py::make_tuple(op, n->value());
+  if (n->is(Op::Var)) {
+    const VariableInfo& v = n->variable();
+    return py::make_tuple(op, v.name, v.min, v.max,
+                          v.bound ? py::object(py::int_(v.value)) : py::none());
+  }
+  py::list parts;
+  if (n->is(Op::Sum)) {
+    for (const Term& t : n->terms()) parts.append(py::make_tuple(t.coefficient, places.at(t.atom)));
+    return py::make_tuple(op, n->k0(), parts);
+  }
+  for (const Node* s : n->sources()) parts.append(places.at(s));
+  return py::make_tuple(op, parts);
+}
+
+}  // namespace
+
+py::list state_of_expr(const Expr& e) {
+  py::list out;
+  std::unordered_map<const Node*, std::size_t> places;
+  for (const Node* n : postorder({&e, 1})) {
+    out.append(state_of_node(n, places));
+    places.emplace(n, places.size());
+  }
+  return out;
+}
+
+namespace {
+
+Expr folded_sources(Op op, const std::vector<Expr>& src) {
+  STRATA_CHECK(!src.empty(), request, "[Expr] a pickled node has no sources");
+  Expr out = src[0];
+  for (std::size_t k = 1; k < src.size(); ++k) {
+    if (op == Op::Mul) out = out * src[k];
+    if (op == Op::Min) out = min(out, src[k]);
+    if (op == Op::Max) out = max(out, src[k]);
+    if (op == Op::Or) out = out || src[k];
+  }
+  return out;
+}
+
+Expr expr_of_sources(Op op, const std::vector<Expr>& src) {
+  const bool binary = op == Op::Div || op == Op::Mod || op == Op::Lt || op == Op::Eq || op == Op::Ne;
+  STRATA_CHECK(!binary || src.size() == 2, request, "[Expr] a pickled node lacks a source");
+  switch (op) {
+    case Op::Div: return src[0] / src[1];
+    case Op::Mod: return src[0] % src[1];
+    case Op::Lt: return src[0] < src[1];
+    case Op::Eq: return src[0] == src[1];
+    case Op::Ne: return src[0] != src[1];
+    case Op::And: return all_of(src);
+    case Op::Select:
+      STRATA_CHECK(src.size() == 3, request, "[Expr] a pickled node lacks a source");
+      return select(src[0], src[1], src[2]);
+    default: return folded_sources(op, src);
+  }
+}
+
+Expr expr_of_state_node(const py::tuple& node, const std::vector<Expr>& made) {
+  const auto op = static_cast<Op>(node[0].cast<int>());
+  const auto place = [&](const py::handle& index) {
+    const auto k = index.cast<std::size_t>();
+    STRATA_CHECK(k < made.size(), request, "[Expr] a pickled node refers to a later one");
+    return made[k];
+  };
+  if (op == Op::Const) return node[1].cast<std::int64_t>();
+  if (op == Op::Var) {
+    const Variable v(node[1].cast<std::string>(), node[2].cast<std::int64_t>(),
+                     node[3].cast<std::int64_t>());
+    return node[4].is_none() ? v : v.bind(node[4].cast<std::int64_t>());
+  }
+  std::vector<Expr> src;
+  if (op == Op::Sum) {
+    src.emplace_back(node[1].cast<std::int64_t>());
+    for (const py::handle term : node[2].cast<py::list>()) {
+      const auto pair = term.cast<py::tuple>();
+      src.push_back(place(pair[1]) * Expr(pair[0].cast<std::int64_t>()));
+    }
+    return sum(src);
+  }
+  for (const py::handle index : node[1].cast<py::list>()) src.push_back(place(index));
+  return expr_of_sources(op, src);
+}
+
+}  // namespace
+
+Expr expr_of_state(const py::list& state) {
+  std::vector<Expr> made;
+  for (const py::handle node : state)
+    made.push_back(expr_of_state_node(node.cast<py::tuple>(), made));
+  STRATA_CHECK(!made.empty(), request, "[Expr] the pickled expression is empty");
+  return made.back();
+}
+
+namespace {
+
+// --- operators ---
+
+using ExprClass = py::class_<Expr>;
+
+template <class F>
+void def_expr_operator(ExprClass& c, const char* name, const F& f, const char* doc) {
+  c.def(
+      name, [f](const Expr& a, const ExprArg& b) { return ExprResult{f(a, *b)}; }, py::arg("other"),
+      py::is_operator(), doc);
+}
+template <class F>
+void def_expr_reflected(ExprClass& c, const char* name, const F& f, const char* doc) {
+  c.def(
+      name, [f](const Expr& a, const ExprArg& b) { return ExprResult{f(*b, a)}; }, py::arg("other"),
+      py::is_operator(), doc);
+}
+
+void bind_expr_arithmetic(ExprClass& c) {
+  const auto floor_div = [](const Expr& a, const Expr& b) { return a / b; };
+  const auto modulus = [](const Expr& a, const Expr& b) { return a % b; };
+  def_expr_operator(c, "__add__", std::plus<>(), "The sum.");
+  def_expr_reflected(c, "__radd__", std::plus<>(), "The sum.");
+  def_expr_operator(c, "__sub__", std::minus<>(), "The difference.");
+  def_expr_reflected(c, "__rsub__", std::minus<>(), "The difference.");
+  def_expr_operator(c, "__mul__", std::multiplies<>(), "The product.");
+  def_expr_reflected(c, "__rmul__", std::multiplies<>(), "The product.");
+  def_expr_operator(c, "__floordiv__", floor_div,
+                    "Floor division. The divisor's bounds have to exclude 0.");
+  def_expr_reflected(c, "__rfloordiv__", floor_div, "Floor division.");
+  def_expr_operator(c, "__mod__", modulus,
+                    "The modulus of floor division, which has the divisor's sign.");
+  def_expr_reflected(c, "__rmod__", modulus, "The modulus of floor division.");
+  c.def(
+      "__divmod__",
+      [](const Expr& a, const ExprArg& b) {
+        return std::pair{ExprResult{a / *b}, ExprResult{a % *b}};
+      },
+      py::arg("other"), py::is_operator(), "(self // other, self % other)");
+  c.def("__neg__", [](const Expr& a) { return ExprResult{-a}; }, "The negative.");
+  c.def("__pos__", [](const Expr& a) { return ExprResult{a}; }, "The expression itself.");
+}
+
+void bind_expr_conditions(ExprClass& c) {
+  def_expr_operator(c, "__lt__", std::less<>(), "The condition self < other, 0 or 1.");
+  def_expr_operator(c, "__le__", std::less_equal<>(), "The condition self <= other, 0 or 1.");
+  def_expr_operator(c, "__gt__", std::greater<>(), "The condition self > other, 0 or 1.");
+  def_expr_operator(c, "__ge__", std::greater_equal<>(), "The condition self >= other, 0 or 1.");
+  def_expr_operator(c, "__eq__", std::equal_to<>(),
+                    "The condition self == other, 0 or 1. As a bool where the algebra decides it.");
+  def_expr_operator(c, "__ne__", std::not_equal_to<>(), "The condition self != other, 0 or 1.");
+  const auto both = [](const Expr& a, const Expr& b) { return a && b; };
+  const auto either = [](const Expr& a, const Expr& b) { return a || b; };
+  def_expr_operator(c, "__and__", both, "The condition that both are nonzero.");
+  def_expr_reflected(c, "__rand__", both, "The condition that both are nonzero.");
+  def_expr_operator(c, "__or__", either, "The condition that one is nonzero.");
+  def_expr_reflected(c, "__ror__", either, "The condition that one is nonzero.");
+  c.def("__invert__", [](const Expr& a) { return ExprResult{!a}; }, "The condition that this is 0.");
+  c.def(
+      "__bool__", [](const Expr& a) { return static_cast<bool>(a); },
+      "True for a nonzero constant, False for 0. Raises where the algebra does not decide it; ask "
+      "prove() there.");
+}
+
+// --- what is known ---
+
+std::int64_t known_bound(std::int64_t bound, std::int64_t none, const char* which) {
+  STRATA_CHECK(bound != none, overflow, "[", which, "] no bound is known in 64 bits");
+  return bound;
+}
+
+void bind_expr_facts(ExprClass& c) {
+  c.def_property_readonly(
+      "min", [](const Expr& e) { return known_bound(e.facts().min, kNegInf, "min"); },
+      "The least value, as far as the rules can tell: a sound bound.\n\n"
+      ">>> (Variable('a', 0, 10)*10).min\n0");
+  c.def_property_readonly(
+      "max", [](const Expr& e) { return known_bound(e.facts().max, kPosInf, "max"); },
+      "The largest value, as far as the rules can tell: a sound bound.\n\n"
+      ">>> (Variable('a', 0, 10)*10).max\n100");
+  c.def_property_readonly("vmin", &Expr::vmin, "The lower bound that the expression carries: O(1).");
+  c.def_property_readonly("vmax", &Expr::vmax, "The upper bound that the expression carries: O(1).");
+  c.def(
+      "facts",
+      [](const Expr& e, const std::string& effort) {
+        const Effort how = effort_of_name(effort);
+        const py::gil_scoped_release unlocked;
+        return e.facts(how);
+      },
+      py::arg("effort") = "rules",
+      "Bounds and congruence. With effort='exact' they are tight on every box of up to 16,384 "
+      "points.");
+  c.def_property_readonly(
+      "op", [](const Expr& e) { return std::string(to_string(e.op())); },
+      "The outermost operation: 'const', 'var', '+', '*', '//', '%', 'min', ...");
+  c.def_property_readonly("is_constant", &Expr::is_constant, "Whether this is a number.");
+  c.def_property_readonly("is_variable", &Expr::is_variable, "Whether this is a Variable.");
+  c.def_property_readonly(
+      "value", [](const Expr& e) { return e.constant(); }, "The number that this is, or None.");
+  c.def_property_readonly(
+      "sources", [](const Expr& e) { return results_of(sources(e)); },
+      "The operands; of a sum its terms.");
+  c.def(
+      "vars", [](const Expr& e) { return variables(e); },
+      "The variables that it is written with, in natural order (idx2 before idx10).");
+}
+
+// --- texts ---
+
+Notation notation_of_name(const std::string& name) {
+  if (name == "c") return Notation::c;
+  if (name == "python") return Notation::python;
+  if (name == "latex") return Notation::latex;
+  STRATA_CHECK(name == "spec", domain, "[render] '", name,
+               "' is none of 'spec', 'c', 'python', 'latex'");
+  return Notation::spec;
+}
+
+void bind_expr_texts(ExprClass& c) {
+  c.def(
+      "render",
+      [](const Expr& e, const std::string& notation) {
+        return render(e, notation_of_name(notation));
+      },
+      py::arg("notation") = "spec",
+      "The text: notation is 'spec', 'c' (an expression of int64_t), 'python' or 'latex'.\n\n"
+      ">>> a, b = Variable('a', 0, 10), Variable('b', 0, 10)\n>>> ((a + b*10) % "
+      "10).render()\n'(a%10)'");
+  c.def(
+      "tree", [](const Expr& e) { return render_tree(e); },
+      "The indented tree of ops, one node a line.");
+  c.def("__str__", [](const Expr& e) { return e.render(); });
+  c.def("__repr__", [](const Expr& e) { return detail::message("Expr('", e.render(), "')"); });
+  c.def("__hash__", [](const Expr& e) { return e.hash(); });
+  c.def(
+      "__int__",
+      [](const Expr& e) {
+        STRATA_CHECK(e.is_constant(), undefined, "[int] ", e.render(), " is no constant");
+        return e.value();
+      },
+      "The number that this is. Raises where it is no constant.");
+  c.def(py::pickle(&state_of_expr, &expr_of_state));
+  c.attr("__array_ufunc__") = py::none();  // NumPy's scalars leave operators to Expr
+}
+
+// --- methods ---
+
+void bind_expr_methods(ExprClass& c) {
+  c.def(
+      "simplify",
+      [](const Expr& e, const std::optional<ExprArg>& assuming, const std::string& effort) {
+        const Effort how = effort_of_name(effort);
+        const py::gil_scoped_release unlocked;
+        return ExprResult{assuming ? simplify_under(e, **assuming, how) : simplify(e, how)};
+      },
+      py::arg("assuming") = py::none(), py::arg("effort") = "rules",
+      "The simplest known form; where `assuming` is given, of what holds under that condition. "
+      "Expressions are simplified\n"
+      "by the rules as they are written; effort='exact' looks at tables of values, too.");
+  c.def(
+      "substitute",
+      [](const Expr& e, const py::dict& map) {
+        return ExprResult{substitute(e, substitution_of_mapping(map))};
+      },
+      py::arg("map"),
+      "Each key replaced by its value, all at once.\n\n"
+      ">>> x, y = Variable('x', 0, 9), Variable('y', 0, 9)\n>>> (x*3 + y).substitute({x: "
+      "2}).render()\n'(6+y)'");
+  c.def(
+      "evaluate",
+      [](const Expr& e, const py::dict& values, const py::kwargs& named) {
+        const std::vector<Variable> all = variables(e);
+        Values given = values_of_mapping(values, all);
+        for (const auto& value : values_of_mapping(named, all)) given.push_back(value);
+        return evaluate(e, given);
+      },
+      py::arg("values") = py::dict(),
+      "The value where variables, given as a dict by Variable or name or by keyword, have these "
+      "values. Bound variables have\n"
+      "theirs. Raises ValueError for a variable without a value.\n\n"
+      ">>> (Variable('x', 0, 9)*3 + 1).evaluate(x=2)\n7");
+}
+
+void bind_expr_expansion(ExprClass& c) {
+  c.def(
+      "expand",
+      [](const Expr& e, const std::optional<std::vector<Variable>>& unrolled) {
+        return results_of(expand(e, unrolled ? *unrolled : variables(e)));
+      },
+      py::arg("variables") = py::none(),
+      "All values as `variables` (all, unless given) run over their bounds, the last one fastest. "
+      "At most 2**20.\n\n"
+      ">>> [int(v) for v in (Variable('i', 0, 2)*3).expand()]\n[0, 3, 6]");
+}
+
+void bind_facts_class(py::module_& m) {
+  py::class_<Facts>(m, "Facts", "What is known of every value an expression takes.")
+      .def_readonly("min", &Facts::min, "Lower bound.")
+      .def_readonly("max", &Facts::max, "Upper bound.")
+      .def_readonly("modulus", &Facts::modulus, "value == residue (mod modulus); 0 for a constant.")
+      .def_readonly("residue", &Facts::residue, "In [0, modulus), or the constant.")
+      .def_readonly("exact", &Facts::exact, "Whether both bounds are attained, proven.")
+      .def("__repr__", [](const Facts& f) {
+        return detail::message("Facts(min=", f.min, ", max=", f.max, ", modulus=", f.modulus,
+                               ", residue=", f.residue, ", exact=", f.exact ? "True" : "False", ")");
+      });
+}
+
+void bind_variable_class(py::class_<Variable, Expr>& variable) {
+  variable.def(py::init<std::string_view, std::int64_t, std::int64_t>(), py::arg("name"),
+               py::arg("min"), py::arg("max"),
+               "Raises ValueError where min > max, or for a name that is no identifier.");
+  variable.def_property_readonly(
+      "name", [](const Variable& v) { return std::string(v.name()); }, "The name.");
+  variable.def_property_readonly(
+      "expr", [](const Variable& v) { return std::string(v.name()); },
+      "The name, as the specification's nodes call it.");
+  variable.def("bind", &Variable::bind, py::arg("value"),
+               "The variable with a value attached: it keeps its bounds in the algebra and "
+               "evaluates to `value`.");
+  variable.def("unbind", &Variable::unbind, "The variable without its value, and the value.");
+  variable.def_property_readonly("bound_value", &Variable::bound_value,
+                                 "The value that was bound, or None.");
+  variable.def("__repr__", [](const Variable& v) {
+    const std::optional<std::int64_t> bound = v.bound_value();
+    return detail::message("Variable('", v.name(), "', ", v.min(), ", ", v.max(), ")",
+                           bound ? detail::message(".bind(", *bound, ")") : std::string());
+  });
+  variable.def(py::pickle([](const Variable& v) { return state_of_expr(v); },
+                          [](const py::list& state) { return Variable::from(expr_of_state(state)); }));
+}
+
+}  // namespace
+
+void bind_expr(py::module_& m) {
+  bind_facts_class(m);
+  ExprClass expr(
+      m, "Expr",
+      "An exact integer expression over bounded variables: immutable, canonical, hashable.\n\n"
+      "Operators take integers on either side. // and % floor; comparisons make conditions (0 or "
+      "1), which & | ~ join.\n"
+      "Values are mathematical integers; a constant beyond 64 bits raises OverflowError.\n\n"
+      ">>> a, b = Variable('a', 0, 10), Variable('b', 0, 10)\n"
+      ">>> ((a*40 + b) // 20).render()\n'(a*2)'");
+  expr.def(py::init([](const ExprArg& value) { return *value; }), py::arg("value") = 0,
+           "The constant `value`, or the expression that it is.");
+  py::class_<Variable, Expr> variable(m, "Variable",
+                                      "A named integer with inclusive bounds.\n\n"
+                                      ">>> a = Variable('a', 0, 10)\n>>> (a*10).max\n100\n\n"
+                                      "Two are one iff name, bounds and binding are.");
+  bind_expr_arithmetic(expr);
+  bind_expr_conditions(expr);
+  bind_expr_facts(expr);
+  bind_expr_texts(expr);
+  bind_expr_methods(expr);
+  bind_expr_expansion(expr);
+  bind_variable_class(variable);
+  bind_expr_functions(m);
+}
+
+}  // namespace strata::python

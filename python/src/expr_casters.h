@@ -1,0 +1,92 @@
+// Expressions as arguments and results: integers mean constants, and a result that is a variable is a Variable.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "python/src/bind.h"
+
+namespace strata::python {
+
+/// An argument that is an expression, or an integer of Python or NumPy: `const ExprArg& e`, `*e`.
+struct ExprArg {
+  Expr value;
+  const Expr& operator*() const { return value; }
+};
+/// A result that is an expression.
+struct ExprResult {
+  Expr value;
+};
+/// What is documented as Any: trees of integers, arguments of ops.
+struct AnyObject {
+  py::object value;
+};
+
+/// The Variable, or else the Expr, that `e` is.
+py::object object_of_expr(const Expr& e);
+/// The variables of a dict, and their values.
+py::dict dict_of_values(const Values& values);
+/// Of a mapping from variables, or names of those in `variables`, to integers.
+/// @throws py::type_error for another key or value, Error (overflow) beyond 64 bits
+Values values_of_mapping(const py::dict& mapping, const std::vector<Variable>& variables);
+/// Of a mapping from expressions to expressions or integers. @throws py::type_error
+Substitution substitution_of_mapping(const py::dict& mapping);
+std::vector<Expr> exprs_of(const std::vector<ExprArg>& arguments);
+std::vector<ExprResult> results_of(const std::vector<Expr>& exprs);
+/// The nodes below an expression as tuples, sources first: what is pickled.
+py::list state_of_expr(const Expr& e);
+/// @throws Error (request) for what no expression gave
+Expr expr_of_state(const py::list& state);
+/// "yes", "no", "unknown"
+std::string_view name_of_answer(Answer answer);
+/// Effort::rules or Effort::exact. @throws Error (domain) for another name
+Effort effort_of_name(std::string_view name);
+
+// expr_functions.cpp, shape_tracker.cpp, linearizer.cpp, render.cpp, lazy_op.cpp
+void bind_expr_functions(py::module_& m);
+void bind_shape_tracker(py::module_& m);
+void bind_lazy_op(py::module_& m);
+void bind_linearizer(py::module_& m);
+void bind_render(py::module_& m);
+
+}  // namespace strata::python
+
+namespace pybind11::detail {
+
+template <>
+struct type_caster<strata::python::ExprArg> {
+  PYBIND11_TYPE_CASTER(strata::python::ExprArg, const_name("Expr | int"));
+  bool load(handle source, bool) {
+    if (isinstance<strata::Expr>(source)) {
+      value.value = source.cast<const strata::Expr&>();
+      return true;
+    }
+    if (!PyIndex_Check(source.ptr())) return false;
+    value.value =
+        strata::python::int_of_object(reinterpret_steal<object>(PyNumber_Index(source.ptr()))).expr();
+    return true;
+  }
+};
+
+template <>
+struct type_caster<strata::python::ExprResult> {
+  PYBIND11_TYPE_CASTER(strata::python::ExprResult, const_name("Expr"));
+  bool load(handle, bool) { return false; }
+  static handle cast(const strata::python::ExprResult& source, return_value_policy, handle) {
+    return strata::python::object_of_expr(source.value).release();
+  }
+};
+
+template <>
+struct type_caster<strata::python::AnyObject> {
+  PYBIND11_TYPE_CASTER(strata::python::AnyObject, const_name("Any"));
+  bool load(handle source, bool) {
+    value.value = reinterpret_borrow<object>(source);
+    return true;
+  }
+  static handle cast(const strata::python::AnyObject& source, return_value_policy, handle) {
+    return object(source.value).release();
+  }
+};
+
+}  // namespace pybind11::detail

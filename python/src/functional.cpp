@@ -1,0 +1,312 @@
+// The functions of neural networks, as torch.nn.functional has them; as methods, too, as tinygrad has them.
+#include "python/src/call.h"
+#include "strata/tensor/random.h"
+
+namespace strata::python {
+
+namespace {
+
+using MaybeTensor = std::optional<Tensor>;
+using MaybePerAxis = std::optional<PerAxis>;
+using Convolution = Tensor (*)(const Tensor&, const Tensor&, const MaybeTensor&, const ConvOptions&,
+                               At);
+using Transposed = Tensor (*)(const Tensor&, const Tensor&, const MaybeTensor&,
+                              const ConvTransposeOptions&, At);
+using MaxPool = Tensor (*)(const Tensor&, const PerAxis&, const MaxPoolOptions&, At);
+using MaxPoolPlaces = std::pair<Tensor, Tensor> (*)(const Tensor&, const PerAxis&,
+                                                    const MaxPoolOptions&, At);
+using AvgPool = Tensor (*)(const Tensor&, const PerAxis&, const AvgPoolOptions&, At);
+using AdaptivePool = Tensor (*)(const Tensor&, const PerAxis&, At);
+using AdaptivePlaces = std::pair<Tensor, Tensor> (*)(const Tensor&, const PerAxis&, At);
+using LpPool = Tensor (*)(const Tensor&, double, const PerAxis&, const LpPoolOptions&, At);
+using Unpool = Tensor (*)(const Tensor&, const Tensor&, const PerAxis&, const MaybePerAxis&,
+                          const PerAxis&, const MaybePerAxis&, At);
+using DropFunction = Tensor (*)(const Tensor&, double, bool, Generator, At);
+
+py::object pair_of(std::pair<Tensor, Tensor>&& both) {
+  return py::reinterpret_steal<py::object>(
+      Outgoing<std::pair<Tensor, Tensor>>::object(std::move(both)));
+}
+
+template <Convolution conv>
+Tensor convolved(const Tensor& x, const Tensor& weight, const MaybeTensor& bias, const PerAxis& stride,
+                 const ConvPadding& padding, const PerAxis& dilation, std::int64_t groups) {
+  return conv(x, weight, bias,
+              {.stride = stride, .padding = padding, .dilation = dilation, .groups = groups},
+              At::current());
+}
+template <Transposed conv>
+Tensor conv_transposed(const Tensor& x, const Tensor& weight, const MaybeTensor& bias,
+                       const PerAxis& stride, const PerAxis& padding, const PerAxis& output_padding,
+                       std::int64_t groups, const PerAxis& dilation) {
+  return conv(x, weight, bias,
+              {.stride = stride,
+               .padding = padding,
+               .output_padding = output_padding,
+               .groups = groups,
+               .dilation = dilation},
+              At::current());
+}
+template <MaxPool pool, MaxPoolPlaces with_places>
+py::object max_pooled(const Tensor& x, const PerAxis& kernel, const MaybePerAxis& stride,
+                      const PerAxis& padding, const PerAxis& dilation, bool ceil_mode,
+                      bool return_indices) {
+  const MaxPoolOptions options{
+      .stride = stride, .padding = padding, .dilation = dilation, .ceil_mode = ceil_mode};
+  return return_indices ? pair_of(with_places(x, kernel, options, At::current()))
+                        : object_of(pool(x, kernel, options, At::current()));
+}
+template <AvgPool pool>
+Tensor avg_pooled(const Tensor& x, const PerAxis& kernel, const MaybePerAxis& stride,
+                  const PerAxis& padding, bool ceil_mode, bool count_include_pad,
+                  const std::optional<std::int64_t>& divisor) {
+  return pool(x, kernel,
+              {.stride = stride,
+               .padding = padding,
+               .ceil_mode = ceil_mode,
+               .count_include_pad = count_include_pad,
+               .divisor_override = divisor},
+              At::current());
+}
+template <AdaptivePool pool, AdaptivePlaces with_places>
+py::object adaptive_max_pooled(const Tensor& x, const PerAxis& size, bool return_indices) {
+  return return_indices ? pair_of(with_places(x, size, At::current()))
+                        : object_of(pool(x, size, At::current()));
+}
+template <LpPool pool>
+Tensor lp_pooled(const Tensor& x, double p, const PerAxis& kernel, const MaybePerAxis& stride,
+                 bool ceil_mode) {
+  return pool(x, p, kernel, {.stride = stride, .ceil_mode = ceil_mode}, At::current());
+}
+
+void bind_convolutions(Functions& f) {
+  constexpr const char
+      *how = "weight, bias=None, stride=1, padding=0, dilation=1, groups=1",
+      *doc =
+          "Convolution with a weight (out channels, in channels / groups, kernel...). `padding` is "
+          "a number, one for each axis, pairs, 'same' or 'valid'.";
+  f.op("conv1d", how, &convolved<conv1d>, doc);
+  f.op("conv2d", how, &convolved<conv2d>, doc);
+  f.op("conv3d", how, &convolved<conv3d>, doc);
+  f.op("conv_nd", how, &convolved<conv_nd>, doc);
+  constexpr const char
+      *back = "weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1",
+      *back_doc =
+          "Transposed convolution with a weight (in channels, out channels / groups, kernel...).";
+  f.op("conv_transpose1d", back, &conv_transposed<conv_transpose1d>, back_doc);
+  f.op("conv_transpose2d", back, &conv_transposed<conv_transpose2d>, back_doc);
+  f.op("conv_transpose3d", back, &conv_transposed<conv_transpose3d>, back_doc);
+  f.op("conv_transpose_nd", back, &conv_transposed<conv_transpose_nd>, back_doc);
+  constexpr const char* windows = "kernel_size|kernel, dilation=1, padding=0, stride=1";
+  f.function(
+      "unfold", "input|x, kernel_size|kernel, dilation=1, padding=0, stride=1",
+      [](const Tensor& x, const PerAxis& kernel, const PerAxis& dilation, const PerAxis& padding,
+         const PerAxis& stride) {
+        return unfold(x, kernel, {.dilation = dilation, .padding = padding, .stride = stride});
+      },
+      "The windows of two spatial axes as columns: (batch, channels * kernel, windows).");
+  f.op(
+      "fold", ("output_size, " + std::string(windows)).c_str(),
+      [](const Tensor& x, const PerAxis& size, const PerAxis& kernel, const PerAxis& dilation,
+         const PerAxis& padding, const PerAxis& stride) {
+        return fold(x, size, kernel, {.dilation = dilation, .padding = padding, .stride = stride});
+      },
+      "Columns back where they came from, added up where windows overlap.");
+}
+
+void bind_pools(Functions& f) {
+  constexpr const char *max_how =
+                           "kernel_size|kernel=2, stride=None, padding=0, dilation=1, "
+                           "ceil_mode=False, return_indices=False",
+                       *max_doc =
+                           "The largest of each window; with return_indices where it is, too. The "
+                           "stride is the kernel's size where none is given.";
+  f.op("max_pool1d", max_how, &max_pooled<max_pool1d, max_pool1d_with_indices>, max_doc);
+  f.op("max_pool2d", max_how, &max_pooled<max_pool2d, max_pool2d_with_indices>, max_doc);
+  f.op("max_pool3d", max_how, &max_pooled<max_pool3d, max_pool3d_with_indices>, max_doc);
+  constexpr const char
+      *avg_how =
+          "kernel_size|kernel=2, stride=None, padding=0, ceil_mode=False, count_include_pad=True, "
+          "divisor_override=None",
+      *avg_doc = "The mean of each window. The stride is the kernel's size where none is given.";
+  f.op("avg_pool1d", avg_how, &avg_pooled<avg_pool1d>, avg_doc);
+  f.op("avg_pool2d", avg_how, &avg_pooled<avg_pool2d>, avg_doc);
+  f.op("avg_pool3d", avg_how, &avg_pooled<avg_pool3d>, avg_doc);
+  constexpr const char *mean_doc = "Means of windows that make so many outputs.",
+                       *largest_doc = "The largest of windows that make so many outputs.";
+  f.op("adaptive_avg_pool1d", "output_size", &adaptive_avg_pool1d, mean_doc);
+  f.op("adaptive_avg_pool2d", "output_size", &adaptive_avg_pool2d, mean_doc);
+  f.op("adaptive_avg_pool3d", "output_size", &adaptive_avg_pool3d, mean_doc);
+  f.op("adaptive_max_pool1d", "output_size, return_indices=False",
+       &adaptive_max_pooled<adaptive_max_pool1d, adaptive_max_pool1d_with_indices>, largest_doc);
+  f.op("adaptive_max_pool2d", "output_size, return_indices=False",
+       &adaptive_max_pooled<adaptive_max_pool2d, adaptive_max_pool2d_with_indices>, largest_doc);
+  f.op("adaptive_max_pool3d", "output_size, return_indices=False",
+       &adaptive_max_pooled<adaptive_max_pool3d, adaptive_max_pool3d_with_indices>, largest_doc);
+  constexpr const char *lp_how = "norm_type|p, kernel_size|kernel, stride=None, ceil_mode=False",
+                       *lp_doc = "The p-norm of each window.";
+  f.op("lp_pool1d", lp_how, &lp_pooled<lp_pool1d>, lp_doc);
+  f.op("lp_pool2d", lp_how, &lp_pooled<lp_pool2d>, lp_doc);
+  f.op("lp_pool3d", lp_how, &lp_pooled<lp_pool3d>, lp_doc);
+  constexpr const char *back_how =
+                           "indices, kernel_size|kernel, stride=None, padding=0, output_size=None",
+                       *back_doc = "Values where the indices of a max pool say, zeros elsewhere.";
+  f.op("max_unpool1d", back_how, &max_unpool1d, back_doc);
+  f.op("max_unpool2d", back_how, &max_unpool2d, back_doc);
+  f.op("max_unpool3d", back_how, &max_unpool3d, back_doc);
+}
+
+/// tinygrad's: over axes, without a weight.
+Tensor layernorm(const Tensor& x, const AxesArg& axes, double eps) {
+  const Tensor centred = x - x.mean(axes, true);
+  return centred * (centred.square().mean(axes, true) + eps).rsqrt();
+}
+
+void bind_norms(Functions& f) {
+  f.op(
+      "batch_norm",
+      "running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05",
+      [](const Tensor& x, const MaybeTensor& mean, const MaybeTensor& var, const MaybeTensor& weight,
+         const MaybeTensor& bias, bool training, double momentum, double eps) {
+        return batch_norm(x, mean, var, weight, bias,
+                          {.training = training, .momentum = momentum, .eps = eps});
+      },
+      "Over all but axis 1: in training with the batch's mean and variance, towards which running "
+      "ones move; else with the running ones.");
+  f.op("layer_norm", "normalized_shape, weight=None, bias=None, eps=1e-05", &layer_norm,
+       "Over the last dimensions, whose sizes are given.");
+  f.op("layernorm", "axis=-1, eps=1e-05", &layernorm, "Over axes, without a weight.");
+  f.op("rms_norm", "normalized_shape, weight=None, eps=None", &rms_norm,
+       "x over its root mean square, over the last dimensions, whose sizes are given.");
+  f.op("group_norm", "num_groups|groups, weight=None, bias=None, eps=1e-05", &group_norm,
+       "Over each of so many groups of channels.");
+  f.op("instance_norm", "weight=None, bias=None, eps=1e-05", &instance_norm,
+       "Over each channel of each of the batch.");
+  f.op(
+      "local_response_norm", "size, alpha=0.0001, beta=0.75, k=1.0",
+      [](const Tensor& x, std::int64_t size, double alpha, double beta, double k) {
+        return local_response_norm(x, size, {.alpha = alpha, .beta = beta, .k = k});
+      },
+      "x over (k + alpha * mean of squares of so many neighbouring channels)**beta.");
+  f.op("normalize", "p=2.0, axis=1, eps=1e-12", &normalize,
+       "x over its p-norm along an axis, which counts as eps where it is less.");
+}
+
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const MaybeTensor& mask,
+                 double dropout_p, bool causal, const std::optional<double>& scale, bool enable_gqa) {
+  return scaled_dot_product_attention(
+      q, k, v,
+      {.mask = mask, .causal = causal, .scale = scale, .enable_gqa = enable_gqa, .dropout = dropout_p});
+}
+
+void bind_layers(Functions& f) {
+  f.op("linear", "weight, bias=None", &linear, "x @ weight.T + bias");
+  f.op("bilinear", "other|input2, weight, bias=None", &bilinear,
+       "x @ weight[k] @ other for each output k, plus bias.");
+  f.op("embedding", "weight, padding_idx=None", &embedding, "Rows of the weight by number.");
+  f.op(
+      "embedding_bag",
+      "weight, offsets=None, mode='mean', per_sample_weights=None, padding_idx=None",
+      [](const Tensor& x, const Tensor& weight, const MaybeTensor& offsets, const std::string& mode,
+         const MaybeTensor& weights, const std::optional<std::int64_t>& padding) {
+        const auto which = static_cast<BagMode>(
+            choice_of({py::str(mode).ptr(), "embedding_bag", "mode"}, {"sum", "mean", "max"}));
+        return embedding_bag(
+            x, weight,
+            {.offsets = offsets, .mode = which, .per_sample_weights = weights, .padding_index = padding});
+      },
+      "Rows of the weight, reduced in bags.");
+  f.op("prelu", "weight", &prelu, "x, or x times the weight of its channel where it is below 0.");
+  f.op("channel_shuffle", "groups", &channel_shuffle, "Channels of groups one after another.");
+  f.op("scaled_dot_product_attention",
+       "key, value, attn_mask|mask=None, dropout_p=0.0, is_causal|causal=False, scale=None, "
+       "enable_gqa=False",
+       &attention,
+       "softmax(q @ k.T * scale + mask) @ v of (..., length, size). A mask of bools says where to "
+       "look.");
+  f.op("glu", "axis=-1", &glu, "The first half of an axis times the sigmoid of the second.");
+  f.op("softmin", "axis=-1", &softmin, "softmax(-x)");
+  f.op("cosine_similarity", "other|x2, axis=1, eps=1e-08", &cosine_similarity,
+       "The cosine of the angle between vectors along an axis.");
+  f.op("pairwise_distance", "other|x2, p=2.0, eps=1e-06, keepdim=False", &pairwise_distance,
+       "The p-norm of differences along the last axis.");
+  f.op("pdist", "p=2.0", &pdist, "Distances between all pairs of rows.");
+}
+
+void bind_dropouts(Functions& f) {
+  constexpr const char *how = "p=0.5, training=True, generator=None",
+                       *channels = "The same of whole channels.";
+  f.op("dropout", how, &dropout,
+       "x with each element 0 with probability p, the others divided by 1 - p. Without `training`, "
+       "x.");
+  f.op("dropout1d", how, &dropout1d, channels);
+  f.op("dropout2d", how, &dropout2d, channels);
+  f.op("dropout3d", how, &dropout3d, channels);
+  f.op("alpha_dropout", how, &alpha_dropout, "Dropout that keeps mean and variance behind selu().");
+  f.op("feature_alpha_dropout", how, &feature_alpha_dropout, "The same of whole channels.");
+  f.op("rrelu", "lower=0.125, upper=0.3333333333333333, training=False, generator=None", &rrelu,
+       "Below 0 times a number between lower and upper, their mean without `training`.");
+  f.op(
+      "gumbel_softmax", "tau=1.0, hard=False, axis=-1, generator=None",
+      [](const Tensor& x, double tau, bool hard, std::int64_t axis, const Generator& g) {
+        return gumbel_softmax(x, {.tau = tau, .hard = hard, .axis = axis}, g);
+      },
+      "A sample of classes from logits, made soft.");
+}
+
+Interpolation interpolation_of(const std::string& word, const char* function) {
+  constexpr std::array modes{Interpolation::nearest, Interpolation::nearest_exact,
+                             Interpolation::linear,  Interpolation::linear,
+                             Interpolation::linear,  Interpolation::cubic,
+                             Interpolation::cubic,   Interpolation::area};
+  return modes[choice_of(
+      {py::str(word).ptr(), function, "mode"},
+      {"nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic", "cubic", "area"})];
+}
+
+Tensor resized(const Tensor& x, const MaybePerAxis& size, const py::object& scale_factor,
+               const std::string& mode, const std::optional<bool>& align_corners) {
+  InterpolateOptions options{.size = size,
+                             .mode = interpolation_of(mode, "interpolate"),
+                             .align_corners = align_corners.value_or(false)};
+  if (PyTuple_Check(scale_factor.ptr()) || PyList_Check(scale_factor.ptr()))
+    for (const py::handle s : scale_factor)
+      options.scale_factor.push_back(real_of({s.ptr(), "interpolate", "scale_factor"}));
+  else if (!scale_factor.is_none())
+    options.scale_factor.push_back(real_of({scale_factor.ptr(), "interpolate", "scale_factor"}));
+  return interpolate(x, options);
+}
+
+Tensor sampled(const Tensor& x, const Tensor& grid, const std::string& mode,
+               const std::string& padding_mode, const std::optional<bool>& align_corners) {
+  const auto outside = static_cast<GridSampleOptions::Outside>(
+      choice_of({py::str(padding_mode).ptr(), "grid_sample", "padding_mode"},
+                {"zeros", "border", "reflection"}));
+  return grid_sample(x, grid,
+                     {.mode = interpolation_of(mode, "grid_sample"),
+                      .padding_mode = outside,
+                      .align_corners = align_corners.value_or(false)});
+}
+
+void bind_grids(Functions& f) {
+  f.op("interpolate", "size=None, scale_factor=None, mode='nearest', align_corners=None", &resized,
+       "Other spatial sizes: 'nearest', 'nearest-exact', 'linear', 'bilinear', 'trilinear', "
+       "'bicubic' or 'area'.");
+  f.function("affine_grid", "theta|matrices, size, align_corners=False", &affine_grid,
+             "Where affine maps take the elements of an image: for grid_sample().");
+  f.op("grid_sample", "grid, mode='bilinear', padding_mode='zeros', align_corners=None", &sampled,
+       "The elements at places of a grid, which go from -1 to 1 along each axis.");
+}
+
+}  // namespace
+
+void bind_functional(Functions& f) {
+  bind_convolutions(f);
+  bind_pools(f);
+  bind_norms(f);
+  bind_layers(f);
+  bind_dropouts(f);
+  bind_grids(f);
+}
+
+}  // namespace strata::python

@@ -1,0 +1,185 @@
+// Running and gradients: realize, assign, backward, no_grad, functions that differentiate functions.
+#include <memory>
+#include <vector>
+
+#include "python/src/call.h"
+#include "python/src/memory.h"
+#include "strata/engine/realize.h"
+#include "strata/tensor/access.h"
+#include "strata/tensor/autograd.h"
+
+namespace strata::python {
+
+namespace {
+
+// --- running ---
+
+/// Several at once share what they need.
+void realize_all(const std::vector<Tensor>& tensors) {
+  std::vector<LazyOp> nodes;
+  for (const Tensor& t : tensors) nodes.push_back(t.node());
+  running([&] {
+    if (!nodes.empty()) realize(nodes, tensors[0].device());
+    for (const Tensor& t : tensors) t.realize();
+  });
+}
+
+py::object realized(const py::object& self) {
+  const Tensor& x = *tensor_in(self.ptr());
+  running([&] { x.realize(); });
+  return self;
+}
+
+py::object assigned(const py::object& self, const Tensor& value) {
+  tensor_in(self.ptr())->assign(value);
+  return self;
+}
+
+/// Filled with one value, in place.
+py::object filled(const py::object& self, const Number& value) {
+  const Tensor& x = *tensor_in(self.ptr());
+  x.assign(x.full_like(value));
+  return self;
+}
+
+py::object copied_from(const py::object& self, const Tensor& source) {
+  const Tensor& x = *tensor_in(self.ptr());
+  x.assign(source.cast(x.dtype()).to(x.device()).expand(x.shape()));
+  return self;
+}
+
+py::object with_requires_grad(const py::object& self, bool on) {
+  reinterpret_cast<TensorObject*>(self.ptr())->tensor.requires_grad(on);
+  return self;
+}
+
+// --- no_grad: strata/_functions.py makes a decorator of it, too ---
+
+/// One object may be entered again inside of itself.
+class NoGradContext {
+ public:
+  void enter() { inside_.push_back(std::make_unique<NoGrad>()); }
+  void exit() {
+    if (!inside_.empty()) inside_.pop_back();
+  }
+
+ private:
+  std::vector<std::unique_ptr<NoGrad>> inside_;
+};
+
+// --- functions of functions ---
+
+std::vector<std::size_t> places_in(const py::object& argnums) {
+  std::vector<std::size_t> out;
+  for (const std::int64_t k : integers_of({argnums.ptr(), "grad", "argnums"})) {
+    STRATA_CHECK(k >= 0, domain, "[grad] argument ", k);
+    out.push_back(static_cast<std::size_t>(k));
+  }
+  return out;
+}
+
+/// f(*args) and its gradients by the arguments in those places.
+std::pair<py::object, py::object> value_and_gradients(const py::object& f, const py::object& argnums,
+                                                      const py::args& args, const py::kwargs& kwargs) {
+  py::list inputs(args);
+  std::vector<Tensor> by;
+  for (const std::size_t k : places_in(argnums)) {
+    STRATA_CHECK(k < inputs.size(), domain, "[grad] argument ", k, " of ", inputs.size());
+    const Tensor given = tensor_of({py::object(inputs[k]).ptr(), "grad", "argument"});
+    STRATA_CHECK(given.dtype().is_float(), domain, "[grad] a tensor of ", given.dtype().name(),
+                 " has no gradient");
+    const Tensor x = TensorAccess::of(given.node().tracked({}), given);
+    by.push_back(x);
+    inputs[k] = object_of(x);
+  }
+  const py::object result = f(*py::tuple(inputs), **kwargs);
+  // Of (value, more) the value is differentiated.
+  const Tensor value = tensor_of({PyTuple_Check(result.ptr()) && PyTuple_GET_SIZE(result.ptr()) > 0
+                                      ? PyTuple_GET_ITEM(result.ptr(), 0)
+                                      : result.ptr(),
+                                  "grad", "result"});
+  std::vector<Tensor> all = gradients(value, by);
+  if (PyIndex_Check(argnums.ptr())) return {result, object_of(all[0])};
+  return {result, py::reinterpret_steal<py::object>(tuple_of(std::move(all)))};
+}
+
+py::object gradients_of(const Tensor& y, const py::object& xs, const std::optional<Tensor>& dy) {
+  if (const Tensor* const x = tensor_in(xs.ptr())) return object_of(gradients(y, {x, 1}, dy)[0]);
+  return py::reinterpret_steal<py::object>(
+      tuple_of(gradients(y, tensors_of({xs.ptr(), "gradients", "xs"}), dy)));
+}
+
+Tensor with_custom_gradient(const Tensor& value, const std::vector<Tensor>& inputs,
+                            const py::object& backward) {
+  const auto function = kept_object(backward);  // until nothing needs it, whatever thread that is in
+  return with_gradient(value, inputs, [function](const Tensor& dy) {
+    const py::gil_scoped_acquire acquire;
+    const py::object result = py::handle(function.get())(object_of(dy));
+    if (const Tensor* const one = tensor_in(result.ptr())) return std::vector<Tensor>{*one};
+    return tensors_of({result.ptr(), "with_gradient", "what backward returns"});
+  });
+}
+
+void bind_no_grad(py::module_& m) {
+  py::class_<NoGradContext>(m, "_NoGrad")
+      .def(py::init<>())
+      .def("__enter__",
+           [](py::object self) {
+             py::cast<NoGradContext&>(self).enter();
+             return self;
+           })
+      .def("__exit__", [](NoGradContext& c, const py::args&) { c.exit(); });
+  m.def(
+      "is_grad_enabled", [] { return !NoGrad::is_active(); },
+      "Whether gradients pass what this thread computes.");
+}
+
+}  // namespace
+
+void bind_gradients(Functions& f) {
+  f.method("realize", "", &realized,
+           "Computes it, and returns it. What was needed on the way and no gradient can ask for is "
+           "forgotten.");
+  f.function(
+      "realize", "*tensors", [](std::span<const Tensor> t) { realize_all({t.begin(), t.end()}); },
+      "Computes several at once, which share what they need.");
+  f.op("is_realized", "", &Tensor::is_realized, "Whether its elements are in memory.");
+  f.op("explain", "", &Tensor::explain, "What would run, a line for each kernel.");
+  f.op("contiguous", "", &Tensor::contiguous, "The same values in memory of their own.");
+  f.op("clone", "", &Tensor::contiguous, "The same values in memory of their own.");
+  f.op("detach", "", &Tensor::detach, "The same values, which no gradient passes.");
+  f.method(
+      "cpu", "", [](const py::object& self) { return self; }, "The tensor: memory is the host's.");
+  f.method("assign", "value", &assigned,
+           "The tensor stands for the value from now on, and returns itself. Raises unless shape "
+           "and dtype are the same.");
+  f.method("copy_", "source|src", &copied_from,
+           "assign() of what broadcasts, in the tensor's dtype.");
+  f.method("fill_", "value", &filled, "Every element is the value from now on.");
+  f.method(
+      "zero_", "", [](const py::object& self) { return filled(self, 0); },
+      "Every element is 0 from now on.");
+  f.method("requires_grad_", "requires_grad=True", &with_requires_grad,
+           "Gradients are taken by it from now on, or no longer.");
+  f.method(
+      "backward", "gradient=None",
+      [](const Tensor& x, const std::optional<Tensor>& g) { x.backward(g); },
+      "Adds d(x)/dt to t.grad for each t below that gradients are taken by. `gradient` defaults to "
+      "1, of a scalar.",
+      Gil::release);
+  f.function(
+      "gradients", "y, xs, dy=None", &gradients_of,
+      "dy/dx for each x: zeros where y does not depend on it. They can be differentiated again.");
+  f.function("with_gradient", "value, inputs, backward", &with_custom_gradient,
+             "The value, whose gradients by the inputs are what backward(dy) returns for the "
+             "gradient dy by it.");
+  py::module_& m = f.module();
+  bind_no_grad(m);
+  m.def("_value_and_gradients", [](const py::object& function, const py::object& argnums,
+                                   const py::args& args, const py::kwargs& kwargs) {
+    auto both = value_and_gradients(function, argnums, args, kwargs);
+    return py::make_tuple(both.first, both.second);
+  });
+}
+
+}  // namespace strata::python

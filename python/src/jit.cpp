@@ -1,0 +1,313 @@
+// strata.jit: a function of Python that is captured once and replayed.
+//
+// Tensors among the arguments, also inside of tuples, lists and dictionaries, are inputs; all else is part of what is captured: other
+// values are another capture. What the function returns is put together in the same way.
+#include <structmember.h>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "python/src/convert.h"
+#include "python/src/memory.h"
+#include "strata/tensor/jit.h"
+
+namespace strata::python {
+
+namespace {
+
+constexpr int kMostNesting = 32;  // of tuples, lists and dictionaries
+
+bool is_value(PyObject* o) {
+  return o == Py_None || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o) ||
+         PyUnicode_CheckExact(o) || PyBytes_CheckExact(o);
+}
+
+/// What is taken out of arguments or results.
+struct Parts {
+  std::vector<Tensor> tensors;
+  std::vector<py::object> objects;  // that are compared by identity
+};
+
+/// Arguments or results without their parts: a tuple that is compared, and from which they are put together again.
+/// ("t",) a tensor; ("v", type, value); ("o", address) another object; ("l" | "u", parts...); ("d", keys, parts...).
+py::object taken_apart(PyObject* o, Parts& parts, int depth = 0) {
+  if (depth > kMostNesting) throw py::type_error("jit: arguments and results are nested too deep");
+  if (const Tensor* const t = tensor_in(o)) {
+    parts.tensors.push_back(*t);
+    return py::make_tuple("t");
+  }
+  if (is_value(o))
+    return py::make_tuple("v", py::handle(reinterpret_cast<PyObject*>(Py_TYPE(o))), py::handle(o));
+  py::list out;
+  if (PyTuple_Check(o) || PyList_CheckExact(o)) {
+    out.append(PyTuple_Check(o) ? "u" : "l");
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); ++k)
+      out.append(taken_apart(PySequence_Fast_GET_ITEM(o, k), parts, depth + 1));
+    return py::tuple(out);
+  }
+  if (PyDict_CheckExact(o)) {
+    const auto dict = py::reinterpret_borrow<py::dict>(o);
+    out.append("d");
+    out.append(py::tuple(py::list(dict.attr("keys")())));
+    for (const auto& item : dict) out.append(taken_apart(item.second.ptr(), parts, depth + 1));
+    return py::tuple(out);
+  }
+  parts.objects.push_back(py::reinterpret_borrow<py::object>(o));
+  return py::make_tuple("o", reinterpret_cast<std::uintptr_t>(o));
+}
+
+char kind_of(const py::tuple& shape) {
+  return PyUnicode_AsUTF8(PyTuple_GET_ITEM(shape.ptr(), 0))[0];
+}
+
+py::object put_together(const py::tuple& shape, std::span<const Tensor> tensors, std::size_t& next) {
+  const auto part = [&](std::size_t k) {
+    return put_together(
+        py::reinterpret_borrow<py::tuple>(PyTuple_GET_ITEM(shape.ptr(), static_cast<Py_ssize_t>(k))),
+        tensors, next);
+  };
+  switch (kind_of(shape)) {
+    case 't': return object_of(tensors[next++]);
+    case 'v': return shape[2];
+    case 'u': {
+      py::tuple out(shape.size() - 1);
+      for (std::size_t k = 0; k < out.size(); ++k) out[k] = part(k + 1);
+      return out;
+    }
+    case 'l': {
+      py::list out;
+      for (std::size_t k = 1; k < shape.size(); ++k) out.append(part(k));
+      return out;
+    }
+    case 'd': {
+      py::dict out;
+      const py::tuple keys = shape[1];
+      for (std::size_t k = 0; k < keys.size(); ++k) out[keys[k]] = part(k + 2);
+      return out;
+    }
+    default:  // which is kept beside the shape
+      return py::reinterpret_borrow<py::object>(
+          reinterpret_cast<PyObject*>(py::cast<std::uintptr_t>(shape[1])));
+  }
+}
+
+/// The captures of calls whose arguments are put together in one way.
+class JitCalls {
+ public:
+  /// @param arguments null: positions alone, all of them tensors
+  JitCalls(PyObject* function, py::object arguments, std::vector<py::object> objects,
+           std::size_t captures)
+      : function_(function),
+        arguments_(std::move(arguments)),
+        argument_objects_(std::move(objects)),
+        jit_([this](std::span<const Tensor> in) { return run(in); }, captures) {}
+
+  py::object operator()(std::span<const Tensor> inputs) {
+    std::vector<Tensor> results;
+    {
+      const py::gil_scoped_release release;
+      results = jit_(inputs);
+    }
+    if (is_one_tensor_) return object_of(std::move(results[0]));
+    std::size_t next = 0;
+    return put_together(results_, results, next);
+  }
+  Jit& jit() { return jit_; }
+
+ private:
+  /// As it is written. A run for another shape may return something else only in its tensors.
+  std::vector<Tensor> run(std::span<const Tensor> inputs) {
+    const py::gil_scoped_acquire acquire;
+    const py::object result = call(inputs);
+    Parts parts;
+    const py::tuple shape = taken_apart(result.ptr(), parts);
+    if (ran_ && !shape.equal(results_))
+      throw py::type_error(
+          "jit: the function returns something else than before, beside its tensors");
+    results_ = shape;
+    is_one_tensor_ = kind_of(shape) == 't';
+    result_objects_ = std::move(parts.objects);
+    ran_ = true;
+    return parts.tensors;
+  }
+  py::object call(std::span<const Tensor> inputs) {
+    const py::handle function(function_);
+    if (!arguments_) {
+      py::tuple args(inputs.size());
+      for (std::size_t k = 0; k < inputs.size(); ++k) args[k] = object_of(inputs[k]);
+      return function(*args);
+    }
+    std::size_t next = 0;
+    const py::tuple both = put_together(arguments_, inputs, next);
+    return function(*py::tuple(both[0]), **py::dict(both[1]));
+  }
+
+  PyObject* function_;  // which the object below keeps
+  py::object arguments_;
+  std::vector<py::object> argument_objects_, result_objects_;
+  py::tuple results_;
+  bool is_one_tensor_ = false, ran_ = false;
+  Jit jit_;
+};
+
+struct JitState {
+  py::object function;
+  std::size_t captures;
+  std::map<std::size_t, std::unique_ptr<JitCalls>> plain;  // by how many tensors
+  py::dict by_arguments;                                   // places in `others`
+  std::vector<std::unique_ptr<JitCalls>> others;
+
+  JitCalls& for_plain(std::size_t count) {
+    auto& calls = plain[count];
+    if (!calls)
+      calls = std::make_unique<JitCalls>(function.ptr(), py::object(), std::vector<py::object>(),
+                                         captures);
+    return *calls;
+  }
+  JitCalls& for_arguments(const py::object& arguments, std::vector<py::object>&& objects) {
+    if (by_arguments.contains(arguments))
+      return *others[py::cast<std::size_t>(by_arguments[arguments])];
+    others.push_back(
+        std::make_unique<JitCalls>(function.ptr(), arguments, std::move(objects), captures));
+    by_arguments[arguments] = others.size() - 1;
+    return *others.back();
+  }
+  template <class F>
+  void for_each(const F& f) {
+    for (auto& [count, calls] : plain) f(calls->jit());
+    for (auto& calls : others) f(calls->jit());
+  }
+};
+
+struct JitObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject* weak_references;
+  PyObject* attributes;
+  JitState* state;
+};
+
+JitState& state_of(PyObject* self) { return *reinterpret_cast<JitObject*>(self)->state; }
+
+/// The tensors, where all arguments are tensors by position.
+bool take_plain(PyObject* const* args, std::size_t count, std::vector<Tensor>& tensors) {
+  for (std::size_t k = 0; k < count; ++k) {
+    const Tensor* const t = tensor_in(args[k]);
+    if (t == nullptr) return false;
+    tensors.push_back(*t);
+  }
+  return true;
+}
+
+PyObject* call_jit(PyObject* self, PyObject* const* args, std::size_t flagged, PyObject* names) {
+  try {
+    const auto count = static_cast<std::size_t>(PyVectorcall_NARGS(flagged));
+    std::vector<Tensor> inputs;
+    inputs.reserve(count);
+    if (names == nullptr && take_plain(args, count, inputs))
+      return state_of(self).for_plain(count)(inputs).release().ptr();
+    py::tuple positions(count);
+    for (std::size_t k = 0; k < count; ++k) positions[k] = py::handle(args[k]);
+    py::dict named;
+    for (Py_ssize_t k = 0; names != nullptr && k < PyTuple_GET_SIZE(names); ++k)
+      named[py::handle(PyTuple_GET_ITEM(names, k))] =
+          py::handle(args[count + static_cast<std::size_t>(k)]);
+    Parts parts;
+    const py::object arguments = taken_apart(py::make_tuple(positions, named).ptr(), parts);
+    return state_of(self)
+        .for_arguments(arguments, std::move(parts.objects))(parts.tensors)
+        .release()
+        .ptr();
+  } catch (const std::exception&) {
+    raise_current_exception();
+    return nullptr;
+  }
+}
+
+void delete_jit(PyObject* self) {
+  auto* const object = reinterpret_cast<JitObject*>(self);
+  PyObject_GC_UnTrack(self);
+  if (object->weak_references != nullptr) PyObject_ClearWeakRefs(self);
+  Py_CLEAR(object->attributes);
+  delete object->state;
+  PyTypeObject* const type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+int visit_jit(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reinterpret_cast<JitObject*>(self)->attributes);
+  return 0;
+}
+PyObject* bind_jit_method(PyObject* self, PyObject* instance, PyObject*) {
+  return instance == nullptr || instance == Py_None ? Py_NewRef(self) : PyMethod_New(self, instance);
+}
+
+PyObject* new_jit(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  static const char* keywords[] = {"function", "captures", nullptr};
+  PyObject* function = nullptr;
+  Py_ssize_t captures = 8;
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|n:_Jit", const_cast<char**>(keywords), &function,
+                                  &captures) == 0)
+    return nullptr;
+  if (PyCallable_Check(function) == 0 || captures < 1) {
+    PyErr_SetString(PyExc_TypeError,
+                    "jit: a function, and how many captures of it are kept (1 or more)");
+    return nullptr;
+  }
+  PyObject* const self = type->tp_alloc(type, 0);
+  if (self == nullptr) return nullptr;
+  auto* const object = reinterpret_cast<JitObject*>(self);
+  object->vectorcall = &call_jit;
+  object->state = new JitState{
+      py::reinterpret_borrow<py::object>(function), static_cast<std::size_t>(captures), {}, {}, {}};
+  return self;
+}
+
+PyObject* jit_runs(PyObject* self, void*) {
+  std::size_t sum = 0;
+  state_of(self).for_each([&](const Jit& j) { sum += j.runs(); });
+  return PyLong_FromSize_t(sum);
+}
+PyObject* jit_replays(PyObject* self, void*) {
+  std::size_t sum = 0;
+  state_of(self).for_each([&](const Jit& j) { sum += j.replays(); });
+  return PyLong_FromSize_t(sum);
+}
+
+PyGetSetDef jit_properties[] = {
+    {"runs", jit_runs, nullptr, "How often the function ran as it is written, captures among them.",
+     nullptr},
+    {"replays", jit_replays, nullptr, "How often a capture was replayed.", nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+PyMemberDef jit_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(JitObject, vectorcall), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(JitObject, weak_references), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(JitObject, attributes), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+}  // namespace
+
+void bind_jit(py::module_& m) {
+  const auto slot = [](int id, auto* f) { return PyType_Slot{id, reinterpret_cast<void*>(f)}; };
+  PyType_Slot slots[] = {
+      slot(Py_tp_new, &new_jit),
+      slot(Py_tp_dealloc, &delete_jit),
+      slot(Py_tp_traverse, &visit_jit),
+      slot(Py_tp_call, &PyVectorcall_Call),
+      slot(Py_tp_descr_get, &bind_jit_method),
+      {Py_tp_getset, jit_properties},
+      {Py_tp_members, jit_members},
+      {0, nullptr},
+  };
+  PyType_Spec spec{"strata._Jit", sizeof(JitObject), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                       Py_TPFLAGS_METHOD_DESCRIPTOR,
+                   slots};
+  m.add_object("_Jit", py::reinterpret_steal<py::object>(PyType_FromSpec(&spec)));
+}
+
+}  // namespace strata::python

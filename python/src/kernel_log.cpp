@@ -1,0 +1,88 @@
+// Which kernels realize() runs, for those who want to look at them.
+#include <mutex>
+
+#include "python/src/program_casters.h"
+#include "strata/engine/realize.h"
+
+namespace strata::python {
+
+namespace {
+
+/// What was heard. A thread may run kernels, without the interpreter's lock, while another looks.
+struct HeardKernels {
+  std::mutex mutex;
+  std::vector<RanKernel> kernels;  // guarded by mutex
+};
+
+/// Hears what its thread runs from the moment it is made.
+class KernelListener final : public RunListener {
+ public:
+  explicit KernelListener(std::shared_ptr<HeardKernels> heard) : heard_(std::move(heard)) {}
+  void ran(RanKernel kernel) override {
+    const std::lock_guard lock(heard_->mutex);
+    heard_->kernels.push_back(std::move(kernel));
+  }
+
+ private:
+  std::shared_ptr<HeardKernels> heard_;
+};
+
+/// NOTE: listeners nest by scope in C++; in Python nobody says that they do. So each thread keeps its own, and only the
+/// innermost one can stop.
+thread_local std::vector<std::pair<const void*, std::unique_ptr<KernelListener>>> thread_listeners;
+
+class KernelLog {
+ public:
+  void start() { thread_listeners.emplace_back(this, std::make_unique<KernelListener>(heard_)); }
+  void stop() {
+    STRATA_CHECK(!thread_listeners.empty() && thread_listeners.back().first == this &&
+                     RunListener::current() == thread_listeners.back().second.get(),
+                 undefined, "[KernelLog] it was not started last on this thread");
+    thread_listeners.pop_back();
+  }
+  std::vector<RanKernel> kernels() const {
+    const std::lock_guard lock(heard_->mutex);
+    return heard_->kernels;
+  }
+
+ private:
+  std::shared_ptr<HeardKernels> heard_ = std::make_shared<HeardKernels>();
+};
+
+}  // namespace
+
+void bind_kernel_log(py::module_& m) {
+  py::class_<RanKernel>(m, "RanKernel", "A kernel as it ran.")
+      .def_property_readonly(
+          "kernel", [](const RanKernel& r) { return kernel_in(r.kernel); }, "What ran.")
+      .def_readonly("buffers", &RanKernel::buffers, "By slot.")
+      .def_property_readonly(
+          "values",
+          [](const RanKernel& r) {
+            py::dict out;
+            for (const auto& [name, value] : r.values) out[py::str(name)] = value;
+            return out;
+          },
+          "The values of variables by name.")
+      .def_readonly("seconds", &RanKernel::seconds, "How long it ran.")
+      .def("__repr__", [](const RanKernel& r) {
+        return detail::message("<RanKernel ", r.kernel->kernel().name, ">");
+      });
+  py::class_<KernelLog>(m, "KernelLog",
+                        "The kernels that this thread runs, in order.\n\n"
+                        ">>> with KernelLog() as log:\n...     y = (tensor([1.0, 2.0]) + "
+                        "1).realize()\n>>> len(log.kernels)\n1")
+      .def(py::init<>())
+      .def("start", &KernelLog::start, "Listens from now on.")
+      .def("stop", &KernelLog::stop,
+           "Listens no longer. Raises UndefinedError unless it was started last on this thread.")
+      .def("__enter__",
+           [](const py::object& self) {
+             self.cast<KernelLog&>().start();
+             return self;
+           })
+      .def("__exit__", [](KernelLog& log, const py::args&) { log.stop(); })
+      .def_property_readonly("kernels", &KernelLog::kernels, "What ran until now, in order.");
+}
+
+}  // namespace strata::python

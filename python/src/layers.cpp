@@ -1,0 +1,220 @@
+// The layers of strata/nn. Each is called as a function of tensors; its tensors are attributes.
+#include "strata/nn/layers.h"
+#include "python/src/modules.h"
+#include "python/src/place.h"
+
+namespace strata::python {
+
+namespace {
+
+Tensor layer_input(const py::object& x) { return tensor_of({x.ptr(), "layer", "input"}); }
+
+template <class L>
+using LayerClass = py::class_<L, nn::Module>;
+
+/// Called with one tensor.
+template <class L>
+LayerClass<L> layer(py::module_& m, const char* name, const char* doc) {
+  LayerClass<L> out(m, name, py::dynamic_attr(), doc);
+  const auto call = [name](const L& l, const py::object& x) {
+    const PlaceScope scope(name);
+    return l(layer_input(x));
+  };
+  out.def("__call__", call, py::arg("input")).def("forward", call, py::arg("input"));
+  return out;
+}
+
+template <class L>
+Tensor weight_of(const L& l) {
+  return l.weight;
+}
+
+template <class L>
+LayerClass<L>& with_weight(LayerClass<L>& c) {
+  return c.def_property_readonly("weight", &weight_of<L>);
+}
+template <class L>
+LayerClass<L>& with_bias(LayerClass<L>& c) {
+  with_weight(c).def_property_readonly("bias",
+                                       [](const L& l) { return std::optional<Tensor>(l.bias); });
+  return c;
+}
+
+/// One number for each of `axes` spatial axes.
+std::vector<std::int64_t> kernel_sizes(const py::object& kernel, std::size_t axes) {
+  return per_axis_of({kernel.ptr(), "Conv", "kernel_size"}).of("Conv", "kernel_size", axes, 1);
+}
+
+/// In as many dimensions as the name says: C++ has one class for all.
+template <std::size_t axes>
+class ConvLayer final : public nn::Conv {
+ public:
+  ConvLayer(std::int64_t in, std::int64_t out, const py::object& kernel, const py::object& stride,
+            const py::object& padding, const py::object& dilation, std::int64_t groups, bool has_bias)
+      : nn::Conv(in, out, kernel_sizes(kernel, axes),
+                 {.stride = per_axis_of({stride.ptr(), "Conv", "stride"}),
+                  .padding = conv_padding_of({padding.ptr(), "Conv", "padding"}),
+                  .dilation = per_axis_of({dilation.ptr(), "Conv", "dilation"}),
+                  .groups = groups},
+                 has_bias) {}
+};
+
+template <std::size_t axes>
+void bind_conv(py::module_& m, const char* name) {
+  auto c = layer<ConvLayer<axes>>(
+      m, name, "Convolution. The weight is (out channels, in channels / groups, kernel...).");
+  c.def(py::init<std::int64_t, std::int64_t, py::object, py::object, py::object, py::object,
+                 std::int64_t, bool>(),
+        py::arg("in_channels"), py::arg("out_channels"), py::arg("kernel_size"),
+        py::arg("stride") = 1, py::arg("padding") = 0, py::arg("dilation") = 1,
+        py::arg("groups") = 1, py::arg("bias") = true);
+  with_bias(c);
+}
+
+/// Also where its input has so many dimensions.
+template <int dimensions>
+class BatchNormLayer final : public nn::BatchNorm {
+ public:
+  using nn::BatchNorm::BatchNorm;
+};
+
+template <int dimensions>
+void bind_batch_norm(py::module_& m, const char* name) {
+  using L = BatchNormLayer<dimensions>;
+  auto c = layer<L>(m, name,
+                    "Over the batch and the sizes, of each channel: in training with the batch's "
+                    "own mean and variance, which move the running ones.");
+  c.def(py::init<std::int64_t, double, double>(), py::arg("num_features"), py::arg("eps") = 1e-5,
+        py::arg("momentum") = 0.1);
+  with_bias(c);
+  c.def_property_readonly("running_mean", [](const L& l) {
+     return l.running_mean;
+   }).def_property_readonly("running_var", [](const L& l) { return l.running_var; });
+}
+
+Ints normalized_sizes(const py::object& shape) {
+  return sizes_of({shape.ptr(), "norm", "normalized_shape"});
+}
+
+AttentionOptions attention_options(const std::optional<Tensor>& mask, bool causal) {
+  return {.mask = mask, .causal = causal};
+}
+
+void bind_attention(py::module_& m) {
+  using MHA = nn::MultiheadAttention;
+  LayerClass<MHA>(m, "MultiheadAttention", py::dynamic_attr(),
+                  "Attention of several heads side by side: (batch, length, features) to the same.")
+      .def(py::init<std::int64_t, std::int64_t, bool>(), py::arg("embed_dim"), py::arg("num_heads"),
+           py::arg("bias") = true)
+      .def(
+          "__call__",
+          [](const MHA& l, const Tensor& query, const std::optional<Tensor>& key,
+             const std::optional<Tensor>& value, const std::optional<Tensor>& mask, bool causal) {
+            const PlaceScope scope("MultiheadAttention");
+            return l(query, key.value_or(query), value.value_or(key.value_or(query)),
+                     attention_options(mask, causal));
+          },
+          py::arg("query"), py::arg("key") = py::none(), py::arg("value") = py::none(),
+          py::arg("attn_mask") = py::none(), py::arg("is_causal") = false);
+  using Block = nn::TransformerBlock;
+  LayerClass<Block>(m, "TransformerBlock", py::dynamic_attr(),
+                    "x + attention(norm(x)), then x + feed-forward(norm(x)).")
+      .def(py::init<std::int64_t, std::int64_t, std::int64_t, double>(), py::arg("embed_dim"),
+           py::arg("num_heads"), py::arg("hidden"), py::arg("dropout") = 0.0)
+      .def(
+          "__call__",
+          [](const Block& l, const Tensor& x, const std::optional<Tensor>& mask, bool causal) {
+            const PlaceScope scope("TransformerBlock");
+            return l(x, attention_options(mask, causal));
+          },
+          py::arg("input"), py::arg("attn_mask") = py::none(), py::arg("is_causal") = false);
+}
+
+template <class L>
+void with_recurrent_weights(LayerClass<L>& c) {
+  c.def_property_readonly("weight_ih", [](const L& l) { return l.weight_ih; })
+      .def_property_readonly("weight_hh", [](const L& l) { return l.weight_hh; })
+      .def_property_readonly("bias_ih", [](const L& l) { return l.bias_ih; })
+      .def_property_readonly("bias_hh", [](const L& l) { return l.bias_hh; });
+}
+
+void bind_recurrent(py::module_& m) {
+  LayerClass<nn::LSTM> lstm(m, "LSTM", py::dynamic_attr(),
+                            "One layer over a sequence: (batch, length, in) to (batch, length, "
+                            "features), with the last state (hidden, cell).");
+  lstm.def(py::init<std::int64_t, std::int64_t>(), py::arg("input_size"), py::arg("hidden_size"))
+      .def(
+          "__call__",
+          [](const nn::LSTM& l, const Tensor& x, const std::optional<std::pair<Tensor, Tensor>>& state) {
+            const PlaceScope scope("LSTM");
+            const nn::LSTM::Result r = l(x, state);
+            return py::make_tuple(r.output, py::make_tuple(r.hidden, r.cell));
+          },
+          py::arg("input"), py::arg("state") = py::none());
+  with_recurrent_weights(lstm);
+  LayerClass<nn::GRU> gru(m, "GRU", py::dynamic_attr(),
+                          "One layer over a sequence: (batch, length, in) to (batch, length, "
+                          "features), with the last state.");
+  gru.def(py::init<std::int64_t, std::int64_t>(), py::arg("input_size"), py::arg("hidden_size"))
+      .def(
+          "__call__",
+          [](const nn::GRU& l, const Tensor& x, const std::optional<Tensor>& state) {
+            const PlaceScope scope("GRU");
+            const auto both = l(x, state);
+            return py::make_tuple(both.first, both.second);
+          },
+          py::arg("input"), py::arg("state") = py::none());
+  with_recurrent_weights(gru);
+}
+
+}  // namespace
+
+void bind_layer_classes(py::module_& m) {
+  auto linear = layer<nn::Linear>(m, "Linear", "x @ weight.T + bias; the weight is (out, in).");
+  linear.def(py::init<std::int64_t, std::int64_t, bool>(), py::arg("in_features"),
+             py::arg("out_features"), py::arg("bias") = true);
+  with_bias(linear);
+  bind_conv<1>(m, "Conv1d");
+  bind_conv<2>(m, "Conv2d");
+  bind_conv<3>(m, "Conv3d");
+  auto embedding = layer<nn::Embedding>(m, "Embedding", "Rows of a weight by number.");
+  embedding.def(py::init<std::int64_t, std::int64_t>(), py::arg("num_embeddings"),
+                py::arg("embedding_dim"));
+  with_weight(embedding);
+  layer<nn::Dropout>(m, "Dropout", "dropout() in training.")
+      .def(py::init<double>(), py::arg("p") = 0.5)
+      .def_readonly("p", &nn::Dropout::p);
+  bind_attention(m);
+  bind_recurrent(m);
+}
+
+void bind_norm_layers(py::module_& m) {
+  bind_batch_norm<1>(m, "BatchNorm1d");
+  bind_batch_norm<2>(m, "BatchNorm2d");
+  bind_batch_norm<3>(m, "BatchNorm3d");
+  auto layer_norm = layer<nn::LayerNorm>(
+      m, "LayerNorm", "layer_norm() over the last dimensions, whose sizes are given.");
+  layer_norm.def(py::init([](const py::object& shape, double eps) {
+                   return std::make_unique<nn::LayerNorm>(normalized_sizes(shape), eps);
+                 }),
+                 py::arg("normalized_shape"), py::arg("eps") = 1e-5);
+  with_bias(layer_norm);
+  auto group_norm =
+      layer<nn::GroupNorm>(m, "GroupNorm", "group_norm() over each of so many groups of channels.");
+  group_norm.def(py::init<std::int64_t, std::int64_t, double>(), py::arg("num_groups"),
+                 py::arg("num_channels"), py::arg("eps") = 1e-5);
+  with_bias(group_norm);
+  auto instance_norm =
+      layer<nn::InstanceNorm>(m, "InstanceNorm", "instance_norm() of each channel.");
+  instance_norm.def(py::init<std::int64_t, double>(), py::arg("num_features"), py::arg("eps") = 1e-5);
+  with_bias(instance_norm);
+  auto rms_norm = layer<nn::RMSNorm>(m, "RMSNorm",
+                                     "rms_norm() over the last dimensions, whose sizes are given.");
+  rms_norm.def(py::init([](const py::object& shape, std::optional<double> eps) {
+                 return std::make_unique<nn::RMSNorm>(normalized_sizes(shape), eps);
+               }),
+               py::arg("normalized_shape"), py::arg("eps") = py::none());
+  with_weight(rms_norm);
+}
+
+}  // namespace strata::python

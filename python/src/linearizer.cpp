@@ -1,0 +1,198 @@
+// The Linearizer, and the kernel compiler behind it.
+#include "strata/codegen/linearizer.h"
+
+#include "python/src/uop_casters.h"
+#include "strata/runtime/device.h"
+
+namespace strata::python {
+
+namespace {
+
+Target target_of(const std::optional<std::string>& device) {
+  return device ? Device::get(*device).target() : Target();
+}
+
+/// The specification's Linearizer over a list that Python holds, too.
+class LinearizerObject {
+  // A Variable, or (Variable, begin, end).
+  static LoopRange range_of(const py::handle& loop) {
+    if (py::isinstance<Variable>(loop)) return {loop.cast<Variable>()};
+    const auto [variable, begin, end] = loop.cast<std::tuple<Variable, ExprArg, ExprArg>>();
+    return {variable, *begin, *end};
+  }
+
+  // Calls `f` while the inner Linearizer has the list.
+  template <class F>
+  auto with_list(const F& f) {
+    STRATA_CHECK(!uops_.is_frozen, domain,
+                 "[Linearizer] the list of a compiled kernel does not change");
+    struct Lent {
+      UOpGraph &a, &b;
+      Lent(UOpGraph& x, UOpGraph& y) : a(x), b(y) { std::swap(a, b); }
+      Lent(const Lent&) = delete;
+      Lent& operator=(const Lent&) = delete;
+      ~Lent() { std::swap(a, b); }
+    };
+    const Lent lent(*uops_.graph, inner_.uops);
+    return f();
+  }
+
+ public:
+  LinearizerObject(const LazyOp& ast, const std::optional<std::string>& device)
+      : ast_(ast), target_(target_of(device)), inner_(ast_, target_) {}
+
+  void linearize(const std::string& opts) {
+    const std::vector<Opt> given = parse_opts(opts);
+    Linearizer fresh(ast_, target_);  // others may use the inner one meanwhile
+    {
+      const py::gil_scoped_release unlocked;
+      fresh.linearize(given);
+    }
+    set_uops({std::make_shared<UOpGraph>(std::move(fresh.uops)), false});
+  }
+
+  const UOpList& uops() const { return uops_; }
+  void set_uops(const UOpList& uops) {
+    inner_.loop_uops.clear();  // they are of the list before
+    uops_ = uops;
+  }
+
+  std::vector<UOpObject> render_loop(const py::iterable& loops) {
+    std::vector<LoopRange> ranges;
+    for (const py::handle loop : loops) ranges.push_back(range_of(loop));
+    std::vector<UOpObject> out;
+    for (const UOp u : with_list([&] { return inner_.render_loop(ranges); }))
+      out.push_back({uops_.graph, u});
+    return out;
+  }
+  void close_loops() {
+    with_list([&] {
+      inner_.close_loops();
+      return 0;
+    });
+  }
+  UOpObject render(const ExprArg& e) {
+    return {uops_.graph, with_list([&] { return inner_.render(*e); })};
+  }
+  UOpObject constant(std::int64_t value, DType dtype) {
+    return {uops_.graph, with_list([&] { return inner_.constant(value, dtype); })};
+  }
+
+  py::list loop_uops() const {
+    py::list out;
+    for (const auto& [variable, uop] : inner_.loop_uops)
+      out.append(py::make_tuple(variable, UOpObject{uops_.graph, uop}));
+    return out;
+  }
+  void set_loop_uops(const py::iterable& loops) {
+    std::vector<std::pair<Variable, UOp>> given;
+    for (const py::handle loop : loops) {
+      const auto pair = loop.cast<py::tuple>();
+      STRATA_CHECK(pair.size() == 2, domain,
+                   "[Linearizer] loop_uops are pairs of a Variable and its LOOP");
+      const auto& uop = pair[1].cast<const UOpObject&>();
+      STRATA_CHECK(uop.graph == uops_.graph && uop.uop.op() == UOps::LOOP, domain,
+                   "[Linearizer] loop_uops are LOOPs of the list that is being made");
+      given.emplace_back(pair[0].cast<Variable>(), uop.uop);
+    }
+    inner_.loop_uops = std::move(given);
+  }
+
+ private:
+  LazyOp ast_;
+  Target target_;
+  Linearizer inner_;
+  UOpList uops_;
+};
+
+void bind_linearizer_class(py::module_& m) {
+  py::class_<LinearizerObject>(
+      m, "Linearizer",
+      "A kernel, and the list of UOps that it becomes, which may also be built by hand.\n\n"
+      ">>> k = Linearizer(parse_kernel('a: f32[4]; c = a + 1'))\n>>> k.linearize()\n>>> "
+      "len(k.uops)\n10")
+      .def(py::init<const LazyOp&, const std::optional<std::string>&>(), py::arg("ast"),
+           py::arg("device") = py::none(),
+           "`ast` is a SINK; `device` says what code may be made of (none: vectors of 32 bytes). "
+           "Raises DomainError for another op.")
+      .def("linearize", &LinearizerObject::linearize, py::arg("opts") = "",
+           "Fills `uops`. `opts` is a text: 'UPCAST 0 4, PARALLEL 0'. Raises DomainError for one "
+           "that is not legal.")
+      .def_property("uops", &LinearizerObject::uops, &LinearizerObject::set_uops, "The UOpGraph.")
+      .def_property("loop_uops", &LinearizerObject::loop_uops, &LinearizerObject::set_loop_uops,
+                    "Open loops, outermost first: pairs of a Variable and its LOOP.")
+      .def("render_loop", &LinearizerObject::render_loop, py::arg("loops"),
+           "Adds a LOOP for each Variable, or (Variable, begin, end), the first outermost; they "
+           "are open until close_loops().")
+      .def("close_loops", &LinearizerObject::close_loops,
+           "Adds an ENDLOOP for each open loop, innermost first.")
+      .def("render", &LinearizerObject::render, py::arg("e"),
+           "Adds an expression over the variables of open loops, and others, which become "
+           "DEFINE_VARs.")
+      .def(
+          "constant",
+          [](LinearizerObject& k, const Int& value, const DTypeArg& dtype) {
+            return k.constant(value.value(), dtype);
+          },
+          py::arg("value"), py::arg("dtype") = object_of_dtype(dtypes::int32), "Adds a CONST.");
+}
+
+using KernelPointer = std::shared_ptr<Kernel>;
+
+UOpList list_of_kernel(const KernelPointer& kernel) {
+  return {std::shared_ptr<UOpGraph>(kernel, &kernel->uops), true};
+}
+
+py::list buffers_of_kernel(const KernelPointer& kernel) {
+  py::list out;
+  for (const BufferUse& b : kernel->buffers) {
+    py::dict row;
+    row["dtype"] = object_of_dtype_or_none(b.dtype);
+    row["size"] = b.size;
+    row["read"] = b.read;
+    row["written"] = b.written;
+    out.append(row);
+  }
+  return out;
+}
+
+void bind_kernel_class(py::module_& m) {
+  py::class_<Kernel, KernelPointer>(
+      m, "Kernel", "A kernel as a list of UOps, proven to stay inside of its buffers.")
+      .def_readonly("name", &Kernel::name,
+                    "'r_64_128': E for elements, r with reductions; sizes of the axes.")
+      .def_readonly("ast", &Kernel::ast, "What it computes.")
+      .def_property_readonly(
+          "opts", [](const Kernel& k) { return text_of(k.opts); }, "The Opts as a text.")
+      .def_readonly("axes", &Kernel::axes, "Its loops: a line an axis.")
+      .def_property_readonly("uops", &list_of_kernel, "The list. It does not change.")
+      .def_readonly("variables", &Kernel::variables, "What it takes beside buffers.")
+      .def_property_readonly("buffers", &buffers_of_kernel,
+                             "By slot: a dict of dtype, size, read, written.")
+      .def_property_readonly(
+          "proof", [](const Kernel& k) { return k.proof.text(); },
+          "How accesses were proven, in a line.")
+      .def("__repr__", [](const Kernel& k) { return detail::message("<Kernel ", k.name, ">"); });
+  m.def(
+      "compile_kernel",
+      [](const LazyOp& ast, const std::optional<std::string>& device,
+         const std::optional<std::string>& opts) {
+        std::optional<std::vector<Opt>> given;
+        if (opts) given = parse_opts(*opts);
+        const Target target = target_of(device);
+        const py::gil_scoped_release unlocked;
+        return std::make_shared<Kernel>(compile_kernel(ast, target, std::move(given)));
+      },
+      py::arg("ast"), py::arg("device") = py::none(), py::arg("opts") = py::none(),
+      "The kernel of a SINK. `opts` is a text; without one the heuristic chooses.\n\n"
+      ">>> compile_kernel(parse_kernel('a: f32[8]; c = a * 2'), opts='').name\n'E_8'");
+}
+
+}  // namespace
+
+void bind_linearizer(py::module_& m) {
+  bind_linearizer_class(m);
+  bind_kernel_class(m);
+}
+
+}  // namespace strata::python

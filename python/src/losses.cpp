@@ -1,0 +1,147 @@
+// Losses, as torch.nn.functional has them: methods of what was computed, too.
+#include "python/src/call.h"
+
+namespace strata::python {
+
+namespace {
+
+using MaybeWeight = std::optional<Tensor>;
+
+Tensor triplet_with_distance(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                             const py::object& distance, double margin, bool swap,
+                             Reduction reduction) {
+  TripletDistanceOptions options{.margin = margin, .swap = swap, .reduction = reduction};
+  if (!distance.is_none())
+    options.distance = [distance](const Tensor& a, const Tensor& b) {
+      return py::cast<Tensor>(distance(object_of(a), object_of(b)));
+    };
+  return triplet_margin_with_distance_loss(anchor, positive, negative, options);
+}
+
+/// tinygrad's: classes by number, -1 for those that do not count.
+Tensor by_classes(const Tensor& x, const Tensor& target, std::int64_t ignore_index,
+                  double label_smoothing, Reduction reduction) {
+  const Tensor scores = x.ndim() > 2 ? x.movedim({-1}, {1}) : x;
+  return cross_entropy(
+      scores, target,
+      {.ignore_index = ignore_index, .label_smoothing = label_smoothing, .reduction = reduction});
+}
+
+void bind_distances(Functions& f) {
+  f.op("mse_loss", "target, reduction='mean'", &mse_loss, "(x - target)**2");
+  f.op("l1_loss", "target, reduction='mean'", &l1_loss, "|x - target|");
+  f.op(
+      "smooth_l1_loss", "target, *, reduction='mean', beta=1.0",
+      [](const Tensor& x, const Tensor& t, Reduction r, double beta) {
+        return smooth_l1_loss(x, t, beta, r);
+      },
+      "Squared below beta, linear above.");
+  f.op(
+      "huber_loss", "target, *, reduction='mean', delta=1.0",
+      [](const Tensor& x, const Tensor& t, Reduction r, double delta) {
+        return huber_loss(x, t, delta, r);
+      },
+      "delta times smooth_l1_loss().");
+  f.op("kl_div", "target, *, reduction='mean', log_target=False", &kl_div,
+       "target * (log(target) - x), x being log-probabilities.");
+  f.op("soft_margin_loss", "target, reduction='mean'", &soft_margin_loss,
+       "log(1 + exp(-target * x)), targets being 1 and -1.");
+  f.op("hinge_embedding_loss", "target, margin=1.0, reduction='mean'", &hinge_embedding_loss,
+       "x where the target is 1, max(0, margin - x) where it is -1.");
+  f.op("cosine_embedding_loss", "other|input2, target, margin=0.0, reduction='mean'",
+       &cosine_embedding_loss,
+       "1 - cos where the target is 1, max(0, cos - margin) where it is -1.");
+  f.op("margin_ranking_loss", "other|input2, target, margin=0.0, reduction='mean'",
+       &margin_ranking_loss, "max(0, -target * (x - other) + margin)");
+  f.op(
+      "triplet_margin_loss",
+      "positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction='mean'",
+      [](const Tensor& a, const Tensor& p, const Tensor& n, double margin, double norm, double eps,
+         bool swap, Reduction r) {
+        return triplet_margin_loss(
+            a, p, n, {.margin = margin, .p = norm, .eps = eps, .swap = swap, .reduction = r});
+      },
+      "max(0, distance to the positive - distance to the negative + margin)");
+  f.op("triplet_margin_with_distance_loss",
+       "positive, negative, *, distance_function|distance=None, margin=1.0, swap=False, "
+       "reduction='mean'",
+       &triplet_with_distance, "The same, with a distance of one's own.");
+}
+
+void bind_likelihoods(Functions& f) {
+  f.op(
+      "cross_entropy",
+      "target, weight=None, ignore_index=-100, reduction='mean', label_smoothing=0.0",
+      [](const Tensor& x, const Tensor& t, const MaybeWeight& w, std::int64_t ignore, Reduction r,
+         double smoothing) {
+        return cross_entropy(
+            x, t, {.weight = w, .ignore_index = ignore, .label_smoothing = smoothing, .reduction = r});
+      },
+      "Of scores whose classes are axis 1 (axis 0 of a vector). Targets are classes (integers) or "
+      "probabilities (floats).");
+  f.op("sparse_categorical_crossentropy",
+       "target|Y, ignore_index=-1, label_smoothing=0.0, reduction='mean'", &by_classes,
+       "Of scores whose classes are the last axis; targets are classes.");
+  f.op(
+      "nll_loss", "target, weight=None, ignore_index=-100, reduction='mean'",
+      [](const Tensor& x, const Tensor& t, const MaybeWeight& w, std::int64_t ignore, Reduction r) {
+        return nll_loss(x, t, {.weight = w, .ignore_index = ignore, .reduction = r});
+      },
+      "cross_entropy() of log-probabilities.");
+  f.op(
+      "binary_cross_entropy", "target, weight=None, reduction='mean'",
+      [](const Tensor& x, const Tensor& t, const MaybeWeight& w, Reduction r) {
+        return binary_cross_entropy(x, t, {.weight = w, .reduction = r});
+      },
+      "-(target * log(x) + (1 - target) * log(1 - x)). Logarithms count as -100 where they are "
+      "less.");
+  f.op(
+      "binary_cross_entropy_with_logits", "target, weight=None, reduction='mean', pos_weight=None",
+      [](const Tensor& x, const Tensor& t, const MaybeWeight& w, Reduction r, const MaybeWeight& pos) {
+        return binary_cross_entropy_with_logits(x, t, {.weight = w, .reduction = r, .pos_weight = pos});
+      },
+      "binary_cross_entropy() of sigmoid(x), without overflow.");
+  f.op(
+      "poisson_nll_loss", "target, log_input=True, full=False, eps=1e-08, reduction='mean'",
+      [](const Tensor& x, const Tensor& t, bool log_input, bool full, double eps, Reduction r) {
+        return poisson_nll_loss(x, t,
+                                {.log_input = log_input, .full = full, .eps = eps, .reduction = r});
+      },
+      "The negative log-likelihood of counts.");
+  f.op(
+      "gaussian_nll_loss", "target, var, full=False, eps=1e-06, reduction='mean'",
+      [](const Tensor& x, const Tensor& t, const Tensor& var, bool full, double eps, Reduction r) {
+        return gaussian_nll_loss(x, t, var, {.full = full, .eps = eps, .reduction = r});
+      },
+      "The negative log-likelihood of a normal distribution.");
+  f.op(
+      "multi_margin_loss", "target, p=1, margin=1.0, weight=None, reduction='mean'",
+      [](const Tensor& x, const Tensor& t, std::int64_t p, double margin, const MaybeWeight& w,
+         Reduction r) {
+        return multi_margin_loss(
+            x, t, {.p = static_cast<int>(p), .margin = margin, .weight = w, .reduction = r});
+      },
+      "max(0, margin - x[target] + x[k])**p over the other classes.");
+  f.op("multilabel_margin_loss", "target, reduction='mean'", &multilabel_margin_loss,
+       "The same of several targets, which end before a -1.");
+  f.op("multilabel_soft_margin_loss", "target, weight=None, reduction='mean'",
+       &multilabel_soft_margin_loss, "Binary cross-entropy of each class.");
+  f.op(
+      "ctc_loss",
+      "targets, input_lengths, target_lengths, blank=0, reduction='mean', zero_infinity=False",
+      [](const Tensor& x, const Tensor& t, const Tensor& in, const Tensor& out, std::int64_t blank,
+         Reduction r, bool zero_infinity) {
+        return ctc_loss(x, t, in, out,
+                        {.blank = blank, .reduction = r, .zero_infinity = zero_infinity});
+      },
+      "Of log-probabilities (time, batch, classes) and sequences without alignment.");
+}
+
+}  // namespace
+
+void bind_losses(Functions& f) {
+  bind_distances(f);
+  bind_likelihoods(f);
+}
+
+}  // namespace strata::python

@@ -1,0 +1,189 @@
+// Methods of tensors that work element by element.
+#include "python/src/call.h"
+
+namespace strata::python {
+
+namespace {
+
+using UnaryMember = Tensor (Tensor::*)(At) const;
+using BinaryMember = Tensor (Tensor::*)(const Operand&) const;
+
+constexpr const char* kUnaryDoc =
+    "Element by element. Integers and bools become float32 where the result is real.";
+constexpr const char* kBinaryDoc =
+    "Element by element, of two tensors that broadcast, or of a tensor and a number, whose dtype "
+    "gives way. Dtypes are promoted as "
+    "PyTorch has it.";
+
+/// alpha times `other`, as add() and sub() of PyTorch have it.
+Tensor scaled(const Operand& other, const Number& alpha) {
+  return other.tensor() != nullptr ? *other.tensor() * alpha : Tensor::full({}, other.number()) * alpha;
+}
+bool is_one(const Number& n) { return n.value().as_double() == 1; }
+
+Tensor rounded_quotient(const Tensor& x, const Operand& other, const std::optional<std::string>& mode) {
+  if (!mode) return x.div(other);
+  const std::size_t which =
+      choice_of({py::str(*mode).ptr(), "div", "rounding_mode"}, {"floor", "trunc"});
+  return which == 0 ? x.floor_divide(other) : x.trunc_divide(other);
+}
+
+/// cond.where(a, b), as strata.where(cond, a, b) and tinygrad have it; and PyTorch's a.where(cond, b).
+Tensor where_either(const Tensor& self, const Operand& a, const Operand& b) {
+  if (!self.dtype().is_bool() && a.tensor() != nullptr && a.tensor()->dtype().is_bool())
+    return a.tensor()->where(self, b);
+  return self.where(a, b);
+}
+
+Tensor gelu_of(const Tensor& x, const py::object& approximate) {
+  if (!PyUnicode_Check(approximate.ptr()))
+    return x.gelu(truth_of({approximate.ptr(), "gelu", "approximate"}));
+  return x.gelu(choice_of({approximate.ptr(), "gelu", "approximate"}, {"none", "tanh"}) == 1);
+}
+
+/// to(dtype), to(device), to(other), to(device, dtype).
+Tensor moved_to(const Tensor& x, const py::object& what, const py::object& dtype,
+                const py::object& device) {
+  Tensor out = x;
+  const auto apply = [&](const py::object& o) {
+    if (o.is_none()) return;
+    if (const Tensor* const like = tensor_in(o.ptr()))
+      out = out.cast(like->dtype()).to(like->device());
+    else if (py::isinstance<Device>(o))
+      out = out.to(device_of({o.ptr(), "to", "device"}));
+    else if (PyUnicode_Check(o.ptr())) {
+      // A text names either: dtypes have lower case and digits, devices have not.
+      const std::string text = py::cast<std::string>(o);
+      const bool is_device = text == "cpu" || std::isupper(static_cast<unsigned char>(text[0])) != 0;
+      out = is_device ? out.to(device_of({o.ptr(), "to", "device"})) : out.cast(dtype_of_object(o));
+    } else {
+      out = out.cast(dtype_of_object(o));
+    }
+  };
+  apply(what);
+  apply(dtype);
+  if (!device.is_none()) out = out.to(device_of({device.ptr(), "to", "device"}));
+  return out;
+}
+
+template <class T>
+Tensor cast_to(const Tensor& x) {
+  return x.cast(dtype_of<T>());
+}
+
+void bind_casts(Functions& f) {
+  f.op("cast", "dtype", &Tensor::cast,
+       "The same values in another dtype. To integers: towards zero, and the nearest end where a "
+       "value does not fit.");
+  f.op("bitcast", "dtype", &Tensor::bitcast, "The same bits as another dtype of the same size.");
+  f.method("to", "what=None, dtype=None, device=None", &moved_to,
+           "In another dtype, on another device, or both; or as another tensor is.");
+  f.method(
+      "type_as", "other", [](const Tensor& x, const Tensor& other) { return x.cast(other.dtype()); },
+      "In the dtype of another tensor.");
+  f.method("float", "", &cast_to<float>, "In float32.");
+  f.method("double", "", &cast_to<double>, "In float64.");
+  f.method("half", "", [](const Tensor& x) { return x.cast(dtypes::float16); }, "In float16.");
+  f.method("bfloat16", "", [](const Tensor& x) { return x.cast(dtypes::bfloat16); }, "In bfloat16.");
+  f.method("int", "", &cast_to<std::int32_t>, "In int32.");
+  f.method("long", "", &cast_to<std::int64_t>, "In int64.");
+  f.method("short", "", &cast_to<std::int16_t>, "In int16.");
+  f.method("char", "", &cast_to<std::int8_t>, "In int8.");
+  f.method("byte", "", &cast_to<std::uint8_t>, "In uint8.");
+  f.method("bool", "", &cast_to<bool>, "Whether each element is not 0.");
+  f.op(
+      "is_floating_point", "", [](const Tensor& x) { return x.dtype().is_float(); },
+      "Whether the elements are floats.");
+  f.op(
+      "is_signed", "",
+      [](const Tensor& x) { return x.dtype().is_float() || x.dtype().is_signed_int(); },
+      "Whether the dtype has numbers below 0.");
+  f.op(
+      "element_size", "", [](const Tensor& x) { return static_cast<std::int64_t>(x.itemsize()); },
+      "Bytes of an element.");
+}
+
+void bind_activations(Functions& f) {
+  f.op("leaky_relu", "negative_slope|slope|neg_slope=0.01", &Tensor::leaky_relu,
+       "x, or x times the slope where it is below 0.");
+  f.op("elu", "alpha=1.0", &Tensor::elu, "x, or alpha * (exp(x) - 1) where it is below 0.");
+  f.op("celu", "alpha=1.0", &Tensor::celu, "max(0, x) + min(0, alpha * (exp(x / alpha) - 1))");
+  f.op("softplus", "beta=1.0, threshold=20.0", &Tensor::softplus,
+       "log(1 + exp(beta * x)) / beta; x where beta * x is above the threshold.");
+  f.op("hardtanh", "min_val|low|min=-1.0, max_val|high|max=1.0", &Tensor::hardtanh,
+       "x between two bounds.");
+  f.op("hardshrink", "lambd|lambda=0.5", &Tensor::hardshrink,
+       "x, or 0 where it is between -lambd and lambd.");
+  f.op("softshrink", "lambd|lambda=0.5", &Tensor::softshrink,
+       "x moved towards 0 by lambd, 0 between.");
+  f.op("threshold", "threshold, value", &Tensor::threshold,
+       "x where it is above the threshold, else the value.");
+  f.op("gelu", "approximate='none'", &gelu_of,
+       "x times the normal distribution's share below x; approximate='tanh' for the formula with "
+       "tanh.");
+  f.op("logit", "eps=None", &Tensor::logit, "log(x / (1 - x)), x kept between eps and 1 - eps.");
+}
+
+void bind_of_several(Functions& f) {
+  f.op("clip", "min|low|a_min=None, max|high|a_max=None", &Tensor::clip,
+       "Each element between min and max. Raises DomainError where neither is given.");
+  f.op("where", "a, b|other", &where_either,
+       "a where the tensor holds, else b. A tensor that is no mask takes one: x.where(mask, "
+       "other).");
+  f.op("masked_fill", "mask, value", &Tensor::masked_fill, "The value where the mask holds.");
+  f.op("lerp", "end, weight", &Tensor::lerp, "x + weight * (end - x)");
+  f.op("addcmul", "tensor1|a, tensor2|b, value=1", &Tensor::addcmul,
+       "x + value * tensor1 * tensor2");
+  f.op("addcdiv", "tensor1|a, tensor2|b, value=1", &Tensor::addcdiv,
+       "x + value * tensor1 / tensor2");
+  f.op("isin", "test_elements|others", &Tensor::isin, "Whether each element is among others.");
+  f.op("isclose", "other, rtol=1e-05, atol=1e-08, equal_nan=False", &Tensor::isclose,
+       "Whether |x - other| <= atol + rtol * |other|, element by element.");
+  f.op("allclose", "other, rtol=1e-05, atol=1e-08, equal_nan=False", &Tensor::allclose,
+       "Whether all elements are close. Realizes.", Gil::release);
+  f.op("equal", "other", &Tensor::equal, "Whether both have the same shape and elements. Realizes.",
+       Gil::release);
+  f.op("nan_to_num", "nan=0.0, posinf|inf=None, neginf|neg_inf=None", &Tensor::nan_to_num,
+       "NaN and infinities replaced, by default by the largest and least numbers.");
+  f.op("polygamma", "n|order", &Tensor::polygamma, "The n-th derivative of digamma.");
+  f.op("mvlgamma", "p", &Tensor::mvlgamma, "The logarithm of the gamma function of p dimensions.");
+  f.op("frexp", "", &Tensor::frexp,
+       "Mantissas in [0.5, 1) and exponents (int32): x = mantissa * 2**exponent.");
+}
+
+}  // namespace
+
+void bind_elementwise(Functions& f) {
+#define STRATA_UNARY(name, ...) f.op(#name, "", static_cast<UnaryMember>(&Tensor::name), kUnaryDoc);
+#include "strata/tensor/unary.def"
+#define STRATA_BINARY(name, ...) \
+  f.op(#name, "other|b|y|exponent", static_cast<BinaryMember>(&Tensor::name), kBinaryDoc);
+#include "strata/tensor/binary.def"
+  // Those that take more in Python.
+  f.op(
+      "add", "other|b|y, *, alpha=1",
+      [](const Tensor& x, const Operand& other, const Number& alpha) {
+        return is_one(alpha) ? x.add(other) : x.add(scaled(other, alpha));
+      },
+      "x + alpha * other");
+  f.op(
+      "sub", "other|b|y, *, alpha=1",
+      [](const Tensor& x, const Operand& other, const Number& alpha) {
+        return is_one(alpha) ? x.sub(other) : x.sub(scaled(other, alpha));
+      },
+      "x - alpha * other");
+  f.op("div", "other|b|y, *, rounding_mode=None", &rounded_quotient,
+       "x / other; integers give float32. rounding_mode='floor' or 'trunc' rounds, and keeps "
+       "integers.");
+  f.op(
+      "round", "decimals=0",
+      [](const Tensor& x, std::int64_t decimals) {
+        return decimals == 0 ? x.round() : x.round(decimals);
+      },
+      "To the nearest, ties to even, with so many decimals.");
+  bind_casts(f);
+  bind_activations(f);
+  bind_of_several(f);
+}
+
+}  // namespace strata::python

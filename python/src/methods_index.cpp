@@ -1,0 +1,143 @@
+// Methods of tensors: products, and elements by tensors of indices.
+#include "python/src/call.h"
+#include "python/src/subscripts.h"
+
+namespace strata::python {
+
+namespace {
+
+Tensor tensordot_over(const Tensor& x, const Tensor& other, const py::object& axes) {
+  if (PyIndex_Check(axes.ptr()))
+    return x.tensordot(other, integer_of({axes.ptr(), "tensordot", "axes"}));
+  if (PySequence_Size(axes.ptr()) != 2)
+    throw py::type_error("tensordot(): axes must be a count or two sequences of axes");
+  Axes both[2];
+  for (Py_ssize_t k = 0; k < 2; ++k) {
+    const py::object side = py::reinterpret_steal<py::object>(PySequence_GetItem(axes.ptr(), k));
+    for (const std::int64_t a : integers_of({side.ptr(), "tensordot", "axes"}))
+      both[k].push_back(a);
+  }
+  return x.tensordot(other, both[0], both[1]);
+}
+
+/// PyTorch's scatter: put, or reduced with what is there.
+Tensor scattered(const Tensor& x, std::int64_t axis, const Tensor& index, const Operand& value,
+                 const std::optional<std::string>& reduce) {
+  if (!reduce) return x.scatter(axis, index, value);
+  const bool adds = choice_of({py::str(*reduce).ptr(), "scatter", "reduce"}, {"add", "multiply"}) == 0;
+  return x.scatter_reduce(axis, index, value, adds ? Tensor::Reduce::sum : Tensor::Reduce::prod);
+}
+
+void bind_products(Functions& f) {
+  f.op("matmul", "other", &Tensor::matmul,
+       "The product of matrices; of vectors, the inner one; of more dimensions, one for each index "
+       "in front. x @ other.");
+  f.op("dot", "other", &Tensor::dot,
+       "The inner product of two vectors; tensors of more dimensions as matmul().");
+  f.op("outer", "other", &Tensor::outer, "The product of each element with each.");
+  f.op("bmm", "other", &Tensor::bmm, "Products of matrices: (b, n, k) and (b, k, m) to (b, n, m).");
+  f.op("mm", "other", &Tensor::mm, "The product of two matrices.");
+  f.op("mv", "vector", &Tensor::mv, "The product of a matrix and a vector.");
+  f.op("inner", "other", &Tensor::inner, "Products summed over the last axes.");
+  f.op("addmm", "mat1|a, mat2|b, *, beta=1.0, alpha=1.0", &Tensor::addmm,
+       "beta * x + alpha * (a @ b)");
+  f.op("baddbmm", "batch1|a, batch2|b, *, beta=1.0, alpha=1.0", &Tensor::baddbmm,
+       "beta * x + alpha * (a @ b), of batches.");
+  f.op("addbmm", "batch1|a, batch2|b, *, beta=1.0, alpha=1.0", &Tensor::addbmm,
+       "beta * x + alpha * the sum of the batch's products.");
+  f.op("addmv", "mat|matrix, vec|vector, *, beta=1.0, alpha=1.0", &Tensor::addmv,
+       "beta * x + alpha * (matrix @ vector)");
+  f.op("addr", "vec1|a, vec2|b, *, beta=1.0, alpha=1.0", &Tensor::addr,
+       "beta * x + alpha * outer(a, b)");
+  f.op("matrix_power", "n|power", &Tensor::matrix_power,
+       "The product of a matrix with itself, n times.");
+  f.op(
+      "matrix_norm", "ord|kind='fro', keepdim=False",
+      [](const Tensor& x, const std::string& kind, bool keepdim) {
+        return x.matrix_norm(kind, keepdim);
+      },
+      "A norm of the matrices in the last two axes.");
+  f.function(
+      "multi_dot", "tensors", [](std::span<const Tensor> t) { return Tensor::multi_dot(t); },
+      "The product of matrices, in the order that takes the least work.");
+  f.op("tensordot", "other, axes=2", &tensordot_over,
+       "Products summed over the last axes of one and the first of the other, or over pairs of "
+       "axes.");
+  f.op("kron", "other", &Tensor::kron, "The Kronecker product.");
+  f.op("cross", "other, axis=-1", &Tensor::cross,
+       "The cross product of vectors of three along an axis.");
+  f.op("cdist", "other|x2, p=2.0", &Tensor::cdist,
+       "Distances between rows: (..., n, k) and (..., m, k) to (..., n, m).");
+  f.op("trace", "", &Tensor::trace, "The sum of the diagonal.");
+  f.making(
+      "einsum", "formula|equation, *operands",
+      [](const std::string& formula, std::span<const Tensor> t) {
+        return Tensor::einsum(formula, t);
+      },
+      "Products and sums by letters of axes: einsum('ij,jk->ik', a, b).");
+}
+
+void bind_gathers(Functions& f) {
+  f.op("gather", "axis, index", &Tensor::gather,
+       "out[i][j] = x[index[i][j]][j] for axis 0, and so on. What is outside gives 0.");
+  f.op("index_select", "axis, index", &Tensor::index_select,
+       "The indices of an axis that a vector names.");
+  f.op("take", "index|indices", &Tensor::take, "Of all elements in row-major order.");
+  f.op("take_along_dim", "indices|index, axis=None", &Tensor::take_along_dim,
+       "As gather(), of shapes that broadcast; without an axis of all elements.");
+  f.op("scatter", "axis, index, src|value, reduce=None", &scattered,
+       "With out[index[i][j]][j] = value[i][j] for axis 0, and so on; of several the last. What is "
+       "outside is put nowhere.");
+  f.op("scatter_add", "axis, index, src|value", &Tensor::scatter_add,
+       "The same, added to what is there.");
+  f.op("scatter_reduce", "axis, index, src|value, reduce, include_self=True",
+       &Tensor::scatter_reduce, "The same, reduced with what is there or without.");
+  f.op("index_copy", "axis, index, source", &Tensor::index_copy,
+       "With slices of the source at indices of an axis.");
+  f.op("index_add", "axis, index, source, alpha=1", &Tensor::index_add,
+       "With slices of alpha * source added at indices of an axis.");
+  f.op(
+      "index_put", "indices, values|value, accumulate=False",
+      [](const Tensor& x, const py::object& indices, const Operand& value, bool accumulate) {
+        return with_put(x, indices.ptr(), value, accumulate);
+      },
+      "This with values where x[indices] is; where a place is named twice: the last one, or "
+      "(accumulate) the sum.");
+  f.op("index_fill", "axis, index, value", &Tensor::index_fill,
+       "With a value at indices of an axis.");
+  f.op("index_reduce", "axis, index, source, reduce, include_self=True", &Tensor::index_reduce,
+       "With slices of the source reduced at indices of an axis.");
+  f.op("put", "index, source, accumulate=False", &Tensor::put,
+       "With elements of the source at indices in row-major order.");
+  f.op("nonzero", "", &Tensor::nonzero,
+       "The indices of what is not 0, (count, ndim) of int64. Realizes.", Gil::release);
+  f.op("argwhere", "", &Tensor::argwhere, "As nonzero().", Gil::release);
+  f.op("masked_select", "mask", &Tensor::masked_select,
+       "The elements for which the mask holds, as one dimension. Realizes the mask.", Gil::release);
+  f.op("masked_scatter", "mask, source", &Tensor::masked_scatter,
+       "With the elements of the source in order where the mask holds.");
+  f.op("one_hot", "num_classes|classes=-1", &Tensor::one_hot,
+       "(..., classes) of int64: 1 where the class is this. -1: one more than the largest, which "
+       "is realized.",
+       Gil::release);
+  f.op("bucketize", "boundaries, right=False", &Tensor::bucketize,
+       "Where each value would go into sorted boundaries.");
+  f.function(
+      "searchsorted", "sorted_sequence|a, values|v, right=False",
+      [](const Tensor& sorted, const Tensor& values, bool right) {
+        return sorted.searchsorted(values, right);
+      },
+      "Where each value would go into what is sorted along its last axis: before those that are "
+      "equal, or behind.");
+  f.method("searchsorted", "values|v, right=False", &Tensor::searchsorted,
+           "Where each value would go into this, which is sorted along its last axis.");
+}
+
+}  // namespace
+
+void bind_indexed(Functions& f) {
+  bind_products(f);
+  bind_gathers(f);
+}
+
+}  // namespace strata::python

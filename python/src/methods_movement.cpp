@@ -1,0 +1,279 @@
+// Methods of tensors that move elements, join tensors and take them apart.
+#include "python/src/call.h"
+
+namespace strata::python {
+
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+Given given(const py::object& o, const char* function, const char* parameter) {
+  return {o.ptr(), function, parameter};
+}
+
+Axes axes_in(const std::vector<std::int64_t>& axes) {
+  Axes out;
+  for (const std::int64_t a : axes) out.push_back(a);
+  return out;
+}
+
+/// As PyTorch's view: a shape, or a dtype of the same size.
+Tensor viewed(const Tensor& x, const py::object& shape) {
+  if (py::isinstance<DType>(shape)) return x.bitcast(py::cast<DType>(shape));
+  if (PyTuple_Check(shape.ptr()) && PyTuple_GET_SIZE(shape.ptr()) == 1 &&
+      py::isinstance<DType>(py::handle(PyTuple_GET_ITEM(shape.ptr(), 0))))
+    return x.bitcast(dtype_of_object(py::handle(PyTuple_GET_ITEM(shape.ptr(), 0))));
+  return x.reshape(sizes_of(given(shape, "view", "shape")));
+}
+
+/// Two axes swap, by default the last ones; another number of them is NumPy's order.
+Tensor transposed(const Tensor& x, const std::vector<std::int64_t>& axes,
+                  const std::optional<std::int64_t>& a, const std::optional<std::int64_t>& b) {
+  if (a || b) return x.transpose(a.value_or(axes.empty() ? -2 : axes[0]), b.value_or(-1));
+  if (axes.empty()) return x.transpose();
+  return axes.size() == 2 ? x.transpose(axes[0], axes[1]) : x.permute(axes_in(axes));
+}
+
+Tensor squeezed(const Tensor& x, const std::optional<Axes>& axes) {
+  return axes ? x.squeeze(*axes) : x.squeeze();
+}
+
+Tensor rolled(const Tensor& x, const Axes& shifts, const std::optional<Axes>& axes) {
+  if (axes) return x.roll(shifts, *axes);
+  STRATA_CHECK(shifts.size() == 1, shape, "[roll] ", shifts.size(), " shifts without axes");
+  return x.roll(shifts[0]);
+}
+
+py::object item_at(const py::object& sequence, Py_ssize_t k) {
+  return py::reinterpret_steal<py::object>(PySequence_GetItem(sequence.ptr(), k));
+}
+
+/// (before, after) for each dimension; PyTorch's list of numbers begins with the last dimension.
+Padding padding_of(const Tensor& x, const py::object& padding) {
+  const auto is_number = [](const py::object& o) {
+    return PyIndex_Check(o.ptr()) || py::isinstance<Expr>(o);
+  };
+  Padding out;
+  for (std::int64_t a = 0; a < x.ndim(); ++a) out.push_back({Int(0), Int(0)});
+  if (is_number(padding)) {
+    for (auto& [before, after] : out) before = after = int_of_object(padding);
+    return out;
+  }
+  const Py_ssize_t size = PySequence_Size(padding.ptr());
+  if (size < 0) throw py::error_already_set();
+  if (size > 0 && !is_number(item_at(padding, 0))) {
+    STRATA_CHECK(static_cast<std::int64_t>(size) == x.ndim(), shape, "[pad] ",
+                 static_cast<std::int64_t>(size), " pairs for a tensor of ", x.ndim(),
+                 " dimensions");
+    for (Py_ssize_t k = 0; k < size; ++k) {
+      const py::object pair = item_at(padding, k);
+      if (pair.is_none()) continue;
+      const Ints both = sizes_of(given(pair, "pad", "padding"));
+      STRATA_CHECK(both.size() == 2, shape, "[pad] ", both.size(),
+                   " numbers where a pair (before, after) belongs");
+      out[static_cast<std::size_t>(k)] = {both[0], both[1]};
+    }
+    return out;
+  }
+  const Ints flat = sizes_of(given(padding, "pad", "padding"));
+  STRATA_CHECK(flat.size() % 2 == 0 && flat.size() <= 2 * out.size(), shape, "[pad] ", flat.size(),
+               " numbers for a tensor of ", x.ndim(), " dimensions");
+  for (std::size_t k = 0; k < flat.size() / 2; ++k)
+    out[out.size() - 1 - k] = {flat[2 * k], flat[2 * k + 1]};
+  return out;
+}
+
+Tensor padded(const Tensor& x, const py::object& padding, Tensor::PadMode mode, const Number& value) {
+  return x.pad(padding_of(x, padding), mode, value);
+}
+
+/// (begin, end) for each dimension, None for all of it.
+Tensor shrunk(const Tensor& x, const py::object& bounds) {
+  Mask out;
+  const Py_ssize_t size = PySequence_Size(bounds.ptr());
+  if (size < 0) throw py::error_already_set();
+  for (Py_ssize_t k = 0; k < size; ++k) {
+    const py::object pair = item_at(bounds, k);
+    if (pair.is_none()) {
+      out.push_back({Int(0), x.size(static_cast<std::int64_t>(k))});
+      continue;
+    }
+    const Ints both = sizes_of(given(pair, "shrink", "bounds"));
+    STRATA_CHECK(both.size() == 2, shape, "[shrink] ", both.size(),
+                 " numbers where a pair (begin, end) belongs");
+    out.push_back({both[0], both[1]});
+  }
+  return x.shrink(out);
+}
+
+py::object sizes_of_tensor(const Tensor& x, const std::optional<std::int64_t>& axis) {
+  if (axis) return object_of_int(x.size(*axis));
+  return py::reinterpret_steal<py::object>(tuple_of_sizes(x.shape()));
+}
+
+Tensors split_in(const Tensor& x, const py::object& sizes, std::int64_t axis) {
+  if (PyIndex_Check(sizes.ptr())) return x.split(integer_of(given(sizes, "split", "sizes")), axis);
+  return x.split(integers_of(given(sizes, "split", "sizes")), axis);
+}
+Tensors tensor_split_in(const Tensor& x, const py::object& where, std::int64_t axis) {
+  if (PyIndex_Check(where.ptr()))
+    return x.tensor_split(integer_of(given(where, "tensor_split", "indices")), axis);
+  return x.tensor_split(integers_of(given(where, "tensor_split", "indices")), axis);
+}
+
+/// Several tensors as positions, or one sequence of them.
+template <Tensor (*join)(std::span<const Tensor>, At)>
+Tensor joined(std::span<const Tensor> tensors) {
+  return join(tensors, At::current());
+}
+
+Tensors mesh(std::span<const Tensor> tensors, const std::string& indexing) {
+  return Tensor::meshgrid(
+      tensors, choice_of(given(py::str(indexing), "meshgrid", "indexing"), {"ij", "xy"}) == 0);
+}
+
+void bind_shapes(Functions& f) {
+  f.op("reshape", "*shape", &Tensor::reshape,
+       "The elements in row-major order under other sizes. One of them may be -1: what is left. "
+       "Raises ShapeError unless as many elements.");
+  f.op("view", "*shape", &viewed, "As reshape(); of a dtype, as bitcast().");
+  f.op("permute", "*axes|order", &Tensor::permute, "The axes in another order.");
+  f.op("expand", "*shape", &Tensor::expand,
+       "Dimensions of size 1 repeated, and new ones in front. A size of -1 stays.");
+  f.op("broadcast_to", "*shape", &Tensor::broadcast_to, "As expand().");
+  f.method("view_as", "other", &Tensor::view_as, "Under the sizes of another tensor.");
+  f.method("reshape_as", "other", &Tensor::reshape_as, "Under the sizes of another tensor.");
+  f.method("expand_as", "other", &Tensor::expand_as, "Repeated to the sizes of another tensor.");
+  f.op("size", "axis=None", &sizes_of_tensor, "The sizes, as a tuple; or one of them.");
+  f.method("dim", "", &Tensor::ndim, "How many dimensions there are.");
+  f.op("transpose", "*axes=(), dim0|axis0=None, dim1|axis1=None", &transposed,
+       "Two axes swapped, by default the last ones; three and more are the order of all.");
+  f.op("swapaxes", "axis0|dim0, axis1|dim1", &Tensor::swapaxes, "Two axes swapped.");
+  f.op("t", "", &Tensor::t, "The rows as columns, of at most two dimensions.");
+  f.op("movedim", "source, destination", &Tensor::movedim,
+       "Axes at other places, the others in order.");
+  f.op("squeeze", "axis=None", &squeezed,
+       "Without dimensions of size 1: all of them, or those that are said.");
+  f.op("unsqueeze", "axis", &Tensor::unsqueeze, "With a dimension of size 1 at that place.");
+  f.op("flatten", "start_dim|first=0, end_dim|last=-1", &Tensor::flatten, "Dimensions as one.");
+  f.op("ravel", "", &Tensor::ravel, "All dimensions as one.");
+  f.op("unflatten", "axis, sizes", &Tensor::unflatten, "One dimension as several.");
+  f.op("atleast_1d", "", &Tensor::atleast_1d, "With a dimension where there is none.");
+  f.op("atleast_2d", "", &Tensor::atleast_2d, "With two dimensions where there are fewer.");
+  f.op("atleast_3d", "", &Tensor::atleast_3d, "With three dimensions where there are fewer.");
+}
+
+void bind_moves(Functions& f) {
+  f.op("flip", "*axes=()", &Tensor::flip, "Backwards along axes; along all where none is said.");
+  f.op("flipud", "", &Tensor::flipud, "Backwards along the first axis.");
+  f.op("fliplr", "", &Tensor::fliplr, "Backwards along the second axis.");
+  f.op("shrink", "bounds|arg", &shrunk, "From begin to end on each dimension; None: all of it.");
+  f.op("narrow", "axis, start|begin, length", &Tensor::narrow,
+       "So many indices of an axis, from one on.");
+  f.op("select", "axis, index", &Tensor::select, "One index of an axis, which goes.");
+  f.op("repeat", "*counts|repeats", &Tensor::repeat,
+       "As often as said along each dimension, of which more stand in front.");
+  f.op("tile", "*counts|reps", &Tensor::tile,
+       "As repeat(); 1 where counts are fewer than dimensions.");
+  f.op("repeat_interleave", "repeats|count, axis=None", &Tensor::repeat_interleave,
+       "Each element so often, one after another.");
+  f.op("roll", "shifts|shift, axis=None", &rolled, "Shifted along axes, around the ends.");
+  f.op(
+      "rot90", "k|times=1, axes=()",
+      [](const Tensor& x, std::int64_t k, const std::vector<std::int64_t>& axes) {
+        return axes.size() == 2 ? x.rot90(k, axes[0], axes[1]) : x.rot90(k);
+      },
+      "Turned by k quarters in the plane of two axes, by default the first two.");
+  f.op("pad", "padding|pad|pad_width, mode='constant', value|constant_values=0.0", &padded,
+       "Elements around: pairs (before, after) for each dimension, or PyTorch's numbers, which "
+       "begin with the last one; below 0 to take away.");
+  f.op("tril", "diagonal|k=0", &Tensor::tril, "0 above a diagonal.");
+  f.op("triu", "diagonal|k=0", &Tensor::triu, "0 below a diagonal.");
+  f.op("diag", "diagonal|k=0", &Tensor::diag,
+       "A matrix with this vector as a diagonal, or the diagonal of a matrix.");
+  f.op("diagflat", "offset=0", &Tensor::diagflat, "A matrix with all elements on a diagonal.");
+  f.op("diagonal", "offset=0, dim1|axis1=0, dim2|axis2=1", &Tensor::diagonal,
+       "The diagonal in the plane of two axes, as the last dimension.");
+  f.op("diag_embed", "offset=0, dim1|axis1=-2, dim2|axis2=-1", &Tensor::diag_embed,
+       "Matrices with the last dimension on a diagonal.");
+  f.method("unfold", "axis, size, step",
+           static_cast<Tensor (Tensor::*)(std::int64_t, std::int64_t, std::int64_t, At) const>(
+               &Tensor::unfold),
+           "Windows along an axis, as a last dimension.");
+  f.op("pixel_shuffle", "upscale_factor|r", &Tensor::pixel_shuffle,
+       "(..., c*r*r, h, w) to (..., c, h*r, w*r).");
+  f.op("pixel_unshuffle", "downscale_factor|r", &Tensor::pixel_unshuffle,
+       "(..., c, h*r, w*r) to (..., c*r*r, h, w).");
+  f.op("as_strided", "size|shape, stride|strides, storage_offset|offset=0", &Tensor::as_strided,
+       "Elements in row-major order under strides.");
+  f.op("select_scatter", "source|src, axis, index", &Tensor::select_scatter,
+       "With the source in place of select(axis, index).");
+  f.op(
+      "slice_scatter", "source|src, axis=0, start=None, end=None, step=1",
+      [](const Tensor& x, const Tensor& source, std::int64_t axis,
+         const std::optional<std::int64_t>& start, const std::optional<std::int64_t>& end,
+         std::int64_t step) {
+        Slice slice{.step = step};
+        if (start) slice.begin = *start;
+        if (end) slice.end = *end;
+        return x.slice_scatter(source, axis, slice);
+      },
+      "With the source in place of a slice of an axis.");
+  f.op("diagonal_scatter", "source|src, offset=0, dim1|axis1=0, dim2|axis2=1",
+       &Tensor::diagonal_scatter, "With the source in place of a diagonal.");
+}
+
+void bind_joins(Functions& f) {
+  f.making("cat", "tensors, axis=0", &Tensor::cat,
+           "Tensors one after another along an axis. Dtypes are promoted.");
+  f.making("stack", "tensors, axis=0", &Tensor::stack, "Tensors of one shape along a new axis.");
+  f.function("hstack", "tensors", &joined<&Tensor::hstack>,
+             "Along the second axis; vectors along the first.");
+  f.function("vstack", "tensors", &joined<&Tensor::vstack>,
+             "Along the first axis, of at least two dimensions.");
+  f.function("dstack", "tensors", &joined<&Tensor::dstack>,
+             "Along the third axis, of at least three dimensions.");
+  f.function("column_stack", "tensors", &joined<&Tensor::column_stack>, "Vectors as columns.");
+  f.function("block_diag", "*tensors", &joined<&Tensor::block_diag>,
+             "Matrices along a diagonal, 0 elsewhere.");
+  f.function("cartesian_prod", "*tensors", &joined<&Tensor::cartesian_prod>,
+             "All combinations of elements of vectors, as rows.");
+  f.function(
+      "broadcast_tensors", "*tensors",
+      [](std::span<const Tensor> t) { return Tensor::broadcast_tensors(t); },
+      "Tensors expanded to one shape.");
+  f.function("meshgrid", "*tensors, indexing='ij'", &mesh, "Vectors expanded along an axis each.");
+  f.op("combinations", "r=2, with_replacement=False", &Tensor::combinations,
+       "All combinations of r elements of a vector, as rows.");
+  f.op("vander", "N|n=None, increasing=False", &Tensor::vander, "Powers of a vector as columns.");
+  f.op("split", "split_size_or_sections|split_size|sizes|indices_or_sections, axis=0", &split_in,
+       "Parts of a size along an axis, the last one of what is left; or of sizes that are given.");
+  f.op("chunk", "chunks|count, axis=0", &Tensor::chunk, "At most so many parts along an axis.");
+  f.op("tensor_split", "indices_or_sections|indices|sections, axis=0", &tensor_split_in,
+       "So many parts, the first ones larger by one; or cut before indices.");
+  f.op("unbind", "axis=0", &Tensor::unbind, "The tensor at each index of an axis.");
+  f.op(
+      "hsplit", "indices_or_sections",
+      [](const Tensor& x, const py::object& where) {
+        return tensor_split_in(x, where, x.ndim() > 1 ? 1 : 0);
+      },
+      "tensor_split() along the second axis; of vectors along the first.");
+  f.op(
+      "vsplit", "indices_or_sections",
+      [](const Tensor& x, const py::object& where) { return tensor_split_in(x, where, 0); },
+      "tensor_split() along the first axis.");
+  f.op(
+      "dsplit", "indices_or_sections",
+      [](const Tensor& x, const py::object& where) { return tensor_split_in(x, where, 2); },
+      "tensor_split() along the third axis.");
+}
+
+}  // namespace
+
+void bind_movement(Functions& f) {
+  bind_shapes(f);
+  bind_moves(f);
+  bind_joins(f);
+}
+
+}  // namespace strata::python

@@ -1,0 +1,22 @@
+// The extension module strata._strata.
+#include "python/src/bind.h"
+#include "strata/base/version.h"
+
+PYBIND11_MODULE(_strata, m) {
+  namespace sp = strata::python;
+  m.doc() = "Exact symbolic index algebra and tensor compiler.";
+  m.attr("__version__") = STRATA_VERSION;
+  sp::bind_errors(m);
+  sp::bind_dtypes(m);
+  sp::bind_expr(m);
+  sp::bind_view(m);
+  sp::bind_layout(m);
+  sp::bind_affine(m);
+  sp::bind_uops(m);
+  sp::bind_programs(m);
+  sp::bind_tensors(m);
+  sp::bind_nn(m);
+  sp::bind_optim(m);
+  sp::bind_files(m);
+  sp::bind_flags(m);
+}

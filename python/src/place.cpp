@@ -1,0 +1,83 @@
+// The line of a frame, which CPython finds by reading a table from its beginning, is kept by code object and instruction: loops ask
+// for the same ones again and again.
+#include "python/src/place.h"
+
+#include <array>
+#include <string>
+#include <unordered_set>
+
+namespace strata::python {
+
+namespace {
+
+struct KnownPlace {
+  PyObject* code = nullptr;  // held: its address is not another's
+  int instruction = -1;
+  const char* file = nullptr;
+  unsigned line = 0;
+  bool is_ours = false;  // in a file of the package
+};
+
+constexpr std::size_t kKnownPlaces = 1024;
+
+KnownPlace& known_place(const PyCodeObject* code, int instruction) {
+  static std::array<KnownPlace, kKnownPlaces> places;
+  const auto mixed =
+      (reinterpret_cast<std::uintptr_t>(code) >> 4) * 31 + static_cast<std::uintptr_t>(instruction);
+  return places[mixed % kKnownPlaces];
+}
+
+/// The folder of the package, with its last slash.
+const std::string& package_folder() {
+  static const std::string folder = [] {
+    const py::object file = py::module_::import("strata").attr("__file__");
+    std::string path = py::cast<std::string>(file);
+    return path.substr(0, path.rfind('/') + 1);
+  }();
+  return folder;
+}
+
+/// The text itself, for as long as the process lives: there are as many as files of source.
+const char* kept_file_name(const std::string& name) {
+  static std::unordered_set<std::string> names;
+  return names.insert(name).first->c_str();
+}
+
+int instruction_of(PyFrameObject* frame) {
+#if PY_VERSION_HEX >= 0x030b0000
+  return PyFrame_GetLasti(frame);
+#else
+  return PyFrame_GetLineNumber(frame);
+#endif
+}
+
+const KnownPlace& place_of_frame(PyFrameObject* frame) {
+  PyCodeObject* const code = PyFrame_GetCode(frame);  // a new reference
+  const int instruction = instruction_of(frame);
+  KnownPlace& place = known_place(code, instruction);
+  PyObject* const object = reinterpret_cast<PyObject*>(code);
+  if (place.code == object && place.instruction == instruction) {
+    Py_DECREF(object);
+    return place;
+  }
+  const py::object before = py::reinterpret_steal<py::object>(place.code);
+  const auto file = py::cast<std::string>(py::handle(code->co_filename));
+  place = {object, instruction, kept_file_name(file),
+           static_cast<unsigned>(PyFrame_GetLineNumber(frame)), file.starts_with(package_folder())};
+  return place;
+}
+
+}  // namespace
+
+Origin calling_place(const char* operation) {
+  py::object held;  // frames that the current one does not keep
+  for (PyFrameObject* frame = PyEval_GetFrame(); frame != nullptr;) {
+    const KnownPlace& place = place_of_frame(frame);
+    if (!place.is_ours) return {operation, place.file, place.line};
+    frame = PyFrame_GetBack(frame);
+    held = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(frame));
+  }
+  return {operation, "<no Python code>", 0};
+}
+
+}  // namespace strata::python

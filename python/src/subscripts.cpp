@@ -1,0 +1,82 @@
+#include "python/src/subscripts.h"
+
+#include <vector>
+
+#include "python/src/convert.h"
+#include "python/src/running.h"
+
+namespace strata::python {
+
+namespace {
+
+std::optional<Int> slice_end(PyObject* o) {
+  if (o == Py_None) return std::nullopt;
+  if (!PyIndex_Check(o) && !py::isinstance<Expr>(o))
+    throw py::type_error("slices are of integers or None");
+  return int_of_object(o);
+}
+
+Subscript subscript_of(PyObject* o) {
+  if (PyLong_CheckExact(o)) return int_of_object(o);
+  if (o == Py_None) return new_axis;
+  if (o == Py_Ellipsis) return ellipsis;
+  if (PySlice_Check(o)) {
+    const auto* const s = reinterpret_cast<PySliceObject*>(o);
+    return Slice{slice_end(s->start), slice_end(s->stop), slice_end(s->step).value_or(1).value()};
+  }
+  if (const Tensor* const t = tensor_in(o)) return *t;
+  if (PyBool_Check(o)) return Tensor(o == Py_True);
+  if (py::isinstance<Expr>(o)) return int_of_object(o);
+  if (PyIndex_Check(o) && !PyObject_CheckBuffer(o)) return int_of_object(o);
+  if (PyUnicode_Check(o)) throw py::type_error("a text is no subscript of a tensor");
+  const Tensor t = tensor_from_object(o, "index");
+  // An integer of NumPy takes its axis away; an empty list has no dtype of its own.
+  if (t.ndim() == 0 && t.dtype().is_int() && PyIndex_Check(o)) return int_of_object(o);
+  return t.numel() == Int(0) && t.dtype() == dtypes::float32 ? t.cast(dtypes::int64) : t;
+}
+
+std::vector<Subscript> subscripts_of(PyObject* key) {
+  std::vector<Subscript> out;
+  if (PyTuple_Check(key))
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(key); ++k)
+      out.push_back(subscript_of(PyTuple_GET_ITEM(key, k)));
+  else
+    out.push_back(subscript_of(key));
+  return out;
+}
+
+/// Masks are realized: their counts are sizes.
+bool has_mask(const std::vector<Subscript>& subscripts) {
+  for (const Subscript& s : subscripts)
+    if (const auto* const t = std::get_if<std::shared_ptr<const Tensor>>(&s.what()))
+      if ((*t)->dtype().is_bool()) return true;
+  return false;
+}
+
+}  // namespace
+
+Tensor subscripted(const Tensor& x, PyObject* key) {
+  const std::vector<Subscript> subscripts = subscripts_of(key);
+  if (!has_mask(subscripts)) return x.index(subscripts);
+  return running([&] { return x.index(subscripts); });
+}
+
+Tensor with_put(const Tensor& x, PyObject* key, const Operand& value, bool accumulate) {
+  const py::object all =
+      py::reinterpret_steal<py::object>(PyList_Check(key) ? PyList_AsTuple(key) : Py_NewRef(key));
+  const std::vector<Subscript> subscripts = subscripts_of(all.ptr());
+  const auto put = [&] { return x.index_put(subscripts, value, accumulate); };
+  return has_mask(subscripts) ? running(put) : put();
+}
+
+void put_at(const Tensor& x, PyObject* key, PyObject* value) {
+  const std::vector<Subscript> subscripts = subscripts_of(key);
+  const Incoming<Operand> in(Given{value, "index_put", "value"});
+  const auto put = [&] { x.assign(x.index_put(subscripts, in.get()).cast(x.dtype())); };
+  if (has_mask(subscripts))
+    running(put);
+  else
+    put();
+}
+
+}  // namespace strata::python

@@ -1,0 +1,268 @@
+// Numbers, lists, arrays and texts of tensors; their properties.
+#include "python/src/tensor_values.h"
+
+#include "python/src/call.h"
+#include "python/src/dlpack_capsule.h"
+#include "python/src/memory.h"
+#include "python/src/place.h"
+#include "python/src/running.h"
+
+namespace strata::python {
+
+namespace {
+
+/// One element at `at`.
+PyObject* element_object(DType dtype, const void* at) {
+  const Scalar s = load_scalar(dtype, at);
+  if (dtype.is_bool()) return PyBool_FromLong(s.as_bool() ? 1 : 0);
+  if (dtype.is_float()) return PyFloat_FromDouble(s.as_double());
+  if (dtype.is_unsigned()) return PyLong_FromUnsignedLongLong(s.as_uint());
+  return PyLong_FromLongLong(s.as_int());
+}
+
+/// The elements from `at` on as nested lists. Recursive: as deep as the tensor has dimensions.
+py::object nested_list(const StridedBuffer& b, std::size_t depth, const std::byte* at) {
+  const DType dtype = b.buffer.dtype();
+  if (depth == b.shape.size()) return py::reinterpret_steal<py::object>(element_object(dtype, at));
+  const std::int64_t size = b.shape[depth],
+                     step = b.strides[depth] * static_cast<std::int64_t>(dtype.itemsize());
+  py::list out(static_cast<std::size_t>(size));
+  for (std::int64_t k = 0; k < size; ++k)
+    PyList_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(k),
+                    nested_list(b, depth + 1, at + k * step).release().ptr());
+  return out;
+}
+
+const std::byte* first_of(const StridedBuffer& b) {
+  return static_cast<const std::byte*>(b.buffer.data()) +
+         b.offset * static_cast<std::int64_t>(b.buffer.dtype().itemsize());
+}
+
+py::object list_of_tensor(const Tensor& x) {
+  const StridedBuffer b = host_memory(x);
+  return nested_list(b, 0, first_of(b));
+}
+
+Int element_count(const Tensor& x) { return x.numel(); }
+
+// --- properties ---
+
+template <class F>
+PyObject* property_value(PyObject* self, const char* name, const F& f) {
+  try {
+    const PlaceScope scope(name);
+    return f(*tensor_in(self));
+  } catch (const std::exception&) {
+    raise_current_exception();
+    return nullptr;
+  }
+}
+
+/// { data, strides, ... } over memory that the object keeps from now on, even where it is assigned to.
+py::object array_interface(PyObject* self) {
+  const Tensor& x = *tensor_in(self);
+  const char* const format = format_of(x.dtype());
+  if (format == nullptr) throw py::attribute_error("elements of bfloat16 have no array interface");
+  const StridedBuffer b = host_memory(x);
+  PyObject*& kept = reinterpret_cast<TensorObject*>(self)->kept;
+  if (kept == nullptr) kept = py::list().release().ptr();
+  const py::capsule keeper(new Buffer(b.buffer),
+                           [](void* memory) { delete static_cast<Buffer*>(memory); });
+  if (PyList_Append(kept, keeper.ptr()) != 0) throw py::error_already_set();
+  py::tuple strides(b.strides.size());
+  for (std::size_t k = 0; k < b.strides.size(); ++k)
+    strides[k] = b.strides[k] * static_cast<std::int64_t>(x.itemsize());
+  py::dict out;
+  out["version"] = 3;
+  out["shape"] = py::reinterpret_steal<py::object>(tuple_of_sizes(x.shape()));
+  out["typestr"] = object_of_dtype(x.dtype()).attr("numpy").attr("str");
+  out["data"] = py::make_tuple(reinterpret_cast<std::uintptr_t>(first_of(b)), true);
+  out["strides"] = strides;
+  return out;
+}
+
+py::object gradient_of_tensor(const Tensor& x) {
+  const auto g = x.grad();
+  return g ? object_of(*g) : py::none();
+}
+
+int set_gradient(PyObject* self, PyObject* value, void*) {
+  PyObject* const done = property_value(self, "grad", [&](const Tensor& x) -> PyObject* {
+    if (value == nullptr || value == Py_None)
+      x.set_grad(std::nullopt);
+    else
+      x.set_grad(tensor_of({value, "grad", "value"}));
+    Py_RETURN_NONE;
+  });
+  Py_XDECREF(done);
+  return done == nullptr ? -1 : 0;
+}
+
+int set_requires_grad(PyObject* self, PyObject* value, void*) {
+  PyObject* const done = property_value(self, "requires_grad", [&](const Tensor&) -> PyObject* {
+    if (value == nullptr) throw py::type_error("requires_grad cannot be deleted");
+    reinterpret_cast<TensorObject*>(self)->tensor.requires_grad(
+        truth_of({value, "requires_grad", "value"}));
+    Py_RETURN_NONE;
+  });
+  Py_XDECREF(done);
+  return done == nullptr ? -1 : 0;
+}
+
+/// The axes in the other order; PyTorch has that of matrices, too.
+Tensor reversed_axes(const Tensor& x) {
+  Axes order;
+  for (std::int64_t a = x.ndim(); a > 0; --a) order.push_back(a - 1);
+  return x.permute(order);
+}
+
+// clang-format off
+PyObject* get_shape(PyObject* self, void*) { return property_value(self, "shape", [](const Tensor& x) { return tuple_of_sizes(x.shape()); }); }
+PyObject* get_ndim(PyObject* self, void*) { return property_value(self, "ndim", [](const Tensor& x) { return PyLong_FromLongLong(x.ndim()); }); }
+PyObject* get_dtype(PyObject* self, void*) { return property_value(self, "dtype", [](const Tensor& x) { return object_of_dtype(x.dtype()).release().ptr(); }); }
+PyObject* get_device(PyObject* self, void*) { return property_value(self, "device", [](const Tensor& x) { return object_of_device(x.device()).release().ptr(); }); }
+PyObject* get_itemsize(PyObject* self, void*) { return property_value(self, "itemsize", [](const Tensor& x) { return PyLong_FromSize_t(x.itemsize()); }); }
+PyObject* get_nbytes(PyObject* self, void*) { return property_value(self, "nbytes", [](const Tensor& x) { return object_of_int(x.numel() * Int(static_cast<std::int64_t>(x.itemsize()))).release().ptr(); }); }
+PyObject* get_t(PyObject* self, void*) { return property_value(self, "T", [](const Tensor& x) { return new_tensor(reversed_axes(x)); }); }
+PyObject* get_mt(PyObject* self, void*) { return property_value(self, "mT", [](const Tensor& x) { return new_tensor(x.transpose(-2, -1)); }); }
+PyObject* get_grad(PyObject* self, void*) { return property_value(self, "grad", [](const Tensor& x) { return gradient_of_tensor(x).release().ptr(); }); }
+PyObject* get_requires_grad(PyObject* self, void*) { return property_value(self, "requires_grad", [](const Tensor& x) { return PyBool_FromLong(x.requires_grad() ? 1 : 0); }); }
+PyObject* get_array_interface(PyObject* self, void*) { return property_value(self, "numpy", [&](const Tensor&) { return array_interface(self).release().ptr(); }); }
+// clang-format on
+
+// --- methods ---
+
+py::object array_of(const Tensor& x, const py::object& dtype, const py::object& copy) {
+  const bool copies = !copy.is_none() && PyObject_IsTrue(copy.ptr()) == 1;
+  const py::object out = copies ? copied_array(x) : shared_array(x);
+  if (dtype.is_none()) return out;
+  return out.attr("astype")(dtype, py::arg("copy") = false);
+}
+
+py::object dlpack_of(const Tensor& x, const py::object&, const py::object& max_version,
+                     const py::object& device, const py::object& copy) {
+  if (!device.is_none() && py::cast<int>(device[py::int_(0)]) != 1)
+    throw py::buffer_error("the memory is the host's: dl_device has to be (1, 0)");
+  const bool is_versioned = !max_version.is_none() && py::cast<int>(max_version[py::int_(0)]) >= 1;
+  return dlpack_capsule(x, is_versioned, !copy.is_none() && py::cast<bool>(copy));
+}
+
+/// What pickle and copy make it of: its elements' bytes.
+py::object reduced(const Tensor& x) {
+  const StridedBuffer b = host_memory(x.contiguous());
+  py::bytes bytes(reinterpret_cast<const char*>(first_of(b)),
+                  static_cast<std::size_t>(product(b.shape)) * x.itemsize());
+  return py::make_tuple(py::module_::import("strata._strata").attr("_tensor_from_bytes"),
+                        py::make_tuple(bytes, x.dtype().name(),
+                                       py::reinterpret_steal<py::object>(tuple_of_sizes(x.shape())),
+                                       std::string(x.device().name()), x.requires_grad()));
+}
+
+Tensor tensor_from_bytes(const std::string& bytes, DType dtype, const Ints& shape,
+                         const Device& device, bool requires_grad) {
+  const std::int64_t count = product(shape).value();
+  STRATA_CHECK(static_cast<std::size_t>(count) * dtype.itemsize() == bytes.size(), shape,
+               "[unpickle] ", bytes.size(), " bytes for ", count, " elements of ", dtype.name());
+  Tensor out = Tensor::from_buffer(Buffer::fromCPU(bytes.data(), count, dtype), shape).to(device);
+  if (requires_grad) out.requires_grad(true);
+  return out;
+}
+
+Tensor deep_copy(const Tensor& x, const py::object&) {
+  Tensor out = copied_tensor(x);
+  if (x.requires_grad()) out.requires_grad(true);
+  return out;
+}
+
+py::object formatted(const Tensor& x, const std::string& spec) {
+  if (spec.empty()) return py::str(text_of_tensor(x));
+  return item_of_tensor(x).attr("__format__")(spec);
+}
+
+}  // namespace
+
+PyGetSetDef tensor_properties[] = {
+    {"shape", get_shape, nullptr, "The sizes, as a tuple.", nullptr},
+    {"ndim", get_ndim, nullptr, "How many dimensions there are.", nullptr},
+    {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
+    {"device", get_device, nullptr, "Where it is computed.", nullptr},
+    {"itemsize", get_itemsize, nullptr, "Bytes of an element.", nullptr},
+    {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
+    {"T", get_t, nullptr, "The axes in the other order.", nullptr},
+    {"mT", get_mt, nullptr, "The last two axes swapped.", nullptr},
+    {"grad", get_grad, set_gradient, "The gradient that backward() has added up, or None.", nullptr},
+    {"requires_grad", get_requires_grad, set_requires_grad,
+     "Whether gradients are taken by it or by what it is made of.", nullptr},
+    {"__array_interface__", get_array_interface, nullptr, "NumPy's view of the memory. Realizes.",
+     nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+Tensor made_tensor(PyObject* data, PyObject* dtype, PyObject* device, bool requires_grad) {
+  std::optional<DType> wanted;
+  if (dtype != nullptr && dtype != Py_None) wanted = dtype_of_object(dtype);
+  Tensor out = tensor_from_object(data, "Tensor", wanted);
+  if (wanted && *wanted != out.dtype()) out = out.cast(*wanted);
+  if (device != nullptr && device != Py_None) out = out.to(device_of({device, "Tensor", "device"}));
+  // Other handles on the same tensor stay as they are.
+  if (requires_grad) out = out.detach().requires_grad(true);
+  return out;
+}
+
+py::object item_of_tensor(const Tensor& x) {
+  const Scalar s = running([&] { return x.scalar(); });
+  std::uint64_t bits = s.bits();
+  return py::reinterpret_steal<py::object>(element_object(s.dtype(), &bits));
+}
+
+bool truth_of_tensor(const Tensor& x) {
+  STRATA_CHECK(x.numel() == Int(1), shape, "[bool] a tensor of shape ", render(x.shape()),
+               " is neither true nor false: any() or all() is meant");
+  return running([&] { return x.scalar(); }).as_bool();
+}
+
+std::string text_of_tensor(const Tensor& x) { return x.repr(); }
+
+void bind_tensor_values(Functions& f) {
+  f.method(
+      "numpy", "", [](const Tensor& x) { return shared_array(x); },
+      R"(The elements as an array of NumPy's. Realizes.
+
+Where the tensor is memory, or movement of memory that strides can say, the array shares it: it is read-only then, and keeps the
+memory. numpy.array(x) makes a copy that may be written.)");
+  f.method("__array__", "dtype=None, copy=None", &array_of, "What numpy.asarray() calls.");
+  f.op(
+      "item", "", [](const Tensor& x) { return item_of_tensor(x); },
+      "The one element as a bool, int or float. Realizes. Raises ShapeError unless there is one.");
+  f.method("tolist", "", &list_of_tensor,
+           "The elements as nested lists; a number where there are no dimensions. Realizes.");
+  f.op("numel", "", &element_count, "How many elements there are.");
+  f.method("__dlpack__", "stream=None, *, max_version=None, dl_device=None, copy=None", &dlpack_of,
+           "The memory as a capsule of DLPack, read-only where it is. Realizes what is no memory.");
+  f.method(
+      "__dlpack_device__", "", [](const Tensor&) -> py::object { return py::make_tuple(1, 0); },
+      "(1, 0): memory of the host.");
+  f.method(
+      "__reduce_ex__", "protocol=2", [](const Tensor& x, const py::object&) { return reduced(x); },
+      "What pickle makes of it: the elements, and whether gradients are taken by it.");
+  f.method("__copy__", "", [](const Tensor& x) { return x; }, "The same tensor.");
+  f.method("__deepcopy__", "memo=None", &deep_copy,
+           "The same values in memory of their own, apart from its graph.");
+  f.method("__format__", "spec=''", &formatted,
+           "Of one element as numbers are formatted, else the text.");
+  f.function(
+      "_tensor_from_bytes", "bytes, dtype, shape, device, requires_grad",
+      [](const py::object& bytes, DType dtype, const Ints& shape, const Device& device,
+         bool requires_grad) {
+        return tensor_from_bytes(py::cast<std::string>(bytes), dtype, shape, device, requires_grad);
+      },
+      "The inverse of pickling.");
+  f.making(
+      "from_numpy", "array", [](const Tensor& x) { return x; },
+      "A tensor over the memory of an array, which must not be changed while the tensor is used.");
+  f.function(
+      "from_dlpack", "source", [](const py::object& source) { return tensor_from_dlpack(source); },
+      "A tensor over the memory of anything with __dlpack__, or of a capsule.");
+}
+
+}  // namespace strata::python

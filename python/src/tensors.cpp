@@ -1,0 +1,28 @@
+// Tensors: the class, and what fills it.
+#include "python/src/call.h"
+
+namespace strata::python {
+
+void bind_tensor_class(py::module_& m);  // tensor_object.cpp
+
+void bind_tensors(py::module_& m) {
+  bind_tensor_class(m);
+  bind_generator(m);
+  Functions f(m, py::handle(reinterpret_cast<PyObject*>(tensor_class)));
+  f.tensor_class().attr("__array_priority__") = 1000;
+  // Operators with an array on the left are ours.
+  f.tensor_class().attr("__array_ufunc__") = py::none();
+  bind_tensor_values(f);
+  bind_elementwise(f);
+  bind_movement(f);
+  bind_reductions(f);
+  bind_indexed(f);
+  bind_making(f);
+  bind_functional(f);
+  bind_losses(f);
+  bind_gradients(f);
+  bind_aliases(f);
+  bind_jit(m);
+}
+
+}  // namespace strata::python

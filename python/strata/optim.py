@@ -1,0 +1,8 @@
+"""Optimisers, named as PyTorch has them.
+
+    optimizer = strata.optim.Adam(net.parameters(), lr=1e-3)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+from ._strata._optim import *  # noqa: F401,F403

@@ -1,0 +1,118 @@
+"""A backend as a lookup table: NumPy's function for each op, and kernels run op by op with it."""
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Dict, List, Sequence
+
+import numpy as np
+
+import strata
+from strata import BinaryOps, BufferOps, LoadOps, MovementOps, ReduceOps, ShapeTracker, TernaryOps, UnaryOps
+
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    """a / b rounded down; 0 where b is 0."""
+    return np.where(b == 0, 0, a // np.where(b == 0, 1, b))
+
+
+def _truncated(a: Any, b: Any) -> Any:
+    """a / b rounded towards 0; 0 where b is 0."""
+    q = _quotient(a, b)
+    return q + ((q < 0) & (q * b != a))
+
+
+fxn_for_op: Dict[Any, Callable[..., Any]] = {
+    UnaryOps.NOOP: lambda x: x, UnaryOps.NEG: np.negative, UnaryOps.ABS: np.abs, UnaryOps.NOT: np.invert,
+    UnaryOps.RECIP: lambda x: 1 / x, UnaryOps.SQRT: np.sqrt, UnaryOps.TRUNC: np.trunc, UnaryOps.FLOOR: np.floor,
+    UnaryOps.CEIL: np.ceil, UnaryOps.ROUND: np.round, UnaryOps.EXP2: np.exp2, UnaryOps.LOG2: np.log2,
+    UnaryOps.EXP: np.exp, UnaryOps.LOG: np.log, UnaryOps.EXPM1: np.expm1, UnaryOps.LOG1P: np.log1p,
+    UnaryOps.SIN: np.sin, UnaryOps.COS: np.cos, UnaryOps.TAN: np.tan, UnaryOps.ATAN: np.arctan,
+    UnaryOps.TANH: np.tanh, UnaryOps.ERF: _erf,
+    BinaryOps.ADD: np.add, BinaryOps.SUB: np.subtract, BinaryOps.MUL: np.multiply, BinaryOps.DIV: np.divide,
+    BinaryOps.IDIV: _truncated, BinaryOps.MOD: lambda a, b: a - b * _truncated(a, b),
+    BinaryOps.FLOORDIV: _quotient, BinaryOps.FLOORMOD: lambda a, b: a - b * _quotient(a, b),
+    BinaryOps.MAX: np.maximum, BinaryOps.MIN: np.minimum, BinaryOps.POW: np.power, BinaryOps.ATAN2: np.arctan2,
+    BinaryOps.AND: np.bitwise_and, BinaryOps.OR: np.bitwise_or, BinaryOps.XOR: np.bitwise_xor,
+    BinaryOps.SHL: np.left_shift, BinaryOps.SHR: np.right_shift, BinaryOps.CMPLT: np.less,
+    BinaryOps.CMPEQ: np.equal, BinaryOps.CMPNE: np.not_equal,
+    TernaryOps.WHERE: np.where, TernaryOps.MULACC: lambda a, b, c: a * b + c,
+    ReduceOps.SUM: np.add.reduce, ReduceOps.PROD: np.multiply.reduce, ReduceOps.MAX: np.maximum.reduce,
+    ReduceOps.MIN: np.minimum.reduce,
+}
+
+_moves: Dict[Any, Callable[[ShapeTracker, Any], ShapeTracker]] = {
+    MovementOps.RESHAPE: ShapeTracker.reshape, MovementOps.PERMUTE: ShapeTracker.permute,
+    MovementOps.EXPAND: ShapeTracker.expand, MovementOps.PAD: ShapeTracker.pad,
+    MovementOps.SHRINK: ShapeTracker.shrink, MovementOps.STRIDE: ShapeTracker.stride,
+}
+
+
+def moved(st: ShapeTracker, op: Any, arg: Any) -> ShapeTracker:
+    """A ShapeTracker after a movement op. Raises KeyError for another op."""
+    return _moves[op](st, arg)
+
+
+def _gathered(elements: np.ndarray, st: ShapeTracker) -> np.ndarray:
+    """The elements that a ShapeTracker shows; 0 where it is invalid."""
+    addresses = np.array(st.addresses(), np.int64).reshape(st.shape)
+    if elements.size == 0:
+        return np.zeros(st.shape, elements.dtype)
+    return np.where(addresses >= 0, elements[np.maximum(addresses, 0)], np.zeros((), elements.dtype))
+
+
+def _reduced_axes(node: strata.LazyOp) -> Any:
+    return tuple(node.arg)
+
+
+def _value(node: strata.LazyOp, src: List[Any], bufs: Sequence[np.ndarray], table: Dict[Any, Callable[..., Any]]) -> Any:
+    dtype = node.dtype.numpy
+    if node.op == BufferOps.LOAD:
+        slot, _, st = node.arg
+        return _gathered(bufs[slot].reshape(-1), st)
+    if node.op == LoadOps.CONST:
+        value, st = node.arg
+        return np.where(np.array(st.addresses(), np.int64).reshape(st.shape) >= 0, value, 0).astype(dtype)
+    if node.op == LoadOps.IOTA:
+        return np.maximum(np.array(node.arg.addresses(), np.int64), 0).reshape(node.shape).astype(dtype)
+    if node.op in _moves:
+        return _gathered(src[0].reshape(-1), moved(ShapeTracker.from_shape(src[0].shape), node.op, node.arg))
+    if node.op == UnaryOps.CAST:
+        return src[0].astype(dtype)
+    if node.op == UnaryOps.BITCAST:
+        return src[0].view(dtype)
+    if isinstance(node.op, ReduceOps):
+        return table[node.op](src[0], axis=_reduced_axes(node), keepdims=True).astype(dtype)
+    return np.asarray(table[node.op](*src)).astype(dtype)
+
+
+def _postorder(root: strata.LazyOp) -> List[strata.LazyOp]:
+    out: List[strata.LazyOp] = []
+    seen = set()
+    work = [(root, False)]
+    while work:
+        node, done = work.pop()
+        if done:
+            out.append(node)
+        elif node not in seen:
+            seen.add(node)
+            work.append((node, True))
+            work.extend((s, False) for s in reversed(node.src))
+    return out
+
+
+def run_kernel(kernel: strata.LazyOp, bufs: Sequence[np.ndarray], table: Dict[Any, Callable[..., Any]]) -> None:
+    """Computes each node of a kernel by the table, and puts what is stored into `bufs`, by slot."""
+    values: Dict[strata.LazyOp, Any] = {}
+    stores = []
+    with np.errstate(all="ignore"):
+        for node in _postorder(kernel):
+            src = [values[s] for s in node.src if s in values]
+            if node.op == BufferOps.STORE:
+                stores.append((node.arg, src[0]))
+            elif node.op != BufferOps.SINK:
+                values[node] = _value(node, src, bufs, table)
+    for (slot, _, st), value in stores:
+        addresses = np.array(st.addresses(), np.int64)
+        bufs[slot].reshape(-1)[addresses[addresses >= 0]] = value.reshape(-1)[addresses >= 0]

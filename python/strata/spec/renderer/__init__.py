@@ -1,0 +1,1 @@
+"""From lists of UOps to programs."""

@@ -1,0 +1,1 @@
+"""Memory, and programs that run on it."""

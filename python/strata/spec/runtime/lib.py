@@ -1,0 +1,63 @@
+"""Raw buffers: memory, and what is in it."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import strata
+
+from ..helpers import DType, dtypes
+
+
+class RawBuffer:
+    """`size` elements of `dtype` in an opaque container `buf`."""
+
+    def __init__(self, size: int, dtype: DType, buf: Any) -> None:
+        self.size = size
+        self.dtype = dtype
+        self._buf = buf
+
+    @classmethod
+    def fromCPU(cls, x: np.ndarray) -> RawBuffer:
+        """A buffer that holds the elements of an array."""
+        raise TypeError(f"{cls.__name__} has no memory: use a class below it")
+
+    def toCPU(self) -> np.ndarray:
+        """The elements as an array of shape (size,)."""
+        raise TypeError(f"{type(self).__name__} has no memory: use a class below it")
+
+    def __repr__(self) -> str:
+        return f"buffer<{self.size}, {self.dtype.spec_name}>"
+
+
+class RawNumpyBuffer(RawBuffer):
+    """An array of NumPy's."""
+
+    def __init__(self, buf: np.ndarray) -> None:
+        super().__init__(buf.size, dtypes.from_np(buf.dtype), buf)
+
+    @classmethod
+    def fromCPU(cls, x: np.ndarray) -> RawNumpyBuffer:
+        return cls(x)
+
+    def toCPU(self) -> np.ndarray:
+        return self._buf
+
+
+class RawMallocBuffer(RawBuffer):
+    """Memory of the host: `size` elements, not set, or a `strata.Buffer` that there is."""
+
+    def __init__(self, size: int, dtype: DType, buf: Any = None) -> None:
+        super().__init__(size, dtype, strata.Buffer(size, dtype) if buf is None else buf)
+
+    @classmethod
+    def fromCPU(cls, x: np.ndarray) -> RawMallocBuffer:
+        buffer = strata.Buffer.fromCPU(x)
+        return cls(len(buffer), buffer.dtype, buffer)
+
+    def toCPU(self) -> np.ndarray:
+        return self._buf.numpy()
+
+
+__all__ = ["RawBuffer", "RawMallocBuffer", "RawNumpyBuffer"]

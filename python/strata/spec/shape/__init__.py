@@ -1,0 +1,1 @@
+"""Views and symbolic integers."""

@@ -1,0 +1,203 @@
+#include "strata/codegen/index_ends.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "strata/expr/node.h"
+#include "strata/view/sizes.h"
+
+namespace strata {
+
+namespace {
+
+constexpr int kMostDepth = 64, kMostCombined = 8;
+
+/// The least and the largest value, as functions of sizes.
+struct Ends {
+  Expr lo, hi;
+  bool is_one() const { return same(lo, hi); }
+};
+bool is_shown(const Expr& at_least_0) { return is_nonnegative(at_least_0) == Answer::yes; }
+
+/// sum < bound
+struct Inequality {
+  std::vector<std::pair<Expr, std::int64_t>> terms;
+  Expr sum, bound;
+};
+
+class IndexEnds {
+ public:
+  explicit IndexEnds(const Access& a) : index_(a.index) {
+    const std::vector<Inequality> ranges = inequalities(a.ranges);
+    std::vector<Inequality> masks = inequalities(a.valid);
+    find_counters(a, ranges);
+    // The bounds of a counter may be written with others.
+    for (int turn = 0; turn < 2; ++turn)
+      for (const Inequality& r : ranges) narrow(r);
+    for (int k = 0; k < kMostCombined && combine(masks); ++k) {
+    }
+    for (const Inequality& m : masks) narrow(m);
+  }
+  Ends operator()() { return of(index_, 0); }
+
+ private:
+  static std::vector<Inequality> inequalities(const Expr& condition) {
+    const std::vector<Expr> parts =
+        condition.op() == Op::And ? sources(condition) : std::vector{condition};
+    std::vector<Inequality> out;
+    for (const Expr& part : parts)
+      if (part.op() == Op::Lt)
+        out.push_back(inequality(Expr::share(part.node()->src(0)), Expr::share(part.node()->src(1))));
+    return out;
+  }
+  static Inequality inequality(const Expr& sum, const Expr& bound) {
+    Inequality out{{}, sum, bound};
+    if (sum.op() == Op::Sum)
+      for (const Term& t : sum.node()->terms())
+        out.terms.emplace_back(Expr::share(t.atom), t.coefficient);
+    else
+      out.terms.emplace_back(sum, 1);
+    return out;
+  }
+
+  /// Every variable that is none of a size: at first between numbers.
+  void find_counters(const Access& a, const std::vector<Inequality>& ranges) {
+    std::vector<Variable> sizes = variables(a.size.expr()), counted;
+    for (const Inequality& r : ranges)
+      for (const auto& [atom, coefficient] : r.terms)
+        if (coefficient == 1 && atom.is_variable()) counted.push_back(Variable::from(atom));
+    const auto holds = [](const std::vector<Variable>& all, const Variable& v) {
+      return std::any_of(all.begin(), all.end(), [&](const Variable& w) { return same(v, w); });
+    };
+    for (const Inequality& r : ranges)
+      for (const Variable& v : variables(r.sum))
+        if (!holds(counted, v)) sizes.push_back(v);
+    for (const Expr& e : {a.index, a.valid, a.ranges})
+      for (const Variable& v : variables(e))
+        if (!holds(sizes, v)) counters_.insert_or_assign(v.node(), Ends{v.min(), v.max()});
+  }
+  bool is_counter(const Expr& e) const { return counters_.contains(e.node()); }
+
+  /// Takes what the inequality says of each counter that stands in it alone or with others.
+  void narrow(const Inequality& i) {
+    for (const auto& [atom, coefficient] : i.terms) {
+      if (!is_counter(atom) || (coefficient != 1 && coefficient != -1)) continue;
+      const Expr others = of(i.sum - atom * coefficient, 0).lo;
+      Ends& ends = counters_.at(atom.node());
+      if (coefficient == 1) {
+        const Expr hi = i.bound - 1 - others;
+        if (!is_shown(hi - ends.hi)) ends.hi = hi;
+      } else {
+        const Expr lo = others - i.bound + 1;
+        if (!is_shown(ends.lo - lo)) ends.lo = lo;
+      }
+      known_.clear();
+    }
+  }
+
+  /// What counters add to the sum, where it rises with two or more of them; and one of these that adds itself.
+  std::optional<std::pair<Expr, Expr>> counted_part(const Inequality& m) const {
+    Expr counted = 0, last = 0;
+    int count = 0;
+    for (const auto& [atom, coefficient] : m.terms) {
+      if (!is_counter(atom)) continue;
+      if (coefficient < 1) return std::nullopt;
+      counted += atom * coefficient;
+      if (coefficient == 1) last = atom;
+      ++count;
+    }
+    return count > 1 && last.is_variable() ? std::optional(std::pair{counted, last}) : std::nullopt;
+  }
+  /// Of `16*a + b < n` the sum is a counter of its own, in place of b. False where there is none.
+  bool combine(std::vector<Inequality>& masks) {
+    for (const Inequality& m : masks) {
+      const auto part = counted_part(m);
+      if (!part) continue;
+      const auto& [counted, last] = *part;
+      const Ends ends = of(counted, 0);
+      const Variable whole(detail::message("counter", counters_.size()), counted.vmin(),
+                           counted.vmax());
+      const Substitution map{{last, whole - (counted - last)}};
+      index_ = substitute(index_, map);
+      for (Inequality& other : masks) other = inequality(substitute(other.sum, map), other.bound);
+      counters_.insert_or_assign(whole.node(), ends);
+      new_counters_.push_back(whole);
+      known_.clear();
+      return true;
+    }
+    return false;
+  }
+
+  Ends of(const Expr& e, int depth) {
+    if (e.is_constant()) return {e, e};
+    if (const auto it = counters_.find(e.node()); it != counters_.end()) return it->second;
+    if (e.is_variable()) return {e, e};
+    if (const auto it = known_.find(e.node()); it != known_.end()) return it->second.second;
+    const Ends out = depth < kMostDepth ? of_node(e, depth + 1) : by_facts(e);
+    known_.insert_or_assign(e.node(), std::pair{e, out});
+    return out;
+  }
+  static Ends by_facts(const Expr& e) { return {e.vmin(), e.vmax()}; }
+
+  Ends of_node(const Expr& e, int depth) {
+    switch (e.op()) {
+      case Op::Sum: {
+        Ends out{e.node()->k0(), e.node()->k0()};
+        for (const Term& t : e.node()->terms()) {
+          const Ends x = of(Expr::share(t.atom), depth);
+          out.lo += (t.coefficient > 0 ? x.lo : x.hi) * t.coefficient;
+          out.hi += (t.coefficient > 0 ? x.hi : x.lo) * t.coefficient;
+        }
+        return out;
+      }
+      case Op::Mul: return product(e, depth);
+      case Op::Div:
+      case Op::Mod: return quotient(e, depth);
+      default: break;
+    }
+    for (const Variable& v : variables(e))
+      if (is_counter(v)) return by_facts(e);
+    return {e, e};
+  }
+  Ends product(const Expr& e, int depth) {
+    Ends out{1, 1};
+    for (const Expr& factor : sources(e)) {
+      const Ends x = of(factor, depth);
+      const bool may_scale = x.is_one() ? is_shown(x.lo) : is_shown(x.lo) && is_shown(out.lo);
+      const bool is_scaled = out.is_one() && is_shown(out.lo);
+      if (!may_scale && !is_scaled) return by_facts(e);
+      out = {out.lo * x.lo, out.hi * x.hi};
+    }
+    return out;
+  }
+  Ends quotient(const Expr& e, int depth) {
+    const std::vector<Expr> operands = sources(e);
+    const Ends x = of(operands[0], depth), by = of(operands[1], depth);
+    if (x.is_one() && by.is_one()) return {e, e};
+    if (!by.is_one() || !is_shown(by.lo - 1)) return by_facts(e);
+    const Expr& d = by.lo;
+    if (e.op() == Op::Mod) return is_shown(x.lo) && is_shown(d - 1 - x.hi) ? x : Ends{0, d - 1};
+    const std::optional<Expr> whole = divide_exactly(x.hi + 1, d);
+    return {x.lo / d, whole ? *whole - 1 : x.hi / d};
+  }
+
+  Expr index_;
+  std::unordered_map<const Node*, Ends> counters_;
+  std::vector<Variable> new_counters_;
+  std::unordered_map<const Node*, std::pair<Expr, Ends>> known_;
+};
+
+}  // namespace
+
+bool lies_between_sizes(const Access& a) {
+  try {
+    const Ends ends = IndexEnds(a)();
+    return is_shown(ends.lo) && is_shown(a.size.expr() - 1 - ends.hi);
+  } catch (const Error&) {  // an intermediate leaves 64 bits
+    return false;
+  }
+}
+
+}  // namespace strata

@@ -1,0 +1,13 @@
+// The variables of a kernel: symbolic sizes, strides and offsets.
+#pragma once
+
+#include <vector>
+
+#include "strata/graph/lazy_op.h"
+
+namespace strata {
+
+/// By name. @throws Error (domain) for two of one name with other bounds, and for names that loops of kernels have
+std::vector<Variable> kernel_variables(const LazyOp& kernel);
+
+}  // namespace strata

@@ -1,0 +1,156 @@
+#include "strata/schedule/again.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace strata {
+
+namespace {
+
+constexpr double kAsOften = 0.99, kOnce = 1.01;  // up to rounding
+constexpr int kMostSteps = 256;                  // up from two users to where they meet
+
+double elements(const LazyNode& n) {
+  double out = 1;
+  for (const Int& size : n.shape)
+    out *= static_cast<double>(std::max<std::int64_t>(size.vmax(), 1));
+  return out;
+}
+
+class MadeAgain {
+ public:
+  explicit MadeAgain(std::span<const PlacedNode> placed) : placed_(placed), up_(placed.size()) {
+    for (std::size_t k = 0; k < placed.size(); ++k) at_.emplace(placed[k].node, k);
+  }
+
+  std::vector<const LazyNode*> run() {
+    for (std::size_t k = placed_.size(); k-- > 0;) look_up(k);
+    std::vector<bool> has_memory(placed_.size());
+    for (std::size_t k = 0; k < placed_.size(); ++k) has_memory[k] = placed_[k].has_memory;
+    std::vector<double> work(placed_.size());
+    std::vector<const LazyNode*> out;
+    const auto add = [&](std::size_t k) {
+      if (!has_memory[k]) out.push_back(placed_[k].node);
+      has_memory[k] = true;
+    };
+    for (std::size_t k = 0; k < placed_.size(); ++k) {
+      if (placed_[k].has_memory && hands_on(k)) add(up_[k].top);
+      if (has_memory[k] || is_reduce(placed_[k].node->op)) continue;
+      work[k] = own_work(*placed_[k].node, work);
+      if (is_dear(k, work[k])) add(k), work[k] = 0;
+    }
+    return out;
+  }
+
+ private:
+  /// Where a node's elements go: `next` is the first node that all its uses go through and that is made as often, `top` the last.
+  struct Up {
+    enum class State : std::uint8_t { unused, one, none } state = State::unused;
+    std::size_t next = 0, top = 0;
+    int steps = 0;  // from there to top
+  };
+
+  double own_work(const LazyNode& n, const std::vector<double>& work) const {
+    double out = is_elementwise(n.op) ? work_of(n.op) : 0;
+    for (const LazyOp& s : needed(n))
+      if (const auto it = at_.find(s.node()); it != at_.end())
+        out += passed_work(*s.node(), n, work[it->second]);
+    return out;
+  }
+  bool is_dear(std::size_t k, double work) const {
+    const LazyNode& n = *placed_[k].node;
+    return is_elementwise(n.op) && up_[k].top == k && !is_cheap_constant(n, work) &&
+           work * (placed_[k].times - 1) > kMemoryWork;
+  }
+  /// Whether a reduction's memory is better that of the end of its chain: no larger, and what is between is made once.
+  bool hands_on(std::size_t k) const {
+    const LazyNode& n = *placed_[k].node;
+    const std::size_t top = up_[k].top;
+    if (!placed_[k].may_move || !is_reduce(n.op) || top == k || placed_[k].times < kOnce)
+      return false;
+    const LazyNode& to = *placed_[top].node;
+    return elements(to) <= elements(n) && to.dtype.itemsize() <= n.dtype.itemsize();
+  }
+
+  /// All users are known when a node is looked at.
+  void look_up(std::size_t k) {
+    Up& up = up_[k];
+    if (up.state != Up::State::one) up.next = up.top = k, up.steps = 0;
+    if (up.state == Up::State::one) up.top = up_[up.next].top, up.steps = up_[up.next].steps + 1;
+    for (const LazyOp& s : needed(*placed_[k].node))
+      if (const auto it = at_.find(s.node()); it != at_.end()) offer(it->second, k);
+  }
+  void offer(std::size_t source, std::size_t user) {
+    Up& up = up_[source];
+    const bool is_first = up.state == Up::State::unused;
+    if (is_first) up.next = user;
+    const bool goes_on =
+        passes(source, user) && up.state != Up::State::none && (is_first || meet(up.next, user));
+    up.state = goes_on ? Up::State::one : Up::State::none;
+  }
+  /// Whether memory of the user would do in place of the source's.
+  bool passes(std::size_t source, std::size_t user) const {
+    const PlacedNode& u = placed_[user];
+    if (u.has_memory || u.times < kAsOften * placed_[source].times) return false;
+    if (is_elementwise(u.node->op)) return true;
+    return is_movement(u.node->op) && u.node->op != Ops::EXPAND && up_[user].top != user;
+  }
+  /// Makes `a` the first node that both go through. False where there is none, or where it is too far.
+  bool meet(std::size_t& a, std::size_t b) const {
+    if (up_[a].top != up_[b].top) return false;
+    for (int step = 0; a != b; ++step) {
+      if (step == kMostSteps) return false;
+      if (up_[a].steps < up_[b].steps)
+        b = up_[b].next;
+      else
+        a = up_[a].next;
+    }
+    return true;
+  }
+
+  std::span<const PlacedNode> placed_;
+  std::unordered_map<const LazyNode*, std::size_t> at_;
+  std::vector<Up> up_;
+};
+
+}  // namespace
+
+int work_of(Ops op) {
+  switch (op) {
+    case Ops::NOOP:
+    case Ops::BITCAST: return 0;
+    case Ops::DIV:
+    case Ops::RECIP:
+    case Ops::SQRT:
+    case Ops::IDIV:
+    case Ops::MOD:
+    case Ops::FLOORDIV:
+    case Ops::FLOORMOD: return 4;
+    case Ops::EXP:
+    case Ops::EXP2:
+    case Ops::LOG:
+    case Ops::LOG2:
+    case Ops::EXPM1:
+    case Ops::LOG1P:
+    case Ops::SIN:
+    case Ops::COS:
+    case Ops::TAN:
+    case Ops::ATAN:
+    case Ops::TANH:
+    case Ops::ERF:
+    case Ops::POW:
+    case Ops::ATAN2: return 16;
+    default: return 1;
+  }
+}
+
+double passed_work(const LazyNode& from, const LazyNode& to, double work) {
+  if (is_cheap_constant(from, work)) work = std::min(work, 1.0);
+  return to.op == Ops::EXPAND ? work * elements(from) / elements(to) : work;
+}
+
+std::vector<const LazyNode*> made_again(std::span<const PlacedNode> placed) {
+  return MadeAgain(placed).run();
+}
+
+}  // namespace strata

@@ -1,0 +1,126 @@
+// Connectionist temporal classification (Graves and others, 2006): the sum over alignments, step by step.
+//
+// An alignment goes through a target's classes in order with blanks before, between and behind, which may be left out but
+// between equal ones. What cannot be is a very small logarithm, not -infinity, so that differences are numbers.
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "strata/tensor/access.h"
+#include "strata/tensor/functional.h"
+#include "strata/tensor/indexed.h"
+#include "strata/tensor/losses.h"
+
+namespace strata {
+
+namespace {
+
+constexpr double kNever = -1e30, kSeldom = -1e29;
+
+/// (batch, longest) of targets that stand one after another.
+Tensor padded_targets(const Tensor& targets, const Tensor& lengths) {
+  const std::int64_t longest = lengths.numel() == Int(0) ? 0 : lengths.max().item<std::int64_t>();
+  STRATA_CHECK(longest >= 0, domain, "[ctc_loss] a target of length ", longest);
+  const Tensor begin = lengths.cumsum(0) - lengths, place = counting(longest, targets);
+  const Tensor at = begin.unsqueeze(1) + place;
+  return picked(targets, place.lt(lengths.unsqueeze(1)).where(at, -1));
+}
+
+/// (batch, 2*longest + 1): the classes with blanks around.
+Tensor with_blanks(const Tensor& targets, std::int64_t blank) {
+  const std::vector both = {targets.full_like(blank), targets};
+  return Tensor::stack(both, 2).flatten(1).pad({{0, 0}, {0, 1}}, Tensor::PadMode::constant, blank);
+}
+
+/// By so many places to the right, `filler` in front.
+Tensor shifted(const Tensor& x, std::int64_t by, const Number& filler) {
+  return x.pad({{0, 0}, {by, -by}}, Tensor::PadMode::constant, filler);
+}
+
+Tensor log_of_sum_of_three(const Tensor& a, const Tensor& b, const Tensor& c) {
+  const Tensor most = a.maximum(b).maximum(c).detach();
+  return ((a - most).exp() + (b - most).exp() + (c - most).exp()).log() + most;
+}
+
+struct CtcInputs {
+  Tensor log_probs, targets, input_lengths, target_lengths;
+};
+
+/// For each of the batch, the logarithms of all that ends at a place when its input does.
+Tensor last_logarithms(const CtcInputs& in, std::int64_t steps, std::int64_t blank) {
+  const Tensor classes = with_blanks(in.targets, blank);
+  const std::int64_t width = number_of(classes.size(1), "ctc_loss");
+  const Tensor place = counting(width, classes);
+  Ints all = {in.log_probs.size(0), classes.size(0), classes.size(1)};
+  const Tensor seen =
+      in.log_probs.gather(2, classes.unsqueeze(0).expand(all)).maximum(kNever).contiguous();
+  const Tensor skips = classes.ne(blank) & classes.ne(shifted(classes, 2, blank));
+  Tensor out = place.lt(2).where(seen.select(0, 0), kNever);
+  for (std::int64_t t = 1; t < steps; ++t) {
+    const Tensor before = out.contiguous();
+    const Tensor jump = skips.where(shifted(before, 2, kNever), kNever);
+    const Tensor next =
+        log_of_sum_of_three(before, shifted(before, 1, kNever), jump) + seen.select(0, t);
+    out = in.input_lengths.gt(t).unsqueeze(1).where(next, before);
+  }
+  return out;
+}
+
+/// At the last class, or the blank behind it.
+Tensor losses_of(const CtcInputs& in, const Tensor& last) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Tensor end = (in.target_lengths * 2).unsqueeze(1);
+  const Tensor blank = last.gather(1, end).squeeze(1),
+               own = last.gather(1, (end - 1).maximum(0)).squeeze(1);
+  const Tensor is_empty = in.target_lengths.eq(0);
+  const Tensor sum = is_empty.where(blank, blank.logaddexp(is_empty.where(kNever, own)));
+  const Tensor loss = sum.le(kSeldom).where(infinity, sum.neg());
+  return in.input_lengths.eq(0).where(is_empty.where(0.0, infinity), loss).cast(last.dtype());
+}
+
+CtcInputs ctc_inputs(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                     const Tensor& target_lengths, std::int64_t blank) {
+  STRATA_CHECK(log_probs.ndim() == 2 || log_probs.ndim() == 3, shape,
+               "[ctc_loss] log_probs of shape ", render(log_probs.shape()),
+               ", where (steps, batch, classes) or (steps, classes) is expected");
+  const bool is_one = log_probs.ndim() == 2;
+  const Tensor logs = as_real(is_one ? log_probs.unsqueeze(1) : log_probs);
+  const std::int64_t classes = number_of(logs.size(2), "ctc_loss");
+  STRATA_CHECK(0 <= blank && blank < classes, domain, "[ctc_loss] the blank ", blank, " of ",
+               classes, " classes");
+  for (const Tensor* t : {&targets, &input_lengths, &target_lengths})
+    STRATA_CHECK(t->dtype().is_int(), domain, "[ctc_loss] targets or lengths of ",
+                 t->dtype().name(), ": integers are expected");
+  const Tensor in_lengths = input_lengths.reshape({-1}).cast(dtypes::int64),
+               out_lengths = target_lengths.reshape({-1}).cast(dtypes::int64);
+  STRATA_CHECK(in_lengths.size(0) == logs.size(1) && out_lengths.size(0) == logs.size(1), shape,
+               "[ctc_loss] lengths of shapes ", render(input_lengths.shape()), " and ",
+               render(target_lengths.shape()), " for a batch of ", logs.size(1).render());
+  const Tensor all = targets.cast(dtypes::int64);
+  STRATA_CHECK(all.ndim() == 1 || (!is_one && all.ndim() == 2 && all.size(0) == logs.size(1)),
+               shape, "[ctc_loss] targets of shape ", render(targets.shape()),
+               " for log_probs of shape ", render(log_probs.shape()));
+  const Tensor rows = all.ndim() == 2 ? all
+                      : is_one        ? all.unsqueeze(0)
+                                      : padded_targets(all, out_lengths);
+  return {logs, rows, in_lengths, out_lengths};
+}
+
+}  // namespace
+
+Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                const Tensor& target_lengths, const CtcOptions& options, At at) {
+  const OriginScope scope("ctc_loss", at);
+  const CtcInputs in = ctc_inputs(log_probs, targets, input_lengths, target_lengths, options.blank);
+  const std::int64_t steps = number_of(in.log_probs.size(0), "ctc_loss");
+  STRATA_CHECK(steps > 0, shape, "[ctc_loss] of no steps: shape ", render(log_probs.shape()));
+  Tensor losses = losses_of(in, last_logarithms(in, steps, options.blank));
+  if (options.zero_infinity) losses = losses.isinf().where(0, losses);
+  if (options.reduction == Reduction::mean)
+    return (losses / in.target_lengths.maximum(1).cast(losses.dtype())).mean();
+  const Tensor out = log_probs.ndim() == 2 ? losses.squeeze(0) : losses;
+  return reduced_losses(out, options.reduction);
+}
+
+}  // namespace strata

@@ -1,0 +1,66 @@
+// What is between neighbours, and sums of areas.
+
+#include "strata/tensor/access.h"
+#include "strata/tensor/indexed.h"
+
+namespace strata {
+
+namespace {
+
+/// Neighbours along an axis: all but the last, all but the first.
+std::pair<Tensor, Tensor> neighbours(const Tensor& x, std::int64_t axis) {
+  const std::int64_t n = number_of(x.size(axis), "diff");
+  if (n == 0) return {x, x};
+  return {x.narrow(axis, 0, n - 1), x.narrow(axis, 1, n - 1)};
+}
+
+/// The area between each two places along an axis.
+Tensor areas(const char* operation, const Tensor& y, const Operand& spacing, std::int64_t axis) {
+  STRATA_CHECK(y.ndim() > 0, shape, "[", operation, "] of a scalar");
+  const auto [before, after] = neighbours(y, axis);
+  const Tensor heights = as_real(before + after) * 0.5;
+  if (spacing.tensor() == nullptr) return heights * spacing.number();
+  const Tensor& x = *spacing.tensor();
+  if (x.ndim() == 0) return heights * x;
+  Ints sizes(y.shape().size(), 1);
+  sizes[static_cast<std::size_t>(axis)] = x.size(x.ndim() == 1 ? 0 : axis - y.ndim());
+  STRATA_CHECK(x.ndim() == 1 ? x.size(0) == y.size(axis) : x.ndim() == y.ndim(), shape, "[", operation,
+               "] values of shape ", render(y.shape()), " at places of shape ", render(x.shape()));
+  const Tensor places = x.ndim() == 1 ? x.reshape(sizes) : x;
+  const auto [from, to] = neighbours(places, axis);
+  return heights * (to - from);
+}
+
+}  // namespace
+
+Tensor Tensor::diff(std::int64_t times, std::int64_t axis, const std::optional<Tensor>& prepend,
+                    const std::optional<Tensor>& append, At at) const {
+  const OriginScope scope("diff", at);
+  STRATA_CHECK(ndim() > 0, shape, "[diff] of a scalar");
+  STRATA_CHECK(times >= 0, domain, "[diff] ", times, " times");
+  const std::int64_t a = axis_of(axis, ndim(), "diff");
+  std::vector<Tensor> parts;
+  if (prepend) parts.push_back(*prepend);
+  parts.push_back(*this);
+  if (append) parts.push_back(*append);
+  Tensor out = cat(parts, a);
+  const std::int64_t most = number_of(out.size(a), "diff");  // then nothing is left
+  for (std::int64_t k = 0; k < std::min(times, most); ++k) {
+    const auto [before, after] = neighbours(out, a);
+    out = dtype().is_bool() ? after.logical_xor(before) : after - before;
+  }
+  return out;
+}
+
+Tensor Tensor::trapezoid(const Operand& spacing, std::int64_t axis) const {
+  const OriginScope scope("trapezoid", spacing.at());
+  const std::int64_t a = axis_of(axis, ndim(), "trapezoid");
+  return areas("trapezoid", *this, spacing, a).sum(a);
+}
+Tensor Tensor::cumulative_trapezoid(const Operand& spacing, std::int64_t axis) const {
+  const OriginScope scope("cumulative_trapezoid", spacing.at());
+  const std::int64_t a = axis_of(axis, ndim(), "cumulative_trapezoid");
+  return areas("cumulative_trapezoid", *this, spacing, a).cumsum(a);
+}
+
+}  // namespace strata

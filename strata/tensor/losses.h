@@ -1,0 +1,11 @@
+// What the files of losses share.
+#pragma once
+
+#include "strata/tensor/functional.h"
+
+namespace strata {
+
+/// All of the losses, their mean or sum. @throws Error (domain) for `batchmean`
+Tensor reduced_losses(const Tensor& losses, Reduction how);
+
+}  // namespace strata

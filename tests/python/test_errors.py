@@ -1,0 +1,98 @@
+"""Errors: the exceptions that users of Python expect, with the library's words and the place in Python."""
+import os
+import pickle
+import signal
+import threading
+import time
+
+import pytest
+import strata
+
+
+def test_kinds():
+    x = strata.ones(2, 3)
+    with pytest.raises(ValueError) as e:
+        x + strata.ones(4)
+    assert isinstance(e.value, strata.ShapeError) and isinstance(e.value, strata.Error)
+    assert e.value.kind == "shape" and e.value.column == 0 and "(2, 3)" in str(e.value)
+    for wrong in (lambda: x[5], lambda: x.sum(7), lambda: x[0, 0, 0, 0]):
+        with pytest.raises((IndexError, strata.ShapeError)):
+            wrong()
+    with pytest.raises(IndexError):
+        x[2]
+    with pytest.raises(IndexError):
+        x.sum(axis=2)
+    with pytest.raises(strata.DomainError):
+        x.clip()
+    with pytest.raises(OverflowError):
+        strata.zeros(2**62, 2**62)
+    with pytest.raises(strata.ParseError):
+        strata.einsum("i!", x)
+    assert pickle.loads(pickle.dumps(e.value)).kind == "shape"
+
+
+def test_wrong_calls_are_type_errors():
+    x = strata.ones(2, 3)
+    for wrong in (
+        lambda: x.sum("a"),
+        lambda: x.sum(no_such=1),
+        lambda: x.sum(0, axis=0),
+        lambda: x.sum(0, True, None, None, 3),
+        lambda: x.gather(0),
+        lambda: x + "a",
+        lambda: x + None,
+        lambda: x["a"],
+        lambda: x.sum(1.5),
+        lambda: strata.cat(3),
+        lambda: x.leaky_relu("a"),
+    ):
+        with pytest.raises(TypeError):
+            wrong()
+    with pytest.raises(TypeError, match="sum.*axis"):
+        x.sum(axis="a")
+
+
+def test_the_place_is_in_python():
+    with strata.flags(NAN_CHECK=True):
+        y = strata.Tensor([-1.0]).log()
+        with pytest.raises(strata.DomainError) as e:
+            y.realize()
+    assert "log, written at " in str(e.value)
+    assert "test_errors.py:%d" % (test_the_place_is_in_python.__code__.co_firstlineno + 2) in str(e.value)
+
+
+def test_ctrl_c_ends_long_runs():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell started us in the background
+
+    def long():
+        x = strata.ones(64, 64)
+        for _ in range(200000):
+            x = (x @ x).realize() * 0
+
+    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    begin = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            long()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert time.monotonic() - begin < 20
+
+
+def test_other_threads_run_meanwhile():
+    turns = []
+    done = threading.Event()
+
+    def count():
+        while not done.is_set():
+            turns.append(1)
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    for _ in range(3):
+        (strata.rand(300, 300) @ strata.rand(300, 300)).realize()
+    done.set()
+    thread.join()
+    assert turns

@@ -1,0 +1,143 @@
+"""Modules, optimisers and files."""
+import numpy as np
+import pytest
+import strata
+from strata import Tensor, nn, optim
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.hidden, self.out = nn.Linear(4, 8), nn.Linear(8, 3)
+        self.blocks = [nn.Sequential(nn.Linear(8, 8), nn.ReLU()), {"norm": nn.LayerNorm(8)}]
+        self.scale = nn.Parameter(1.0)
+        self.register_buffer("seen", strata.zeros(1))
+        self.constant = strata.ones(2)
+
+    def forward(self, x):
+        h = self.blocks[0](self.hidden(x).relu())
+        return self.out(self.blocks[1]["norm"](h)) * self.scale
+
+
+def test_parameters_by_name():
+    net = Net()
+    names = [name for name, _ in net.named_parameters()]
+    inner = ["hidden", "out", "blocks.0.layers.0", "blocks.1.norm"]
+    assert sorted(names) == sorted(["scale"] + [f"{name}.{part}" for name in inner for part in ("weight", "bias")])
+    assert set(net.state_dict()) == set(names) | {"seen"} and len(net.parameters()) == 9
+    assert net.training and net.eval() is net and not net.hidden.training and net.train().blocks[1]["norm"].training
+    assert "hidden.weight=(8, 4)" in repr(net)
+    tied = nn.Sequential(net.hidden, net.hidden)
+    assert len(tied.parameters()) == 2
+
+
+OPTIMIZERS = [
+    lambda p: optim.SGD(p, lr=0.1, momentum=0.9),
+    lambda p: optim.Adam(p, lr=0.01),
+    lambda p: optim.AdamW(p, lr=0.01),
+    lambda p: optim.RMSprop(p, lr=0.003),
+    lambda p: optim.LAMB(p, lr=0.02),
+]
+
+
+@pytest.mark.parametrize("make", OPTIMIZERS)
+def test_training(make):
+    strata.manual_seed(1)
+    net = Net()
+    optimizer = make(net.parameters())
+    x, y = strata.randn(32, 4).realize(), strata.randint(0, 3, (32,)).realize()
+
+    @strata.jit
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = net(x).cross_entropy(y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    losses = [step(x, y).item() for _ in range(40)]
+    assert losses[-1] < losses[0] * 0.9
+    optimizer.lr = 0
+    before = net.scale.item()
+    step(x, y)
+    assert net.scale.item() == pytest.approx(before, abs=1e-6)
+
+
+def test_states():
+    a, b = Net(), Net()
+    b.load_state_dict(a.state_dict())
+    x = strata.randn(2, 4).realize()
+    np.testing.assert_array_equal(a(x).numpy(), b(x).numpy())
+    state = {name: t.numpy() for name, t in a.state_dict().items()}
+    b.load_state_dict(state)
+    with pytest.raises(strata.ShapeError):
+        b.load_state_dict(dict(state, scale=np.ones(2, np.float32)))
+    with pytest.raises(strata.DomainError, match="missing"):
+        b.load_state_dict({})
+    with pytest.raises(strata.DomainError, match="other"):
+        b.load_state_dict(dict(state, other=np.ones(2)))
+    b.load_state_dict({"scale": 3.0}, strict=False)
+    assert b.scale.item() == 3
+
+
+def test_files(tmp_path):
+    net, other = Net(), Net()
+    nn.save(net, tmp_path / "net.safetensors")
+    nn.load(other, tmp_path / "net.safetensors")
+    np.testing.assert_array_equal(other.hidden.weight.numpy(), net.hidden.weight.numpy())
+    x = strata.arange(6).reshape(2, 3)
+    strata.save(x, tmp_path / "x.npy")
+    assert np.load(tmp_path / "x.npy").tolist() == x.tolist() and strata.load(tmp_path / "x.npy").tolist() == x.tolist()
+    strata.save({"a": x, "b": np.ones(2)}, str(tmp_path / "x.npz"))
+    assert np.load(tmp_path / "x.npz")["b"].tolist() == [1, 1] and strata.load(tmp_path / "x.npz")["a"].shape == (2, 3)
+    nn.state.safe_save({"a": x}, tmp_path / "y.safetensors", {"made": "here"})
+    assert strata.load_metadata(tmp_path / "y.safetensors") == {"made": "here"}
+    np.savez_compressed(tmp_path / "z.npz", a=np.eye(3))
+    assert strata.load(tmp_path / "z.npz")["a"].tolist() == np.eye(3).tolist()
+    with pytest.raises(strata.DomainError):
+        strata.save(x, tmp_path / "x.txt")
+    (tmp_path / "bad.npy").write_bytes(b"no such thing")
+    with pytest.raises(strata.ParseError):
+        strata.load(tmp_path / "bad.npy")
+
+
+def test_layers_are_pytorchs():
+    torch = pytest.importorskip("torch")
+    x = np.random.default_rng(2).standard_normal((2, 4, 9)).astype(np.float32)
+    pairs = [
+        (nn.Linear(9, 5), torch.nn.Linear(9, 5)),
+        (nn.Conv1d(4, 6, 3, stride=2, padding=1), torch.nn.Conv1d(4, 6, 3, stride=2, padding=1)),
+        (nn.LayerNorm(9), torch.nn.LayerNorm(9)),
+        (nn.GroupNorm(2, 4), torch.nn.GroupNorm(2, 4)),
+        (nn.BatchNorm1d(4), torch.nn.BatchNorm1d(4)),
+        (nn.Linear(9, 5, bias=False), torch.nn.Linear(9, 5, bias=False)),
+    ]
+    for ours, theirs in pairs:
+        ours.load_state_dict({k: v.detach().numpy() for k, v in theirs.state_dict().items() if "num_batches" not in k})
+        want = theirs(torch.tensor(x)).detach().numpy()
+        np.testing.assert_allclose(ours(Tensor(x)).detach().numpy(), want, rtol=2e-5, atol=2e-5)
+
+
+def test_sequences():
+    x = strata.randn(2, 5, 4)
+    out, (h, c) = nn.LSTM(4, 6)(x)
+    assert out.shape == (2, 5, 6) and h.shape == c.shape
+    out, h = nn.GRU(4, 6)(x, None)
+    assert out.shape == (2, 5, 6)
+    assert nn.MultiheadAttention(4, 2)(x, is_causal=True).shape == (2, 5, 4)
+    assert nn.TransformerBlock(4, 2, 8)(x).shape == (2, 5, 4)
+    assert nn.Embedding(10, 3)([[1, 2]]).shape == (1, 2, 3) and nn.Dropout(0.5).eval()(x).shape == x.shape
+    assert nn.init.kaiming_uniform((3, 4)).shape == (3, 4) and nn.init.normal((2,), 0, 1, "float64").dtype == "float64"
+
+
+def test_gradients_are_clipped():
+    w = strata.ones(4, requires_grad=True)
+    (w * 3).sum().backward()
+    assert optim.clip_grad_norm([w], 1.0).item() == pytest.approx(6) and w.grad.norm().item() == pytest.approx(1, rel=1e-4)
+    optim.clip_grad_value([w], 0.25)
+    assert w.grad.max().item() == 0.25
+    assert optim.cosine_schedule(1.0, 5, 10) == pytest.approx(0.5)
+    with pytest.raises(TypeError):
+        optim.SGD([1])
+    with pytest.raises(strata.DomainError):
+        optim.SGD([strata.ones(2)])

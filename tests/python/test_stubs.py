@@ -1,0 +1,85 @@
+"""The types that the module tells, and a typed program that uses them."""
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import strata
+
+STUBS = Path(__file__).resolve().parents[2] / "python" / "tools" / "stubs.py"
+
+PROGRAM = """
+from typing import Tuple
+
+import numpy as np
+import strata
+from strata import Tensor, nn, optim
+
+x: Tensor = strata.rand(3, 4, dtype=np.float32)
+y = (x @ x.T).relu().sum(axis=1) + x.sum(dim=1, keepdim=False) - 2
+shape: Tuple[int, ...] = y.shape
+n: int = x.ndim
+z = strata.cat([x, x], dim=0).max_pool1d(2)[0, ..., None]
+values, indices = x.sort(dim=1)
+net = nn.Sequential(nn.Linear(4, 2), nn.ReLU())
+optimizer = optim.Adam(net.parameters(), lr=1e-3)
+loss = net(x).mean()
+loss.backward()
+optimizer.step()
+flag: bool = x.is_realized()
+
+
+@strata.jit
+def f(a: Tensor) -> Tensor:
+    return a * 2 + 1
+
+
+f(x)
+"""
+
+WRONG = """
+import strata
+
+strata.rand(3).sum(axis="a")
+strata.relu(1, 2)
+strata.rand(3).no_such_thing()
+text: str = strata.rand(3).ndim
+"""
+
+
+@pytest.fixture(scope="module")
+def typed_package(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("typed")
+    left_out = shutil.ignore_patterns("*.so", "__pycache__", "spec", "_strata")
+    shutil.copytree(Path(strata.__file__).parent, folder / "strata", ignore=left_out)
+    environment = dict(os.environ, PYTHONPATH=str(Path(strata.__file__).parents[1]))
+    subprocess.run([sys.executable, str(STUBS), str(folder / "strata")], check=True, env=environment)
+    return folder
+
+
+def checked(folder, name, program):
+    (folder / name).write_text(program)
+    command = [sys.executable, "-m", "mypy", "--no-error-summary", "--hide-error-context", name]
+    environment = dict(os.environ, MYPYPATH=str(folder))
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def test_mypy_takes_what_is_right_and_refuses_what_is_wrong(typed_package):
+    pytest.importorskip("mypy")
+    done = checked(typed_package, "program.py", PROGRAM)
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = checked(typed_package, "wrong.py", WRONG)
+    lines = [line for line in done.stdout.splitlines() if "error:" in line]
+    assert [line.split(":")[1] for line in lines if line.startswith("wrong.py")] == ["4", "5", "6", "7"], done.stdout
+
+
+def test_every_function_has_a_docstring_and_a_signature():
+    import inspect
+
+    for name in dir(strata.Tensor):
+        value = inspect.getattr_static(strata.Tensor, name)
+        if type(value).__module__ == "strata":
+            assert value.__doc__.strip() and str(inspect.signature(value)).startswith("(self"), name
+    assert str(inspect.signature(strata.sum)) == "(self, axis=None, keepdim=False, *, dtype=None)"
