@@ -16,6 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kInstalledFolder = STRATA_PLUGIN_INSTALLED;  ///< the build says it: absolute, or ""
+
 /// What dl_iterate_phdr looks for: the object whose memory holds an address.
 struct Holder {
   std::uintptr_t address;
@@ -118,7 +120,7 @@ std::vector<std::string> LlvmLibrary::default_folders() {
   if (!own.empty()) out.push_back(fs::path(own).parent_path().string());
   if (const char* const chosen = std::getenv("STRATA_PLUGIN_DIR"); chosen && *chosen)
     out.emplace_back(chosen);
-  if (const std::string installed(kInstalledFolder); !installed.empty()) out.push_back(installed);
+  if (*kInstalledFolder) out.emplace_back(kInstalledFolder);
   return out;
 }
 
