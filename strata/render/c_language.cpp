@@ -29,24 +29,35 @@ constexpr NarrowText kCNarrow[] = {
 };
 
 constexpr OpText kCOps[] = {
-    {Ops::ABS,   kFloat, "strata_hide(__builtin_fabs$f($a))"},
+    {Ops::ABS,   kFloat, "strata_$fhide(__builtin_fabs$f($a))"},
     {Ops::SQRT,  kFloat, "__builtin_sqrt$f($a)"},
     {Ops::TRUNC, kFloat, "__builtin_trunc$f($a)"},
     {Ops::FLOOR, kFloat, "__builtin_floor$f($a)"},
     {Ops::CEIL,  kFloat, "__builtin_ceil$f($a)"},
     {Ops::ROUND, kFloat, "__builtin_rint$f($a)"},
-    {Ops::WHERE, kNegated, "strata_hide($a?$b:$c)"},
+    {Ops::WHERE, kNegated, "strata_$fhide($a?$b:$c)"},
 };
 // clang-format on
 
 constexpr HelperText kCHelpers[] = {
     // An absolute value, which clang 19 (LLVM's InstCombine) must not see as one: it gives 0 for
-    // `a != a ? a : a > 0 ? a : 0` of a = fabs(-1).
-    {"strata_hide", R"c(#if defined(__clang__) && __clang_major__ >= 14
-#define strata_hide(x) __extension__({ _Pragma("clang fp reassociate(on)") __arithmetic_fence(x); })
+    // `a != a ? a : a > 0 ? a : 0` of a = fabs(-1). NOTE: in a macro the pragma would reach what x is computed by.
+    {"strata_fhide", R"(static inline float strata_fhide(float x) {
+#if defined(__clang__) && __clang_major__ >= 14
+#pragma clang fp reassociate(on)
+  return __arithmetic_fence(x);
 #else
-#define strata_hide(x) (x)
-#endif)c"},
+  return x;
+#endif
+})"},
+    {"strata_hide", R"(static inline double strata_hide(double x) {
+#if defined(__clang__) && __clang_major__ >= 14
+#pragma clang fp reassociate(on)
+  return __arithmetic_fence(x);
+#else
+  return x;
+#endif
+})"},
     {"strata_bf16_load", R"(static inline float strata_bf16_load(unsigned short x) {
   union { unsigned int u; float f; } v = {(unsigned int)x << 16};
   return v.f;

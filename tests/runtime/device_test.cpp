@@ -217,6 +217,21 @@ TEST(CompiledKernels, AbsoluteValuesAreNotNegative) {
                            opts, dtypes::parse(real));
 }
 
+// What keeps absolute values as they are reaches no further: sums below them are made in their order.
+TEST(CompiledKernels, AbsoluteValuesRoundAsWritten) {
+  for (const char* real : {"f32", "f64"})
+    for (const char* opts : {"", "LANES 0 8"})
+      for (const Device* device : running_devices()) {
+        const DType dtype = dtypes::parse(real);
+        const CompiledKernel k =
+            compiled(detail::message("x: ", real, "[64]; y = abs(x + 1e20 - 1e20)"), *device, opts);
+        const Buffer out = Buffer::allocate(64, dtype), x = counted(64, dtype);
+        k.run(std::vector{out, x});
+        for (std::int64_t j = 0; j < 64; ++j)
+          ASSERT_EQ(out[j].as_double(), 0) << device->name() << " " << real << " " << opts << " " << j;
+      }
+}
+
 // Quotients of bytes whose lanes are moved and multiplied, which LLVM's own division loses.
 TEST(CompiledKernels, BytesAreDividedBackwards) {
   for (const Device* device : running_devices())
