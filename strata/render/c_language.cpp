@@ -23,7 +23,8 @@ constexpr TypeText kCTypes[] = {
 };
 
 constexpr NarrowText kCNarrow[] = {
-    {dtypes::float16,  "((float)$a)", "((_Float16)$a)", "((float)(_Float16)$a)", "((float)(_Float16)$a)"},
+    {dtypes::float16,  "((float)$a)", "((_Float16)$a)", "((float)(_Float16)$a)", "((float)(_Float16)$a)",
+                       "((float)(_Float16)strata_fhide($a))"},
     {dtypes::bfloat16, "strata_bf16_load($a)", "strata_bf16_store($a)", "strata_bf16_round($a)",
                        "strata_bf16_round(strata_round_odd($a))"},
 };
@@ -40,8 +41,9 @@ constexpr OpText kCOps[] = {
 // clang-format on
 
 constexpr HelperText kCHelpers[] = {
-    // An absolute value, which clang 19 (LLVM's InstCombine) must not see as one: it gives 0 for
-    // `a != a ? a : a > 0 ? a : 0` of a = fabs(-1). NOTE: in a macro the pragma would reach what x is computed by.
+    // What clang 19 (LLVM's InstCombine) must not see through. An absolute value: it gives 0 for
+    // `a != a ? a : a > 0 ? a : 0` of a = fabs(-1). An integer that becomes f16: where few of its bits are set, it takes it for exact,
+    // and f16(65536) for 65536.
     {"strata_fhide", R"(static inline float strata_fhide(float x) {
 #if defined(__clang__) && __clang_major__ >= 14
 #pragma clang fp reassociate(on)
@@ -58,6 +60,12 @@ constexpr HelperText kCHelpers[] = {
   return x;
 #endif
 })"},
+    // Of a vector in a variable: a macro's pragma reaches what its operand is computed by.
+    {"strata_vhide", R"c(#if defined(__clang__) && __clang_major__ >= 14
+#define strata_vhide(x) __extension__({ _Pragma("clang fp reassociate(on)") __arithmetic_fence(x); })
+#else
+#define strata_vhide(x) (x)
+#endif)c"},
     {"strata_bf16_load", R"(static inline float strata_bf16_load(unsigned short x) {
   union { unsigned int u; float f; } v = {(unsigned int)x << 16};
   return v.f;

@@ -131,7 +131,8 @@ class Conversion {
     if (to_ == dtypes::bfloat16 && from_.bits() > 16) return to_bfloat16();
     const NarrowText* narrow = narrow_of(language_, to_);
     if (narrow == nullptr) return convert(to_, once());
-    return with_operand(narrow->round, convert(dtypes::float32, once()));
+    const bool large = from_.bits() >= 32 && !narrow->round_int.empty();
+    return with_operand(large ? narrow->round_int : narrow->round, convert(dtypes::float32, once()));
   }
 
   std::string bitcast() const {

@@ -280,7 +280,11 @@ void GnuVectors::from_bool(UOp u) {
 void GnuVectors::to_float16(UOp u) {
   const DType from = u.src(0).dtype();
   std::string text = w_.text(u.src(0));
-  if (from.is_int()) text = converted(text, w_.vector_type(dtypes::float32, from.lanes()));
+  if (from.is_int()) {
+    const std::string real = w_.vector_type(dtypes::float32, from.lanes());
+    text = converted(text, real);
+    if (from.bits() >= 32) text = message("strata_vhide(", variable(real, text), ")");
+  }
   w_.value(u, rounded(u.dtype(), text));
 }
 

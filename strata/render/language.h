@@ -54,6 +54,7 @@ struct NarrowText {
   std::string_view store;         ///< what memory holds, of an f32 that is one of its values
   std::string_view round;         ///< f32, rounded to it, of an f32
   std::string_view round_double;  ///< the same of an f64
+  std::string_view round_int = {};  ///< the same of an f32 that was an integer of 32 bits or more; empty: as any f32
 };
 
 /// A function that texts call by its name; it is emitted where the text holds the name.

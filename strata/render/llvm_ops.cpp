@@ -156,7 +156,7 @@ std::string LlvmOps::arithmetic(std::string_view name, UOp u, DType dtype,
   }
 }
 
-/// A float that LLVM is not to take for an absolute value, where it is one or can be found to be one.
+/// A float that LLVM is not to see through: it may be an absolute value, or is an integer that becomes f16.
 /// NOTE: LLVM 19 (InstCombine) makes `a > 0 || isnan(a)` of a = fabs(x) into `!(x <= 0)`, where the two conditions come of
 /// `isnan(a) ? a : a > 0 ? a : 0`.
 /// Of 16 bits it is no value that is compared: that is made of it in f32.
@@ -280,10 +280,12 @@ std::string LlvmOps::int_to_int(std::string_view name, DType from, DType to, con
 
 std::string LlvmOps::int_to_float(std::string_view name, DType from, DType to, const std::string& v) {
   if (to.scalar() == dtypes::bfloat16) return int_to_bf16(name, from, to, v);
-  // What f32 does not hold exactly is beyond f16 altogether.
+  // What f32 does not hold exactly is beyond f16 altogether. NOTE: LLVM 19 (InstCombine) takes an integer of which few bits are
+  // set for exact in f16, and f16(65536) for 65536.
   if (to.scalar() == dtypes::float16) {
     const DType wide = with_lanes(dtypes::float32, to);
-    return narrow(name, to, int_to_float(sub_name(name, "f32"), from, wide, v));
+    const std::string real = int_to_float(sub_name(name, "f32"), from, wide, v);
+    return narrow(name, to, from.bits() < 32 ? real : hidden(sub_name(name, "exact"), wide, real));
   }
   return text_.define(name, from.is_signed_int() ? "sitofp " : "uitofp ", llvm_type(from), " ", v,
                       " to ", llvm_type(to));

@@ -240,6 +240,22 @@ TEST(CompiledKernels, AbsoluteValuesRoundAsWritten) {
     }
 }
 
+// Integers that have few bits set and are beyond f16, which LLVM takes for exact there.
+TEST(CompiledKernels, LargeIntegersAreInfiniteInF16) {
+  for (const char* integer : {"i32", "u32", "i64", "u64"})
+    for (const char* opts : {"", "LANES 0 8"})
+      for (const Device* device : running_devices()) {
+        const CompiledKernel k = compiled(
+            detail::message("x: ", integer, "[64]; y = ((x & 1)*65536).cast(f16).cast(f32)"),
+            *device, opts);
+        const Buffer out = Buffer::allocate(64, dtypes::float32);
+        k.run(std::vector{out, counted(64, dtypes::parse(integer))});
+        for (std::int64_t j = 0; j < 64; ++j)
+          ASSERT_EQ(out[j].as_double(), j % 2 == 0 ? 0 : std::numeric_limits<double>::infinity())
+              << device->name() << " " << integer << " " << opts << " " << j;
+      }
+}
+
 // Quotients of bytes whose lanes are moved and multiplied, which LLVM's own division loses.
 TEST(CompiledKernels, BytesAreDividedBackwards) {
   for (const Device* device : running_devices())
