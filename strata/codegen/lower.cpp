@@ -181,7 +181,7 @@ class Lowering {
   void stage_buffers(const LazyNode& n, const std::vector<std::size_t>& axes, const Nest& place) {
     staged_.clear();
     for (const Stage& stage : axes_.stages()) {
-      if (!loads(n, stage.slot)) continue;
+      if (!loads_buffer(n, stage.slot)) continue;
       const std::string what = detail::message("[STAGE ", stage.axis, " ", stage.slot, "] ");
       STRATA_CHECK(
           pin_loops_.empty() || out_.buffers[static_cast<std::size_t>(stage.slot)].size.is_number(),
@@ -199,13 +199,6 @@ class Lowering {
       }
       staged_.emplace(tile.load, it->second);
     }
-  }
-
-  static bool loads(const LazyNode& store, int slot) {
-    const std::vector<const LazyNode*> nodes = postorder(std::span<const LazyOp>(store.src));
-    return std::any_of(nodes.begin(), nodes.end(), [&](const LazyNode* n) {
-      return n->op == Ops::LOAD && std::get<BufferArg>(n->arg).slot == slot;
-    });
   }
 
   /// Scratch memory for `tile`, and the loops inside of `around` that fill it.
@@ -253,8 +246,12 @@ class Lowering {
     Expr address = 0;
     for (std::size_t d = 0; d < k.at.idxs.size(); ++d)
       address += (k.at.idxs[d] - staged.tile.base[d]) * staged.tile.stride[d];
-    note_access(-1, false, address, 1, staged.tile.size(), {});
-    return get_all(staged.local, {address, 1}, k.node->dtype);
+    Expr valid =
+        1;  // indices below a PAD are simplified under their condition, and may be outside of the tile elsewhere
+    if (address.vmin() < 0 || address.vmax() >= staged.tile.size()) valid = k.at.valid;
+    address = simplify_under(address, valid);
+    note_access(-1, false, address, valid, staged.tile.size(), {});
+    return get_all(staged.local, {address, valid}, k.node->dtype);
   }
 
   // --- values ---

@@ -173,6 +173,13 @@ class TileWalk {
 
 }  // namespace
 
+bool loads_buffer(const LazyNode& store, int slot) {
+  const std::vector<const LazyNode*> nodes = postorder(std::span<const LazyOp>(store.src));
+  return std::any_of(nodes.begin(), nodes.end(), [&](const LazyNode* n) {
+    return n->op == Ops::LOAD && std::get<BufferArg>(n->arg).slot == slot;
+  });
+}
+
 std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& axes,
                                           std::span<const std::size_t> of, const Nest& place,
                                           std::vector<UOp>& around) {

@@ -28,6 +28,9 @@ struct OutsideCoordinate {
   bool has_lanes = false;
 };
 
+/// Whether what `store` stores is made of buffer `slot`.
+bool loads_buffer(const LazyNode& store, int slot);
+
 /// The output coordinates, one an axis of `of`, as the loops of `place` up to the outermost one of the stage's axis have them;
 /// those loops are added to `around`. @throws Error (domain) where what is inside has a symbolic size
 std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& axes,

@@ -86,19 +86,19 @@ constexpr HelperText kCHelpers[] = {
   return v.f;
 })"},
     // Stores past the caches: their processor's instruction, where the compiler may use it. Sanitizers do not see it: where they
-    // look on, STRATA_PLAIN_STORES is to be defined.
+    // look on, STRATA_PLAIN_STORES is to be defined. Of the bits as f32: no register class takes vectors of f16.
     {"strata_stream16", R"(#if defined(__x86_64__) && !defined(STRATA_PLAIN_STORES)
-#define strata_stream16(to, v) __asm__("movntps %1, %0" : "=m"(*(to)) : "x"(v))
+#define strata_stream16(to, v) __asm__("movntps %1, %0" : "=m"(*(to)) : "x"((__attribute__((vector_size(16))) float)(v)))
 #else
 #define strata_stream16(to, v) (*(to) = (v))
 #endif)"},
     {"strata_stream32", R"(#if defined(__AVX__) && !defined(STRATA_PLAIN_STORES)
-#define strata_stream32(to, v) __asm__("vmovntps %1, %0" : "=m"(*(to)) : "x"(v))
+#define strata_stream32(to, v) __asm__("vmovntps %1, %0" : "=m"(*(to)) : "x"((__attribute__((vector_size(32))) float)(v)))
 #else
 #define strata_stream32(to, v) (*(to) = (v))
 #endif)"},
     {"strata_stream64", R"(#if defined(__AVX512F__) && !defined(STRATA_PLAIN_STORES)
-#define strata_stream64(to, v) __asm__("vmovntps %1, %0" : "=m"(*(to)) : "v"(v))
+#define strata_stream64(to, v) __asm__("vmovntps %1, %0" : "=m"(*(to)) : "v"((__attribute__((vector_size(64))) float)(v)))
 #else
 #define strata_stream64(to, v) (*(to) = (v))
 #endif)"},

@@ -416,7 +416,8 @@ void Renderer::store(UOp u) {
 bool Renderer::store_whole(UOp u) {
   const bool gated = u.src().size() == 4;
   if (gated && u.src(3).dtype().is_vector()) return false;
-  if (const auto* const bytes = std::get_if<std::int64_t>(&u.arg())) {
+  const auto* const bytes = std::get_if<std::int64_t>(&u.arg());
+  if (bytes != nullptr && (*bytes == 16 || *bytes == 32 || *bytes == 64)) {  // as machines have them
     streams_ = true;
     w_.line(vectors_.stream(u.src(2), w_.simple(u.src(0)), w_.text(u.src(1)), *bytes));
     return true;

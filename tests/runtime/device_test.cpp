@@ -128,6 +128,35 @@ TEST(CompiledKernels, StreamAtAnyAddress) {
   }
 }
 
+TEST(CompiledKernels, StreamsOfEveryWidth) {
+  for (const char* type : {"f16", "bf16", "i8", "u16", "i64", "f64"})
+    for (const Device* device : running_devices())
+      for (const char* opts : {"LANES 0 2, STREAM 0", "LANES 0 3, STREAM 0", "LANES 0 8, STREAM 0",
+                               "LANES 0 16, STREAM 0", "LANES 0 32, STREAM 0"}) {
+        const CompiledKernel k =
+            compiled(detail::message("a: ", type, "[64]; y = a + a"), *device, opts);
+        const Buffer out = Buffer::allocate(64, dtypes::parse(type));
+        k.run(std::vector{out, counted(64, dtypes::parse(type))});
+        for (std::int64_t j = 0; j < 64; ++j)
+          ASSERT_EQ(out[j].as_double(), static_cast<double>(2 * j))
+              << device->name() << " " << type << " " << opts;
+      }
+}
+
+// What a PAD makes of an index holds inside of the axis; where that is padded for its loops, the tile is not read beyond itself.
+TEST(CompiledKernels, TilesBelowPadsOfPaddedAxes) {
+  for (const Device* device : running_devices())
+    for (const char* opts :
+         {"PADTO 0 4, STAGE 0 1, SPLIT 0 2", "PADTO 0 4, SPLIT 0 2, STAGE 0 1", ""}) {
+      const CompiledKernel k =
+          compiled("e: f32[2,1]; y = e.pad((0:0,1:0)).shrink((0:2,1:2)) * 3", *device, opts);
+      const Buffer out = Buffer::allocate(2, dtypes::float32);
+      k.run(std::vector{out, counted(2, dtypes::float32)});
+      EXPECT_EQ(out[0].as_double(), 0) << device->name() << " " << opts;
+      EXPECT_EQ(out[1].as_double(), 3) << device->name() << " " << opts;
+    }
+}
+
 TEST(CompiledKernels, VectorsAreReadBackwards) {
   for (const Device* device : running_devices()) {
     const CompiledKernel k =
