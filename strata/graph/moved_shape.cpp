@@ -87,12 +87,9 @@ Ints strided(const Ints& shape, const Ints& steps) {
   Ints out;
   bool is_plain = steps.size() == shape.size() && plain_product(shape) != 0;
   for (std::size_t k = 0; k < shape.size() && is_plain; ++k) {
-    const Int& step = steps[k];
-    is_plain = step.is_number() && step != Int(0) &&
-               step.value() != std::numeric_limits<std::int64_t>::min();
-    if (!is_plain) break;
-    const std::int64_t every = step.value() < 0 ? -step.value() : step.value();
-    out.push_back((shape[k].value() - 1) / every + 1);
+    const std::int64_t step = steps[k].is_number() ? steps[k].value() : 0;
+    is_plain = step != 0 && step != std::numeric_limits<std::int64_t>::min();
+    if (is_plain) out.push_back((shape[k].value() - 1) / (step < 0 ? -step : step) + 1);
   }
   return plain_or(is_plain, std::move(out), shape, [&](const View& v) { return v.stride(steps); });
 }

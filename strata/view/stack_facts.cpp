@@ -4,7 +4,6 @@
 #include "strata/view/stack_facts.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "strata/view/merge.h"
 #include "strata/view/size_ops.h"
@@ -112,16 +111,17 @@ class AxisNeighbours {
   enum class Ask : std::uint8_t { stride, mask };
 
   AxisNeighbours(const PieceList& list, std::size_t axis, Ask ask)
-      : list_(list), axis_(axis), ask_(ask), order_(list.pieces.size()) {
-    for (std::size_t p = 0; p < order_.size() && !is_settled(); ++p) look_inside(p);
+      : list_(list), axis_(axis), ask_(ask) {
+    const std::size_t count = list.pieces.size();
+    for (std::size_t p = 0; p < count && !is_settled(); ++p) look_inside(p);
     if (is_settled()) return;
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
     choose_cross();
-    std::sort(order_.begin(), order_.end(),
-              [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
-    covered_below_.assign(order_.size(), 0);
-    covered_above_.assign(order_.size(), 0);
-    for (std::size_t p = 0; p < order_.size() && !is_settled(); ++p) look_above(p);
+    order_.reserve(count);
+    for (std::size_t p = 0; p < count; ++p) order_.push_back({{lo(p), cross_lo(p)}, p});
+    std::sort(order_.begin(), order_.end());
+    covered_below_.assign(count, 0);
+    covered_above_.assign(count, 0);
+    for (std::size_t p = 0; p < count && !is_settled(); ++p) look_above(p);
   }
 
   bool gave_up() const { return gave_up_; }
@@ -131,7 +131,7 @@ class AxisNeighbours {
   }
   /// Do a valid and an invalid index differ in this coordinate alone? @pre the mask was asked for, or there is a stride
   bool is_masked() const {
-    for (std::size_t p = 0; p < order_.size(); ++p) {
+    for (std::size_t p = 0; p < list_.pieces.size(); ++p) {
       const std::int64_t section = volume(list_.pieces[p]) / list_.pieces[p].extent[axis_];
       if (lo(p) > 0 && covered_below_[p] != section) return true;
       if (end(p) < list_.shape[axis_] && covered_above_[p] != section) return true;
@@ -159,8 +159,9 @@ class AxisNeighbours {
   std::int64_t cross_end(std::size_t p) const {
     return cross_ ? cross_lo(p) + list_.pieces[p].extent[*cross_] : 1;
   }
+  /// Where a piece begins, along the axis, then across; and which it is.
   using Place = std::pair<std::int64_t, std::int64_t>;
-  Place place(std::size_t p) const { return {lo(p), cross_lo(p)}; }
+  using Placed = std::pair<Place, std::size_t>;
 
   bool is_settled() const { return gave_up_ || (conflict_ && ask_ == Ask::stride); }
   void meet(Int128 step) {
@@ -176,12 +177,11 @@ class AxisNeighbours {
   void look_above(std::size_t p) {
     // What begins further below in the cross axis ends before `p` begins.
     const Place first{end(p), cross_lo(p) - longest_across_ + 1}, beyond{end(p), cross_end(p)};
-    const auto less = [&](std::size_t q, const Place& at) { return place(q) < at; };
-    auto q = std::lower_bound(order_.begin(), order_.end(), first, less);
-    for (; q != order_.end() && place(*q) < beyond; ++q) {
+    auto q = std::lower_bound(order_.begin(), order_.end(), Placed{first, 0});
+    for (; q != order_.end() && q->first < beyond; ++q) {
       gave_up_ = ++pairs_ > kPairBudget;
       if (is_settled()) return;
-      look_across(p, *q);
+      look_across(p, q->second);
     }
   }
 
@@ -213,7 +213,7 @@ class AxisNeighbours {
   const PieceList& list_;
   std::size_t axis_;
   Ask ask_;
-  std::vector<std::size_t> order_;  // by where pieces begin, along the axis, then across
+  std::vector<Placed> order_;
   std::optional<std::size_t> cross_;
   std::int64_t longest_across_ = 1;
   std::vector<std::int64_t> covered_below_, covered_above_;
