@@ -8,6 +8,7 @@
 #include "strata/expr/render.h"
 #include "strata/view/equal.h"
 #include "strata/view/merge.h"
+#include "strata/view/stack_facts.h"
 
 namespace strata::tools {
 namespace {
@@ -78,22 +79,6 @@ void charge_elements(const ShapeTracker& stack, std::size_t each, Work& work) {
   work.charge(fits ? static_cast<std::size_t>(units) : SIZE_MAX);
 }
 
-/// Charges for the pieces of a stack of numbers, which strides and sizes are read off. Those have a budget of their own: no
-/// more than that is charged.
-void charge_pieces(const ShapeTracker& stack, Work& work) {
-  constexpr std::uint64_t most = std::uint64_t{1} << 20;
-  if (!stack.is_concrete()) return;
-  const std::vector<Strided> boxes = to_strided(stack.views());
-  const Piecewise function = piecewise(std::span<const Strided>(boxes));
-  const std::uint64_t budget = std::min(most, work.left());
-  Pieces pieces(function, budget);
-  Piece piece;
-  while (pieces.next(piece)) {
-  }
-  work.charge(budget - pieces.left());
-  if (!pieces.complete() && budget < most) work.charge(most);  // which is more than there is
-}
-
 /// A stack of numbers, element by element: what decides where the exact procedures have used up their budgets.
 class Elements {
  public:
@@ -150,14 +135,30 @@ Int real_size_by_elements(const ShapeTracker& stack, Work& work) {
   return largest ? Int(*largest) + 1 : Int(0);
 }
 
-std::optional<Int> real_size_of(const ShapeTracker& stack, Work& work) {
+std::optional<Int> symbolic_real_size(const ShapeTracker& stack) {
   try {
     return stack.real_size();
   } catch (const Error& e) {
-    if (e.kind() == ErrorKind::undefined) return std::nullopt;
-    if (e.kind() != ErrorKind::budget || !stack.is_concrete()) throw;
+    if (e.kind() != ErrorKind::undefined) throw;
+    return std::nullopt;
   }
-  return real_size_by_elements(stack, work);
+}
+
+/// Strides and the size of the memory. What numbers take is charged: the pieces have a budget of their own, and no more than
+/// that is charged for them.
+void ask_memory(const ShapeTracker& stack, Work& work, ViewAnswer& out) {
+  if (!stack.is_concrete()) {
+    out.real_strides = stack.real_strides();
+    out.real_size = symbolic_real_size(stack);
+    return;
+  }
+  const std::uint64_t budget = std::min(kPieceBudget, work.left());
+  PieceFacts facts = piece_facts(stack, false, budget);
+  work.charge(facts.work);
+  if (!facts.complete && budget < kPieceBudget)
+    work.charge(kPieceBudget);  // which is more than there is
+  out.real_strides = std::move(facts.real_strides);
+  out.real_size = facts.complete ? real_size_of(facts.range) : real_size_by_elements(stack, work);
 }
 
 std::optional<ViewsDiffer> differ_by_elements(const ShapeTracker& a, const ShapeTracker& b, Work& work) {
@@ -213,9 +214,7 @@ ViewAnswer ask_view(const ViewQuestion& question, Work& work) {
   out.index = question.simplify ? stack.expr_idxs(out.idxs) : index(stack.views(), out.idxs);
   work.charge(count_nodes(out.index.index));
   work.charge(count_nodes(out.index.valid));
-  charge_pieces(stack, work);
-  out.real_strides = stack.real_strides();
-  out.real_size = real_size_of(stack, work);
+  ask_memory(stack, work, out);
   if (question.addresses) out.addresses = addresses_of(stack, work);
   return out;
 }

@@ -42,11 +42,7 @@ std::uint64_t truncated_bits(DType dtype, double v) {
 
 }  // namespace
 
-Scalar::Scalar(bool v) : dtype_(dtypes::boolean), i_(v ? 1 : 0) {}
-Scalar::Scalar(std::int32_t v) : dtype_(dtypes::int32), i_(v) {}
-Scalar::Scalar(std::int64_t v) : dtype_(dtypes::int64), i_(v) {}
 Scalar::Scalar(float v) : Scalar(from_bits(dtypes::float32, std::bit_cast<std::uint32_t>(v))) {}
-Scalar::Scalar(double v) : dtype_(dtypes::float64), f_(v) {}
 
 Scalar Scalar::of(DType dtype, std::int64_t v) {
   check_scalar(dtype, "scalar");

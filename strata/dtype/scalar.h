@@ -18,11 +18,11 @@ namespace strata {
 class Scalar {
  public:
   Scalar() : Scalar(false) {}
-  explicit Scalar(bool v);
-  explicit Scalar(std::int32_t v);
-  explicit Scalar(std::int64_t v);
+  explicit Scalar(bool v) : dtype_(dtypes::boolean), i_(v ? 1 : 0) {}
+  explicit Scalar(std::int32_t v) : dtype_(dtypes::int32), i_(v) {}
+  explicit Scalar(std::int64_t v) : dtype_(dtypes::int64), i_(v) {}
   explicit Scalar(float v);
-  explicit Scalar(double v);
+  explicit Scalar(double v) : dtype_(dtypes::float64), f_(v) {}
   /// `v` converted to `dtype`. @throws Error (domain) unless dtype is a scalar.
   static Scalar of(DType dtype, std::int64_t v);
   static Scalar of(DType dtype, std::uint64_t v);

@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "strata/base/text.h"
+#include "strata/graph/moved_shape.h"
 #include "strata/view/equal.h"
 
 namespace strata {
@@ -31,7 +32,10 @@ struct HashArg {
     return mix(mix(static_cast<std::uint64_t>(a.slot), hash_of(a.size)), a.st.hash());
   }
   std::uint64_t operator()(const ConstArg& a) const {
-    return mix(mix(a.value.bits(), static_cast<std::uint64_t>(a.value.dtype().id())), a.st.hash());
+    return mix(of_value(a.value), a.st.contiguous() ? 0 : a.st.hash());
+  }
+  static std::uint64_t of_value(const Scalar& value) {
+    return mix(value.bits(), static_cast<std::uint64_t>(value.dtype().id()));
   }
   std::uint64_t operator()(const ShapeTracker& st) const { return st.hash(); }
   std::uint64_t operator()(DType d) const { return static_cast<std::uint64_t>(d.id()); }
@@ -73,6 +77,19 @@ struct NodeKey {
   }
 };
 
+/// A constant of a shape, which can be found before it is made.
+struct ConstantKey {
+  const Scalar& value;
+  const Ints& shape;
+  std::uint64_t hash;
+
+  bool is_of(const LazyNode& n) const {
+    if (n.hash != hash || n.op != Ops::CONST || !(n.shape == shape)) return false;
+    const ConstArg& arg = std::get<ConstArg>(n.arg);
+    return arg.value == value && arg.st.contiguous();
+  }
+};
+
 /// The live nodes, by hash. Of one that is dying, there is no handle any more; whoever wants it makes another.
 class NodeTable {
  public:
@@ -86,14 +103,18 @@ class NodeTable {
   std::shared_ptr<const LazyNode> find_or_make(const NodeKey& key, const F& make) {
     Shard& shard = shard_of(key.hash);
     const std::lock_guard lock(shard.mutex);
-    for (std::size_t at = shard.first(key.hash); shard.slots[at] != nullptr; at = shard.next(at))
-      if (key.is_of(*shard.slots[at]))
-        if (std::shared_ptr<const LazyNode> known = shard.slots[at]->weak_from_this().lock())
-          return known;
+    if (std::shared_ptr<const LazyNode> known = shard.find(key)) return known;
     shard.make_room();
     std::shared_ptr<const LazyNode> made = make();
     shard.put(made.get());
     return made;
+  }
+  /// The node of `key`, null where none lives.
+  template <class Key>
+  std::shared_ptr<const LazyNode> find(const Key& key) {
+    Shard& shard = shard_of(key.hash);
+    const std::lock_guard lock(shard.mutex);
+    return shard.find(key);
   }
   void forget(const LazyNode* dead) {
     Shard& shard = shard_of(dead->hash);
@@ -114,6 +135,14 @@ class NodeTable {
 
     std::size_t first(std::uint64_t hash) const { return hash & (slots.size() - 1); }
     std::size_t next(std::size_t at) const { return (at + 1) & (slots.size() - 1); }
+    template <class Key>
+    std::shared_ptr<const LazyNode> find(const Key& key) const {
+      for (std::size_t at = first(key.hash); slots[at] != nullptr; at = next(at))
+        if (key.is_of(*slots[at]))
+          if (std::shared_ptr<const LazyNode> known = slots[at]->weak_from_this().lock())
+            return known;
+      return nullptr;
+    }
     void put(const LazyNode* node) {
       std::size_t at = first(node->hash);
       while (slots[at] != nullptr) at = next(at);
@@ -163,8 +192,6 @@ void check_buffer(std::string_view operation, int slot, DType dtype) {
 
 Int reach(const ShapeTracker& st) { return st.real_size(); }
 
-View plain_view(const Ints& shape) { return View::create(shape); }
-
 }  // namespace
 
 LazyNode::~LazyNode() {
@@ -196,14 +223,18 @@ void note_flags(LazyNode& n) {
                                                  [](const LazyOp& s) { return s.is_tracked(); });
 }
 
-}  // namespace
-
-LazyOp LazyOp::make(Ops op, Sources src, LazyArg arg, DType dtype, Ints shape) {
+std::uint64_t hash_of(Ops op, DType dtype, const Ints& shape, std::span<const LazyOp> src,
+                      std::size_t kind_of_arg, std::uint64_t arg) {
   std::uint64_t h = mix(static_cast<std::uint64_t>(op), static_cast<std::uint64_t>(dtype.id()));
   h = mix(h, HashArg()(shape));
   for (const LazyOp& s : src) h = mix(h, s.hash());
-  h = mix(h, arg.index());
-  h = mix(h, std::visit(HashArg(), arg));
+  return mix(mix(h, kind_of_arg), arg);
+}
+
+}  // namespace
+
+LazyOp LazyOp::make(Ops op, Sources src, LazyArg arg, DType dtype, Ints shape) {
+  const std::uint64_t h = hash_of(op, dtype, shape, src, arg.index(), std::visit(HashArg(), arg));
   return LazyOp(NodeTable::instance().find_or_make(NodeKey{op, dtype, shape, src, arg, h}, [&] {
     auto node = std::make_shared<LazyNode>();
     node->op = op;
@@ -243,7 +274,13 @@ LazyOp LazyOp::load(int slot, DType dtype, ShapeTracker st, Int size) {
   return make(Ops::LOAD, {}, BufferArg{slot, std::move(size), std::move(st)}, dtype, std::move(shape));
 }
 
+/// Most constants are 0, 1 or 2 in a shape that has one already.
 LazyOp LazyOp::constant(const Scalar& value, const Ints& shape) {
+  static const std::size_t kind = LazyArg(ConstArg{value, ShapeTracker::from_shape({})}).index();
+  const std::uint64_t h =
+      hash_of(Ops::CONST, value.dtype(), shape, {}, kind, mix(HashArg::of_value(value), 0));
+  if (auto known = NodeTable::instance().find(ConstantKey{value, shape, h}))
+    return LazyOp(std::move(known));
   return constant(value, ShapeTracker::from_shape(shape));
 }
 
@@ -265,13 +302,14 @@ LazyOp LazyOp::alu(Ops op, std::span<const LazyOp> operands) {
                spec_name(op), " is not an op between elements");
   STRATA_CHECK(operands.size() == row(op).arity, domain, "[", name_of(op), "] takes ",
                static_cast<int>(row(op).arity), " operands, not ", operands.size());
-  std::vector<DType> dtypes;
+  SmallVec<DType, 4> dtypes;
   for (const LazyOp& x : operands) {
     STRATA_CHECK(x.shape() == operands[0].shape(), shape, "[", name_of(op),
                  "] operands have shapes ", render(operands[0].shape()), " and ", render(x.shape()));
     dtypes.push_back(x.dtype());
   }
-  return make(op, operands, {}, result_dtype(op, dtypes), operands[0].shape());
+  const DType dtype = result_dtype(op, {dtypes.data(), dtypes.size()});
+  return make(op, operands, {}, dtype, operands[0].shape());
 }
 
 LazyOp LazyOp::cast(DType to) const {
@@ -322,41 +360,36 @@ LazyOp LazyOp::gather(const LazyOp& values, const LazyOp& index) {
 
 // --- movement ---
 
-LazyOp LazyOp::moved(Ops op, LazyArg arg, const View& view) const {
-  return make(op, {this, 1}, std::move(arg), dtype(), view.shape());
+LazyOp LazyOp::moved(Ops op, LazyArg arg, Ints to) const {
+  return make(op, {this, 1}, std::move(arg), dtype(), std::move(to));
 }
 
 LazyOp LazyOp::reshape(const Ints& to) const {
-  if (to == shape()) return *this;
-  const ShapeTracker st = ShapeTracker::from_shape(shape()).reshape(to);
-  return make(Ops::RESHAPE, {this, 1}, to, dtype(), st.shape());
+  return to == shape() ? *this : moved(Ops::RESHAPE, to, reshaped(shape(), to));
 }
 LazyOp LazyOp::permute(const Axes& order) const {
-  const View view = plain_view(shape()).permute(order);
+  Ints to = permuted(shape(), order);
   if (std::is_sorted(order.begin(), order.end())) return *this;
-  return moved(Ops::PERMUTE, order, view);
+  return moved(Ops::PERMUTE, order, std::move(to));
 }
 LazyOp LazyOp::expand(const Ints& to) const {
-  if (to == shape()) return *this;
-  return moved(Ops::EXPAND, to, plain_view(shape()).expand(to));
+  return to == shape() ? *this : moved(Ops::EXPAND, to, expanded(shape(), to));
 }
 LazyOp LazyOp::pad(const Padding& padding) const {
-  const View view = plain_view(shape()).pad(padding);
-  if (view.shape() == shape()) return *this;
-  return moved(Ops::PAD, padding, view);
+  Ints to = padded(shape(), padding);
+  return to == shape() ? *this : moved(Ops::PAD, padding, std::move(to));
 }
 LazyOp LazyOp::shrink(const Mask& bounds) const {
-  const View view = plain_view(shape()).shrink(bounds);
-  if (view.shape() == shape()) return *this;
-  return moved(Ops::SHRINK, bounds, view);
+  Ints to = shrunk(shape(), bounds);
+  return to == shape() ? *this : moved(Ops::SHRINK, bounds, std::move(to));
 }
 LazyOp LazyOp::stride(const Ints& steps) const {
-  const View view = plain_view(shape()).stride(steps);
+  Ints to = strided(shape(), steps);
   const bool stays = std::all_of(steps.begin(), steps.end(), [](const Int& s) { return s == Int(1); });
-  return stays ? *this : moved(Ops::STRIDE, steps, view);
+  return stays ? *this : moved(Ops::STRIDE, steps, std::move(to));
 }
 LazyOp LazyOp::flip(const Axes& axes) const {
-  plain_view(shape()).flip(axes);  // for its checks
+  check_flip(shape(), axes);
   Ints steps(shape().size(), 1);
   for (const std::int64_t axis : axes) steps[static_cast<std::size_t>(axis)] = -1;
   return stride(steps);

@@ -169,7 +169,7 @@ class LazyOp {
   using Sources = std::span<const LazyOp>;
   explicit LazyOp(std::shared_ptr<const LazyNode> node) : node_(std::move(node)) {}
   static LazyOp make(Ops op, Sources src, LazyArg arg, DType dtype, Ints shape);
-  LazyOp moved(Ops op, LazyArg arg, const View& moved_view) const;
+  LazyOp moved(Ops op, LazyArg arg, Ints to) const;
 
   std::shared_ptr<const LazyNode> node_;
 };

@@ -45,6 +45,10 @@ Tensor as_real(const Tensor& x);
 inline Tensor as_summable(const Tensor& x) {
   return x.dtype().is_float() || x.dtype() == dtypes::uint64 ? x : x.cast(dtypes::int64);
 }
+/// a < b, or equal: not the opposite of above, as of NaN neither holds. @pre nodes of one shape and dtype
+inline LazyOp at_or_below(const LazyOp& a, const LazyOp& b) {
+  return LazyOp::alu(Ops::OR, {LazyOp::alu(Ops::CMPLT, {a, b}), LazyOp::alu(Ops::CMPEQ, {a, b})});
+}
 /// A number in a dtype: integers wrap as C's do, reals go to integers towards zero.
 Scalar scalar_of(const Number& number, DType dtype);
 

@@ -289,11 +289,13 @@ Tensor is_above(const Operand& a, const Operand& b) {
 /// NOTE: not the opposite of above, as of NaN neither holds.
 Tensor is_at_or_below(const Operand& a, const Operand& b) {
   const OriginScope scope("le", b.at());
-  return is_below(a, b) | is_equal_to(a, b);
+  const Met met = meet("le", {&a, &b});
+  return made(at_or_below(met.nodes[0], met.nodes[1]), met);
 }
 Tensor is_at_or_above(const Operand& a, const Operand& b) {
   const OriginScope scope("ge", b.at());
-  return is_below(b, a) | is_equal_to(a, b);
+  const Met met = meet("ge", {&a, &b});
+  return made(at_or_below(met.nodes[1], met.nodes[0]), met);
 }
 
 }  // namespace
@@ -379,7 +381,7 @@ Tensor Tensor::where(const Operand& a, const Operand& b) const {
   const DType dtype = meeting(a, b);
   const Operand self(*this, a.at());
   const Met values = meet("where", {&a, &b, &self}, dtype);
-  const LazyOp condition = broadcast(cast(dtypes::boolean).node(), values.nodes[0].shape());
+  const LazyOp condition = broadcast(node().cast(dtypes::boolean), values.nodes[0].shape());
   return made(LazyOp::alu(Ops::WHERE, {condition, values.nodes[0], values.nodes[1]}), values);
 }
 Tensor Tensor::masked_fill(const Tensor& mask, const Operand& value) const {

@@ -247,7 +247,10 @@ std::pair<Tensor, Tensor> Tensor::frexp(At at) const {
 
 Tensor Tensor::relu(At at) const {
   const OriginScope scope("relu", at);
-  return le(0).where(0, *this);  // NaN is not
+  const LazyOp& x = node();
+  const DType d = x.dtype().is_bool() ? dtypes::int64 : x.dtype();  // as where() of a number has it
+  const LazyOp from = x.cast(d), zero = LazyOp::constant(Scalar::of(d, std::int64_t{0}), x.shape());
+  return TensorAccess::of(LazyOp::alu(Ops::WHERE, {at_or_below(from, zero), zero, from}), *this);  // NaN stays
 }
 Tensor Tensor::relu6(At at) const {
   const OriginScope scope("relu6", at);

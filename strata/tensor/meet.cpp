@@ -65,22 +65,22 @@ LazyOp broadcast(const LazyOp& x, const Ints& shape) {
 
 namespace {
 
-/// The shape to which the tensors among operands broadcast.
-Ints shape_of_all(const char* operation, std::span<const Operand* const> operands) {
-  const Ints* first = nullptr;
-  bool is_one = true;
+/// The shape to which the tensors among operands broadcast; null where it is that of none.
+const Ints* common_shape(std::span<const Operand* const> operands) {
+  const Ints* out = nullptr;
   for (const Operand* o : operands) {
     if (o->tensor() == nullptr) continue;
     const Ints& shape = o->tensor()->shape();
-    if (first == nullptr) first = &shape;
-    is_one = is_one && shape == *first;
+    if (out != nullptr && !(shape == *out)) return nullptr;
+    out = &shape;
   }
-  if (first == nullptr) return {};
-  if (is_one) return *first;
+  return out;
+}
+Ints shape_of_all(const char* operation, std::span<const Operand* const> operands) {
   std::vector<Ints> shapes;
   for (const Operand* o : operands)
     if (o->tensor() != nullptr) shapes.push_back(o->tensor()->shape());
-  return broadcast_shape(operation, shapes);
+  return shapes.empty() ? Ints() : broadcast_shape(operation, shapes);
 }
 const Device* device_of_all(const char* operation, std::span<const Operand* const> operands) {
   const Device* out = nullptr;
@@ -99,7 +99,9 @@ const Device* device_of_all(const char* operation, std::span<const Operand* cons
 Met meet(const char* operation, std::initializer_list<const Operand*> operands, DType dtype) {
   const std::span<const Operand* const> all(operands.begin(), operands.size());
   Met out{{}, device_of_all(operation, all)};
-  const Ints shape = shape_of_all(operation, all);
+  const Ints* const common = common_shape(all);
+  const Ints broad = common != nullptr ? Ints() : shape_of_all(operation, all);
+  const Ints& shape = common != nullptr ? *common : broad;
   if (dtype.is_none()) dtype = meeting_dtype(all);
   out.nodes.reserve(all.size());
   for (const Operand* o : operands)

@@ -8,18 +8,22 @@ namespace strata {
 
 namespace {
 
+Ints sizes_without(const Ints& shape, const Axes& axes) {
+  Ints sizes;
+  for (std::size_t k = 0; k < shape.size(); ++k)
+    if (std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(k)) == axes.end())
+      sizes.push_back(shape[k]);
+  return sizes;
+}
 /// `x` (dimensions of size 1 where axes were) without them, unless they are kept.
 Tensor without(const Tensor& x, const Axes& axes, bool keepdim) {
-  if (keepdim) return x;
-  Ints sizes;
-  for (std::int64_t k = 0; k < x.ndim(); ++k)
-    if (std::find(axes.begin(), axes.end(), k) == axes.end()) sizes.push_back(x.size(k));
-  return x.reshape(sizes);
+  return keepdim ? x : x.reshape(sizes_without(x.shape(), axes));
 }
 
 Tensor reduced(Ops op, const Tensor& x, const AxesArg& arg, bool keepdim, const char* name) {
   const Axes axes = arg.of(x.ndim(), name);
-  return without(TensorAccess::of(LazyOp::reduce(op, x.node(), axes), x), axes, keepdim);
+  const LazyOp out = LazyOp::reduce(op, x.node(), axes);
+  return TensorAccess::of(keepdim ? out : out.reshape(sizes_without(out.shape(), axes)), x);
 }
 
 /// How many elements go into each of the reduction's.

@@ -173,7 +173,7 @@ class Pieces {
   constexpr Outcome take_times(Task& t, const Piecewise::Step& step);
   constexpr void accumulate(std::int64_t* to, std::int64_t scale, const std::int64_t* from) const;
   constexpr void narrow(Task& t, std::size_t j, std::int64_t begin, std::int64_t count) const;
-  constexpr void cut_at(Task& t, std::size_t j, std::int64_t c);
+  constexpr void cut_at(std::size_t j, std::int64_t c);
   constexpr void halve(Task& t, std::size_t j);
   constexpr std::size_t widest(Task& t, const std::int64_t* r) const;
   constexpr std::optional<bool> contract(Task& t, const std::int64_t* r, Span s, std::int64_t lower,
@@ -183,7 +183,7 @@ class Pieces {
   std::size_t rank_;
   std::uint64_t budget_;
   bool cut_ = false;
-  std::vector<Task> open_;
+  std::vector<Task> open_;  // the one that is worked on last
 };
 
 // --- implementation ---
@@ -264,19 +264,17 @@ constexpr Pieces::Pieces(const Piecewise& f, std::uint64_t budget)
 
 constexpr bool Pieces::next(Piece& out) {
   while (!open_.empty() && budget_ != 0) {
-    Task t = std::move(open_.back());
-    open_.pop_back();
+    Task& t = open_.back();  // NOTE: not after a cut, which may move it
     Outcome outcome = Outcome::done;
     while (outcome == Outcome::done && t.step < f_.steps().size() && budget_ != 0) {
       charge();
       outcome = take(t);
     }
+    if (outcome == Outcome::dropped) open_.pop_back();
     if (outcome != Outcome::done) continue;
-    if (t.step < f_.steps().size()) {  // the budget ended in the middle
-      open_.push_back(std::move(t));
-      return false;
-    }
+    if (t.step < f_.steps().size()) return false;  // the budget ended in the middle
     yield(t, out);
+    open_.pop_back();
     return true;
   }
   return false;
@@ -324,20 +322,16 @@ constexpr void Pieces::narrow(Task& t, std::size_t j, std::int64_t begin, std::i
   }
 }
 
-// Two tasks in place of one: below and from local coordinate c of axis j, the lower one to be done
-// first.
-constexpr void Pieces::cut_at(Task& t, std::size_t j, std::int64_t c) {
+// Two tasks in place of the last one: below and from local coordinate c of axis j, the lower one to be done first.
+constexpr void Pieces::cut_at(std::size_t j, std::int64_t c) {
   cut_ = true;
-  Task upper = t;
+  open_.push_back(Task(open_.back()));
+  Task& upper = open_[open_.size() - 2];
   narrow(upper, j, c, extent(upper, j) - c);
-  narrow(t, j, 0, c);
-  open_.push_back(std::move(upper));
-  open_.push_back(std::move(t));
+  narrow(open_.back(), j, 0, c);
 }
 
-constexpr void Pieces::halve(Task& t, std::size_t j) {
-  cut_at(t, j, extent(t, j) - extent(t, j) / 2);
-}
+constexpr void Pieces::halve(Task& t, std::size_t j) { cut_at(j, extent(t, j) - extent(t, j) / 2); }
 
 // The axis along which r varies most. @pre r varies
 constexpr std::size_t Pieces::widest(Task& t, const std::int64_t* r) const {
@@ -424,7 +418,7 @@ constexpr void Pieces::cut_remainder(Task& t, const Row& rest, std::int64_t p) {
     }
   }
   if (axis == rank_) return halve(t, widest(t, rest.data()));
-  cut_at(t, axis, at);
+  cut_at(axis, at);
 }
 
 // Leaves out the coordinates for which no choice of the others satisfies lower <= r <= upper.

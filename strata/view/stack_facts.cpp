@@ -4,7 +4,6 @@
 #include "strata/view/stack_facts.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "strata/view/merge.h"
 #include "strata/view/size_ops.h"
@@ -12,8 +11,7 @@
 namespace strata {
 namespace {
 
-constexpr std::uint64_t kPieceBudget = std::uint64_t{1} << 20;  // steps to the pieces of a stack
-constexpr std::uint64_t kPairBudget = std::uint64_t{1} << 22;   // neighbouring pieces looked at
+constexpr std::uint64_t kPairBudget = std::uint64_t{1} << 22;  // neighbouring pieces looked at
 
 Piecewise as_piecewise(const ShapeTracker& st) {
   std::vector<Strided> boxes;
@@ -37,20 +35,32 @@ Extremes extremes(const Piece& p) {
   return out;
 }
 
+/// The least and the largest of what was added.
+class AddressesSeen {
+ public:
+  void add(const Piece& p) {
+    const Extremes one = extremes(p);
+    all_ = all_ ? Extremes{std::min(all_->lo, one.lo), std::max(all_->hi, one.hi)} : one;
+  }
+  AddressRange get() const {
+    if (!all_) return {true, 0, 0};
+    // Addresses of valid indices fit in 64 bits.
+    return {false, static_cast<std::int64_t>(all_->lo), static_cast<std::int64_t>(all_->hi)};
+  }
+
+ private:
+  std::optional<Extremes> all_;
+};
+
 AddressRange range_of_numbers(const ShapeTracker& st, std::string_view operation) {
   const Piecewise f = as_piecewise(st);
   Pieces pieces(f, kPieceBudget);
-  std::optional<Extremes> all;
+  AddressesSeen range;
   Piece p;
-  while (pieces.next(p)) {
-    const Extremes one = extremes(p);
-    all = all ? Extremes{std::min(all->lo, one.lo), std::max(all->hi, one.hi)} : one;
-  }
+  while (pieces.next(p)) range.add(p);
   STRATA_CHECK(pieces.complete(), budget, "[", operation, "] the addresses of ", st.render(),
                " take more than ", kPieceBudget, " steps");
-  if (!all) return {true, 0, 0};
-  // Addresses of valid indices fit in 64 bits.
-  return {false, static_cast<std::int64_t>(all->lo), static_cast<std::int64_t>(all->hi)};
+  return range.get();
 }
 
 AddressRange range_of_sizes(const ShapeTracker& st, std::string_view operation) {
@@ -79,31 +89,39 @@ struct PieceList {
   std::vector<Piece> pieces;
   Index shape;
   bool complete = false;
+  std::uint64_t work = 0;
 };
 
-PieceList pieces_of(const ShapeTracker& st) {
+PieceList pieces_of(const ShapeTracker& st, std::uint64_t budget = kPieceBudget) {
   const Piecewise f = as_piecewise(st);
-  Pieces pieces(f, kPieceBudget);
+  Pieces pieces(f, budget);
   PieceList out;
   out.shape = *numbers(st.shape());
   Piece p;
   while (pieces.next(p)) out.pieces.push_back(p);
   out.complete = pieces.complete();
+  out.work = budget - pieces.left();
   return out;
 }
 
 /// Neighbours along one axis: pieces of which one ends where the other begins.
 class AxisNeighbours {
  public:
-  AxisNeighbours(const PieceList& list, std::size_t axis)
-      : list_(list), axis_(axis), order_(list.pieces.size()) {
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    std::sort(order_.begin(), order_.end(),
-              [&](std::size_t a, std::size_t b) { return lo(a) < lo(b); });
-    covered_below_.assign(order_.size(), 0);
-    covered_above_.assign(order_.size(), 0);
-    for (std::size_t p = 0; p < order_.size() && !gave_up_; ++p) look_inside(p);
-    for (std::size_t p = 0; p < order_.size() && !gave_up_; ++p) look_above(p);
+  /// What is asked: the stride alone, after which nothing is looked at once there is none; or the mask, too.
+  enum class Ask : std::uint8_t { stride, mask };
+
+  AxisNeighbours(const PieceList& list, std::size_t axis, Ask ask)
+      : list_(list), axis_(axis), ask_(ask) {
+    const std::size_t count = list.pieces.size();
+    for (std::size_t p = 0; p < count && !is_settled(); ++p) look_inside(p);
+    if (is_settled()) return;
+    choose_cross();
+    order_.reserve(count);
+    for (std::size_t p = 0; p < count; ++p) order_.push_back({{lo(p), cross_lo(p)}, p});
+    std::sort(order_.begin(), order_.end());
+    covered_below_.assign(count, 0);
+    covered_above_.assign(count, 0);
+    for (std::size_t p = 0; p < count && !is_settled(); ++p) look_above(p);
   }
 
   bool gave_up() const { return gave_up_; }
@@ -111,9 +129,9 @@ class AxisNeighbours {
   std::optional<std::int64_t> stride() const {
     return conflict_ ? std::nullopt : std::optional(stride_.value_or(0));
   }
-  /// Do a valid and an invalid index differ in this coordinate alone?
+  /// Do a valid and an invalid index differ in this coordinate alone? @pre the mask was asked for, or there is a stride
   bool is_masked() const {
-    for (std::size_t p = 0; p < order_.size(); ++p) {
+    for (std::size_t p = 0; p < list_.pieces.size(); ++p) {
       const std::int64_t section = volume(list_.pieces[p]) / list_.pieces[p].extent[axis_];
       if (lo(p) > 0 && covered_below_[p] != section) return true;
       if (end(p) < list_.shape[axis_] && covered_above_[p] != section) return true;
@@ -125,6 +143,27 @@ class AxisNeighbours {
   std::int64_t lo(std::size_t p) const { return list_.pieces[p].lo[axis_]; }
   std::int64_t end(std::size_t p) const { return lo(p) + list_.pieces[p].extent[axis_]; }
 
+  /// Another axis, along which the pieces are short: neighbours are sought where they are near in it. Without one, everywhere.
+  void choose_cross() {
+    double shortest = 1;
+    for (std::size_t t = 0; t < list_.shape.size(); ++t) {
+      if (t == axis_) continue;
+      std::int64_t longest = 0;
+      for (const Piece& p : list_.pieces) longest = std::max(longest, p.extent[t]);
+      const double share = static_cast<double>(longest) / static_cast<double>(list_.shape[t]);
+      if (share >= shortest) continue;
+      shortest = share, cross_ = t, longest_across_ = longest;
+    }
+  }
+  std::int64_t cross_lo(std::size_t p) const { return cross_ ? list_.pieces[p].lo[*cross_] : 0; }
+  std::int64_t cross_end(std::size_t p) const {
+    return cross_ ? cross_lo(p) + list_.pieces[p].extent[*cross_] : 1;
+  }
+  /// Where a piece begins, along the axis, then across; and which it is.
+  using Place = std::pair<std::int64_t, std::int64_t>;
+  using Placed = std::pair<Place, std::size_t>;
+
+  bool is_settled() const { return gave_up_ || (conflict_ && ask_ == Ask::stride); }
   void meet(Int128 step) {
     if (step < kNegInf || step > kPosInf || (stride_ && *stride_ != step)) {
       conflict_ = true;
@@ -136,12 +175,13 @@ class AxisNeighbours {
     if (list_.pieces[p].extent[axis_] > 1) meet(list_.pieces[p].slope[axis_]);
   }
   void look_above(std::size_t p) {
-    const auto less = [&](std::size_t q, std::int64_t at) { return lo(q) < at; };
-    auto q = std::lower_bound(order_.begin(), order_.end(), end(p), less);
-    for (; q != order_.end() && lo(*q) == end(p); ++q) {
+    // What begins further below in the cross axis ends before `p` begins.
+    const Place first{end(p), cross_lo(p) - longest_across_ + 1}, beyond{end(p), cross_end(p)};
+    auto q = std::lower_bound(order_.begin(), order_.end(), Placed{first, 0});
+    for (; q != order_.end() && q->first < beyond; ++q) {
       gave_up_ = ++pairs_ > kPairBudget;
-      if (gave_up_) return;
-      look_across(p, *q);
+      if (is_settled()) return;
+      look_across(p, q->second);
     }
   }
 
@@ -172,7 +212,10 @@ class AxisNeighbours {
 
   const PieceList& list_;
   std::size_t axis_;
-  std::vector<std::size_t> order_;  // by where pieces begin
+  Ask ask_;
+  std::vector<Placed> order_;
+  std::optional<std::size_t> cross_;
+  std::int64_t longest_across_ = 1;
   std::vector<std::int64_t> covered_below_, covered_above_;
   std::optional<std::int64_t> stride_;
   bool conflict_ = false, gave_up_ = false;
@@ -194,6 +237,17 @@ Strides strides_of_view(const View& v, bool ignore_valid) {
   for (std::size_t j = 0; j < v.rank(); ++j) {
     const bool open = !ignore_valid && is_masked(v, j);
     out.push_back(open ? std::nullopt : std::optional(v.strides()[j]));
+  }
+  return out;
+}
+
+/// All open where there are too many pieces.
+Strides strides_of_pieces(const PieceList& list, bool ignore_valid) {
+  Strides out(list.shape.size());
+  for (std::size_t j = 0; j < out.size() && list.complete; ++j) {
+    const AxisNeighbours axis(list, j, AxisNeighbours::Ask::stride);
+    const bool open = axis.gave_up() || !axis.stride() || (!ignore_valid && axis.is_masked());
+    if (!open) out[j] = *axis.stride();
   }
   return out;
 }
@@ -243,21 +297,27 @@ AddressRange address_range(const ShapeTracker& st, std::string_view operation) {
   return range_of_sizes(st, operation);
 }
 
-Int ShapeTracker::real_size() const {
-  const AddressRange range = address_range(*this, "real_size");
+Int real_size_of(const AddressRange& range) {
   return range.nowhere ? Int(0) : larger(plus_product("real_size", range.hi, 1, 1), 0);
 }
+Int ShapeTracker::real_size() const { return real_size_of(address_range(*this, "real_size")); }
 
 std::vector<std::optional<Int>> ShapeTracker::real_strides(bool ignore_valid) const {
   if (views_.size() == 1) return strides_of_view(views_[0], ignore_valid);
   if (!is_concrete()) return symbolic_strides(*this, ignore_valid);
-  Strides out(rank());
-  const PieceList list = pieces_of(*this);
-  for (std::size_t j = 0; j < rank() && list.complete; ++j) {
-    const AxisNeighbours axis(list, j);
-    const bool open = axis.gave_up() || !axis.stride() || (!ignore_valid && axis.is_masked());
-    if (!open) out[j] = *axis.stride();
-  }
+  return strides_of_pieces(pieces_of(*this), ignore_valid);
+}
+
+PieceFacts piece_facts(const ShapeTracker& st, bool ignore_valid, std::uint64_t budget) {
+  const PieceList list = pieces_of(st, budget);
+  PieceFacts out;
+  out.work = list.work;
+  out.complete = list.complete;
+  out.real_strides = st.views().size() == 1 ? strides_of_view(st.views()[0], ignore_valid)
+                                            : strides_of_pieces(list, ignore_valid);
+  AddressesSeen range;
+  for (const Piece& p : list.pieces) range.add(p);
+  out.range = range.get();
   return out;
 }
 
@@ -279,7 +339,7 @@ bool ShapeTracker::axis_is_masked(std::int64_t axis) const {
     return is_written_with(f.at.valid, f.idxs[j]);
   }
   const PieceList list = pieces_of(*this);
-  const AxisNeighbours neighbours(list, j);
+  const AxisNeighbours neighbours(list, j, AxisNeighbours::Ask::mask);
   STRATA_CHECK(list.complete && !neighbours.gave_up(), budget, "[axis_is_masked] the masks of ",
                render(), " take more than ", kPieceBudget, " steps");
   return neighbours.is_masked();

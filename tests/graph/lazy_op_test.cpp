@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdint>
+#include <random>
+#include <string>
 #include <thread>
 
 #include "tests/codegen/kernels.h"
@@ -29,6 +32,76 @@ TEST(LazyOp, WrittenTheSameIsTheSame) {
 TEST(LazyOp, WhatIsGoneIsMadeAgain) {
   const std::uint64_t before = added({5, 7}).hash();
   EXPECT_EQ(added({5, 7}).hash(), before);
+}
+
+TEST(LazyOp, AConstantIsFoundByValueDtypeAndShape) {
+  const LazyOp two = LazyOp::constant(Scalar(2.0F), Ints{3, 4});
+  EXPECT_EQ(LazyOp::constant(Scalar(2.0F), Ints{3, 4}), two);
+  EXPECT_EQ(LazyOp::constant(Scalar(2.0F), ShapeTracker::from_shape({3, 4})), two);
+  EXPECT_FALSE(LazyOp::constant(Scalar(2.0F), Ints{4, 3}) == two);
+  EXPECT_FALSE(LazyOp::constant(Scalar(2.0), Ints{3, 4}) == two);
+  // Of the same shape, 0 in a part: another.
+  const LazyOp part =
+      LazyOp::constant(Scalar(2.0F), ShapeTracker::from_shape({2, 4}).pad({{1, 0}, {0, 0}}));
+  EXPECT_EQ(part.shape(), two.shape());
+  EXPECT_FALSE(part == two);
+  EXPECT_FALSE(LazyOp::constant(Scalar(2.0F), part.shape()) == part);
+  EXPECT_THROW(LazyOp::constant(Scalar(2.0F), Ints{3, -4}), Error);
+}
+
+/// What `f` gives, or the message of its error.
+template <class F>
+std::string said(const F& f) {
+  try {
+    return render(f().shape());
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+TEST(LazyOp, ShapesAfterMovementAreThoseOfViews) {
+  std::mt19937_64 random(7);
+  const auto upto = [&](std::int64_t lo, std::int64_t hi) {
+    return std::uniform_int_distribution<std::int64_t>(lo, hi)(random);
+  };
+  const std::int64_t huge[] = {
+      0, -1, 1, std::int64_t{1} << 31, std::int64_t{1} << 62, INT64_MAX, INT64_MIN, INT64_MIN + 1};
+  const auto number = [&](std::int64_t lo, std::int64_t hi) {
+    return upto(0, 19) == 0 ? huge[upto(0, 7)] : upto(lo, hi);
+  };
+  int refused = 0, passed = 0;
+  const auto check = [&](const std::string& of_node, const std::string& of_view) {
+    EXPECT_EQ(of_node, of_view);
+    ++(of_view.starts_with('[') ? refused : passed);
+  };
+  for (int round = 0; round < 4000; ++round) {
+    const auto rank = static_cast<std::size_t>(upto(0, 3));
+    Ints shape, sizes, steps;
+    Axes axes;
+    Padding padding;
+    Mask bounds;
+    for (std::size_t k = 0; k < rank; ++k) {
+      shape.push_back(upto(0, 9) == 0 ? 0 : upto(1, 4));
+      sizes.push_back(shape[k] == Int(1) || upto(0, 5) == 0 ? number(0, 4) : shape[k]);
+      steps.push_back(number(-3, 3));
+      axes.push_back(number(0, static_cast<std::int64_t>(rank) - 1));
+      padding.push_back({number(0, 2), number(0, 2)});
+      bounds.push_back({number(0, 1), number(1, 3)});
+    }
+    if (upto(0, 9) == 0) sizes.push_back(2), steps.push_back(1), padding.push_back({0, 0});
+    const View view = View::create(shape);
+    const ShapeTracker stack = ShapeTracker::from_shape(shape);
+    const LazyOp x = LazyOp::empty(dtypes::float32, shape);
+    check(said([&] { return x.reshape(sizes); }), said([&] { return stack.reshape(sizes); }));
+    check(said([&] { return x.permute(axes); }), said([&] { return view.permute(axes); }));
+    check(said([&] { return x.expand(sizes); }), said([&] { return view.expand(sizes); }));
+    check(said([&] { return x.pad(padding); }), said([&] { return view.pad(padding); }));
+    check(said([&] { return x.shrink(bounds); }), said([&] { return view.shrink(bounds); }));
+    check(said([&] { return x.stride(steps); }), said([&] { return view.stride(steps); }));
+    check(said([&] { return x.flip(axes); }), said([&] { return view.flip(axes); }));
+  }
+  EXPECT_GT(refused, 5000);
+  EXPECT_GT(passed, 5000);
 }
 
 TEST(LazyOp, ShapesAndDtypes) {
