@@ -34,9 +34,10 @@ check pkg-config "$work/consumer"
 shared=$work/libshared.so
 g++ -std=c++20 -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -shared "$here/shared.cpp" "${flags[@]}" -o "$shared"
 python3 -c 'import ctypes, sys; f = ctypes.CDLL(sys.argv[1]).consumer_sum; f.restype = ctypes.c_float; assert f() == 5' "$shared"
-exported=$(nm -DC --defined-only "$shared" | grep -v ' [VWu] std::')
+# What else is exported are instances of the standard library's templates, which are weak.
+exported=$(nm -D --defined-only "$shared" | grep -E ' [A-U] | _Z(GV|Z|T[ISV])*NK?6strata')
 echo "shared object: $exported"
-[ "${exported##* }" = consumer_sum ] && [ "$(wc -l <<< "$exported")" -eq 1 ]
+[ "${exported#* T }" = consumer_sum ]
 
 "$prefix/bin/strata" --version
 for file in bash-completion/completions/strata zsh/site-functions/_strata fish/vendor_completions.d/strata.fish man/man1/strata.1; do

@@ -1,4 +1,5 @@
 // A user's shared object with all of Strata in it. It shows the one function that it means to.
+#include <strata/base/flags.h>
 #include <strata/strata.h>
 
 extern "C" __attribute__((visibility("default"))) float consumer_sum();
