@@ -2,7 +2,8 @@
 """What keeps the floors standing, checked on the text of the sources.
 
 A file of a floor includes its own floor or lower ones only; there is no include cycle; the floors of ALGEBRA use the
-standard library only, and so do headers that are installed, but for POSIX; files stay short; nothing is parked in comments.
+standard library only, and so do headers that are installed, but for POSIX, and those name nothing of other libraries; files
+stay short; nothing is parked in comments.
 Prints `N passed, N failed` over the files.
 """
 import re
@@ -22,6 +23,8 @@ stack stdexcept stop_token streambuf string string_view system_error thread tupl
 unordered_map unordered_set utility valarray variant vector version""".split())
 POSIX = {"sys/stat.h"}
 PRIVATE = "strata/runtime/llvm_plugin/"  # what cmake/install.cmake leaves out
+FOREIGN = re.compile(r"\bnamespace (?:fmt|nlohmann|llvm|tbb|pybind11)\b|\b(?:fmt|nlohmann|llvm|tbb|pybind11)::"
+                     r"|\b(?:LLVM[A-Z]|_?cl_|z_|Py(?:Object|_))\w*")
 LENGTH_CAP = 600  # tables (*.def) exempt
 # Split, so that this file does not hold the words that it forbids.
 FORBIDDEN = [(re.compile(pattern), word) for pattern, word in [
@@ -55,6 +58,8 @@ def check_includes(path: str, text: str, graph: dict) -> list[str]:
             problems.append(f"a header that is installed includes <{angled}>")
         if is_public and quoted.startswith(PRIVATE):
             problems.append(f'a header that is installed includes "{quoted}", which is not')
+    code = re.sub(r"//[^\n]*", "", text) if is_public else ""
+    problems += [f"a header that is installed names {name}" for name in sorted(set(FOREIGN.findall(code)))]
     return problems
 
 

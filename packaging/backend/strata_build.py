@@ -75,9 +75,10 @@ def pybind11_option():
 def build(settings):
     """Configures and builds; the build folder."""
     settings = settings or {}
+    python = Path(sys.executable).resolve()  # that of an environment may go before the folder does
     folder = Path(settings.get("build-dir") or ROOT / "build" / f"wheel-{wheel_file.python_tag()}").resolve()
     run("cmake", "-S", str(ROOT), "-B", str(folder), "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_INSTALL_LIBDIR=lib",
-        f"-DPython_EXECUTABLE={sys.executable}", "-DSTRATA_PYTHON_INSTALL_DIR=python", *pybind11_option(),
+        f"-DPython_EXECUTABLE={python}", "-DSTRATA_PYTHON_INSTALL_DIR=python", *pybind11_option(),
         *shlex.split(settings.get("cmake-args", "")))
     jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(os.cpu_count())
     run("cmake", "--build", str(folder), "--parallel", jobs)

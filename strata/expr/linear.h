@@ -1,6 +1,7 @@
 // Arithmetic on sums under construction. Internal to expr/.
 #pragma once
 
+#include "strata/base/int_math.h"
 #include "strata/expr/node.h"
 
 namespace strata {
@@ -50,13 +51,13 @@ struct Range {
 };
 /// Bounds of a sum before they are cut to 64 bits; a side that is not known says so.
 struct WideRange {
-  __int128 lo, hi;
+  Int128 lo, hi;
   bool lo_known, hi_known;
 };
 WideRange wide_interval(LinearRef l);
 /// Rounds to 64 bits: outwards to infinity, inwards to the last finite value.
-std::int64_t clamp_lower(__int128 v);
-std::int64_t clamp_upper(__int128 v);
+std::int64_t clamp_lower(Int128 v);
+std::int64_t clamp_upper(Int128 v);
 /// Interval bounds of a sum.
 Range interval(LinearRef l);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh BUILD_FOLDER: installs that build, moves the tree (it must be relocatable), and builds main.cpp against it with
-# find_package and with pkg-config.
+# find_package and with pkg-config, shared.cpp with the latter; compiles each header that was installed.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=$1
@@ -22,10 +22,22 @@ cmake -S "$here" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" > "$work/cmake.l
 cmake --build "$work/cmake"
 check find_package "$work/cmake/consumer"
 
+(cd "$prefix/include" && find strata -name '*.h') | sort | sed 's/.*/#include <&>/' > "$work/headers.cpp"
+g++ -std=c++20 -fsyntax-only -Wall -Wextra -Wconversion -Wshadow -Werror -pedantic -I"$prefix/include" "$work/headers.cpp"
+echo "headers: $(wc -l < "$work/headers.cpp")"
+
 folder=$(dirname "$(find "$prefix" -name strata.pc)")
 read -ra flags <<< "$(PKG_CONFIG_PATH=$folder pkg-config --cflags --libs strata)"
 g++ -std=c++20 -Wall -Wextra -Wconversion -Wshadow -Werror -pedantic "$here/main.cpp" "${flags[@]}" -o "$work/consumer"
 check pkg-config "$work/consumer"
+
+shared=$work/libshared.so
+g++ -std=c++20 -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -shared "$here/shared.cpp" "${flags[@]}" -o "$shared"
+python3 -c 'import ctypes, sys; f = ctypes.CDLL(sys.argv[1]).consumer_sum; f.restype = ctypes.c_float; assert f() == 5' "$shared"
+# What else is exported are instances of the standard library's templates, which are weak.
+exported=$(nm -D --defined-only "$shared" | grep -E ' [A-U] | _Z(GV|Z|T[ISV])*NK?6strata')
+echo "shared object: $exported"
+[ "${exported#* T }" = consumer_sum ]
 
 "$prefix/bin/strata" --version
 for file in bash-completion/completions/strata zsh/site-functions/_strata fish/vendor_completions.d/strata.fish man/man1/strata.1; do
