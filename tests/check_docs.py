@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The documentation's code, run: check_docs.py --build BUILD_FOLDER [--all] [FILE...]  (default README.md, docs/*.md, ...)
+"""The documentation's code, run: check_docs.py --build BUILD_FOLDER [--all] [FILE...]
+(default README.md, DESIGN.md, CONTRIBUTING.md and docs with its folders)
 
 ```cpp      compiled against the library of the build and run. A block without `main` becomes the body of one; its
             #include lines move to the top, <strata/strata.h> and `using namespace strata` are there already.
@@ -187,7 +188,7 @@ def main() -> int:
     parser.add_argument("files", nargs="*", type=Path)
     options = parser.parse_args()
     pages = [p for p in ("README.md", "DESIGN.md", "CONTRIBUTING.md") if (ROOT / p).exists()]
-    files = [f.resolve() for f in options.files] or [ROOT / p for p in pages] + sorted((ROOT / "docs").glob("*.md"))
+    files = [f.resolve() for f in options.files] or [ROOT / p for p in pages] + sorted((ROOT / "docs").rglob("*.md"))
     has_python = any((options.build / "python" / "strata").glob("_strata*.so"))
     all_programs = [p for file in files for p in programs(file)]
     to_run = [p for p in all_programs if has_python or p[0].language != "python"]

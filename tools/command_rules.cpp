@@ -1,8 +1,10 @@
-// `strata rules`: the rule table for readers and for programs.
+// `strata rules`: the tables of rules and of formulas, for readers and for programs.
 #include <algorithm>
 #include <ostream>
 
 #include "strata/base/json.h"
+#include "strata/codegen/decompose.h"
+#include "strata/dtype/scalar.h"
 #include "strata/expr/rules.h"
 #include "tools/commands.h"
 
@@ -90,9 +92,40 @@ void print_all(Console& console) {
               << by_z3 << " also by Z3 with unbounded variables, the others by a written proof.\n";
 }
 
+std::string error_text(const Decomposition& formula) {
+  return formula.ulp == 0 ? "exact" : Scalar(formula.ulp).text() + " ULP";
+}
+
+void print_formula(const Decomposition& formula, Console& console) {
+  const std::string error = error_text(formula);
+  console.out << "  " << paint(console.colour_out, Style::bold, padded(row(formula.op).name, 9))
+              << ' ' << std::string(8 - error.size(), ' ') << error << "  "
+              << padded(formula.name, 34) << ' ' << formula.dtypes << '\n';
+}
+
+std::string formula_json(const Decomposition& formula) {
+  JsonWriter json;
+  json.begin_object().member("op", spec_name(formula.op)).member("dtypes", formula.dtypes);
+  json.member("formula", formula.name).key("ulp").raw(Scalar(formula.ulp).text());
+  return json.end_object().take();
+}
+
+int show_formulas(const Invocation& invocation, Console& console) {
+  if (!invocation.arguments().empty())
+    throw UsageError("--math takes no names of rules", &invocation.command());
+  for (const Decomposition& formula : decompositions()) {
+    if (invocation.has("--json"))
+      console.out << formula_json(formula) << '\n';
+    else
+      print_formula(formula, console);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int command_rules(const Invocation& invocation, Console& console) {
+  if (invocation.has("--math")) return show_formulas(invocation, console);
   std::vector<const Rule*> chosen;
   for (const std::string& name : invocation.arguments())
     chosen.push_back(&find_rule(name, invocation.command()));

@@ -167,11 +167,13 @@ constexpr Example batch_examples[] = {
 };
 
 constexpr Option rules_options[] = {
-    {"--json", "", "", false, "print one JSON object a rule"},
+    {"--math", "", "", false, "instead: the formulas behind exp, sin and the like, with the largest error of each"},
+    {"--json", "", "", false, "print one JSON object a rule or formula"},
 };
 constexpr Example rules_examples[] = {
-    {"strata rules",       "all rules, by section"},
-    {"strata rules D8 M6", "these two, with their proofs"},
+    {"strata rules",        "all rules, by section"},
+    {"strata rules D8 M6",  "these two, with their proofs"},
+    {"strata rules --math", "  EXP        1.2 ULP  2^n * polynomial                   f32"},
 };
 
 constexpr Option flags_options[] = {
@@ -265,7 +267,8 @@ constexpr Command command_table[] = {
      batch_options, batch_examples, command_batch},
     {"rules", "[NAME...]", 0, any, "", "list the rewrite rules and how each is proven",
      "A rule says: `before` equals `after` wherever the guard holds. Letters: x y z w are integers;\n"
-     "a b d e integer constants; c k g h positive constants; n m positive variables; p q r conditions.",
+     "a b d e integer constants; c k g h positive constants; n m positive variables; p q r conditions.\n"
+     "Errors of formulas are in units of the last place: the largest that a sweep met, rounded up.",
      "",
      rules_options, rules_examples, command_rules},
     {"flags", "", 0, 0, "", "list the STRATA_* environment variables",

@@ -2,7 +2,7 @@
 //
 //   LazyOp a = LazyOp::load(1, dtypes::float32, ShapeTracker::from_shape({64, 64}));
 //   LazyOp sum = LazyOp::reduce(Ops::SUM, a * a, {1});                      // shape (64, 1)
-//   LazyOp kernel = LazyOp::sink({LazyOp::store(0, dtypes::float32, ShapeTracker::from_shape({64, 1}), sum)});
+//   LazyOp kernel = LazyOp::sink({LazyOp::store(0, ShapeTracker::from_shape({64, 1}), sum)});
 //
 // A LazyOp has a shape and a dtype; shapes of operands are equal (nothing broadcasts by itself: EXPAND does). A kernel is
 // a SINK of one or more STOREs. Nodes are immutable and hash-consed: written the same means the same node. All
@@ -137,8 +137,8 @@ class LazyOp {
   std::shared_ptr<Storage> realize_as(std::shared_ptr<Storage> storage) const;
 
   // --- kernels ---
-  /// Puts `value` into a buffer, at the addresses of `st`. @throws Error (shape) unless the shapes are equal, (domain) for
-  /// another dtype than the value's
+  /// Puts `value` into a buffer of its dtype, at the addresses of `st`. @throws Error (shape) unless the shapes are equal,
+  /// (domain) for a negative slot, or where two elements would go to one place
   static LazyOp store(int slot, ShapeTracker st, const LazyOp& value);
   static LazyOp store(int slot, ShapeTracker st, const LazyOp& value, Int size);
   /// @throws Error (domain) unless there is a store at least and all are stores; where a buffer has two dtypes

@@ -10,6 +10,7 @@
 
 #include "strata/base/flags.h"
 #include "strata/base/json.h"
+#include "strata/codegen/decompose.h"
 #include "strata/expr/rules.h"
 #include "strata/runtime/subprocess.h"
 #include "tests/tools/command_line.h"
@@ -242,6 +243,28 @@ TEST(Cli, Rules) {
     document.read(line);
   }
   EXPECT_EQ(count, rules().size());
+}
+
+TEST(Cli, RulesOfMathematicalFunctions) {
+  const auto line_count = [](const std::string& text) {
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  };
+  const Output all = run({"rules", "--math"});
+  EXPECT_EQ(all.status, 0);
+  EXPECT_EQ(line_count(all.out), decompositions().size());
+  for (const Decomposition& d : decompositions())
+    EXPECT_TRUE(has(all.out, std::string(d.name))) << d.name;
+  EXPECT_TRUE(has(all.out, " exact  divisor made safe")) << all.out;
+  const Output json = run({"rules", "--math", "--json"});
+  EXPECT_EQ(line_count(json.out), decompositions().size());
+  EXPECT_TRUE(has(json.out, R"({"op":"UnaryOps.EXP","dtypes":"f32",)")) << json.out;
+  std::istringstream lines(json.out);
+  for (std::string line; std::getline(lines, line);) {
+    JsonDocument document;
+    document.read(line);
+    EXPECT_TRUE(document.salvage("ulp").has_value()) << line;
+  }
+  EXPECT_EQ(run({"rules", "--math", "D8"}).status, 2);
 }
 
 TEST(Cli, Flags) {
