@@ -101,7 +101,7 @@ void bind_dtype_class(py::module_& m) {
 
 Compares equal with NumPy's and PyTorch's dtype and with their names: `x.dtype == np.float32`, `x.dtype == "float32"`.
 `numpy.dtype(d)` takes it wherever NumPy wants a dtype.)")
-      .def(py::init([](py::object what) { return dtype_of_object(what); }), py::arg("what"),
+      .def(py::init([](const py::object& what) { return dtype_of_object(what); }), py::arg("what"),
            "The dtype that a name, a dtype of NumPy or PyTorch, or one of bool, int, float means.")
       .def_property_readonly("name", &long_name, "NumPy's name: 'float32'.")
       .def_property_readonly("short_name", &DType::name, "Strata's name: 'f32', of vectors 'f32x8'.")

@@ -2,6 +2,7 @@
 #include <array>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "python/src/bind.h"
 
@@ -113,7 +114,7 @@ void bind_errors(py::module_& m) {
   base.attr("column") = 0;
   py::register_exception_translator([](std::exception_ptr p) {
     try {
-      if (p) std::rethrow_exception(p);
+      if (p) std::rethrow_exception(std::move(p));
     } catch (const Error& e) {
       raise_error(e);
     } catch (const InternalError& e) {

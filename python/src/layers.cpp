@@ -20,7 +20,8 @@ LayerClass<L> layer(py::module_& m, const char* name, const char* doc) {
     const PlaceScope scope(name);
     return l(layer_input(x));
   };
-  out.def("__call__", call, py::arg("input")).def("forward", call, py::arg("input"));
+  out.def("__call__", call, py::arg("input"))
+      .def("forward", call, py::arg("input"), "What a call gives.");
   return out;
 }
 
@@ -31,12 +32,12 @@ Tensor weight_of(const L& l) {
 
 template <class L>
 LayerClass<L>& with_weight(LayerClass<L>& c) {
-  return c.def_property_readonly("weight", &weight_of<L>);
+  return c.def_property_readonly("weight", &weight_of<L>, "The weight.");
 }
 template <class L>
 LayerClass<L>& with_bias(LayerClass<L>& c) {
-  with_weight(c).def_property_readonly("bias",
-                                       [](const L& l) { return std::optional<Tensor>(l.bias); });
+  with_weight(c).def_property_readonly(
+      "bias", [](const L& l) { return std::optional<Tensor>(l.bias); }, "The bias, or None.");
   return c;
 }
 
@@ -87,9 +88,12 @@ void bind_batch_norm(py::module_& m, const char* name) {
   c.def(py::init<std::int64_t, double, double>(), py::arg("num_features"), py::arg("eps") = 1e-5,
         py::arg("momentum") = 0.1);
   with_bias(c);
-  c.def_property_readonly("running_mean", [](const L& l) {
-     return l.running_mean;
-   }).def_property_readonly("running_var", [](const L& l) { return l.running_var; });
+  c.def_property_readonly(
+       "running_mean", [](const L& l) { return l.running_mean; },
+       "The mean of each channel, from training.")
+      .def_property_readonly(
+          "running_var", [](const L& l) { return l.running_var; },
+          "The variance of each channel, from training.");
 }
 
 Ints normalized_sizes(const py::object& shape) {
@@ -132,10 +136,16 @@ void bind_attention(py::module_& m) {
 
 template <class L>
 void with_recurrent_weights(LayerClass<L>& c) {
-  c.def_property_readonly("weight_ih", [](const L& l) { return l.weight_ih; })
-      .def_property_readonly("weight_hh", [](const L& l) { return l.weight_hh; })
-      .def_property_readonly("bias_ih", [](const L& l) { return l.bias_ih; })
-      .def_property_readonly("bias_hh", [](const L& l) { return l.bias_hh; });
+  c.def_property_readonly(
+       "weight_ih", [](const L& l) { return l.weight_ih; },
+       "The weight of the input, gates one after another.")
+      .def_property_readonly(
+          "weight_hh", [](const L& l) { return l.weight_hh; },
+          "The weight of the state, gates one after another.")
+      .def_property_readonly(
+          "bias_ih", [](const L& l) { return l.bias_ih; }, "The bias beside weight_ih.")
+      .def_property_readonly(
+          "bias_hh", [](const L& l) { return l.bias_hh; }, "The bias beside weight_hh.");
 }
 
 void bind_recurrent(py::module_& m) {
@@ -183,7 +193,7 @@ void bind_layer_classes(py::module_& m) {
   with_weight(embedding);
   layer<nn::Dropout>(m, "Dropout", "dropout() in training.")
       .def(py::init<double>(), py::arg("p") = 0.5)
-      .def_readonly("p", &nn::Dropout::p);
+      .def_readonly("p", &nn::Dropout::p, "The probability that an element is dropped.");
   bind_attention(m);
   bind_recurrent(m);
 }

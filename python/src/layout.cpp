@@ -247,7 +247,7 @@ void bind_layout_functions(LayoutClass& c, py::module_& m) {
       py::arg("index"));
   def_twice(
       c, m, "crd2idx",
-      [](const Layout& l, const AnyObject& c_) { return l(coordinate_of(c_.value)); },
+      [](const Layout& l, const AnyObject& at) { return l(coordinate_of(at.value)); },
       "The value at a coordinate: an integer or a nested tuple.", py::arg("coordinate"));
   def_twice(
       c, m, "table", [](const Layout& l) { return table(l); },

@@ -208,7 +208,7 @@ void bind_shape_tracker(py::module_& m) {
   tracker.def("render", &ShapeTracker::render, "The text that repr() gives.");
   tracker.def("__repr__", &ShapeTracker::render);
   tracker.def("__hash__", &ShapeTracker::hash);
-  tracker.def("__reduce__", [](py::object self) {
+  tracker.def("__reduce__", [](const py::object& self) {
     return py::make_tuple(py::type::of<ShapeTracker>(), py::make_tuple(self.attr("views")));
   });
 }

@@ -187,7 +187,7 @@ std::optional<Tensor> tensor_over_buffer(PyObject* object) {
     return copied_view(view, *dtype, shape);
   return Tensor::from_blob(
       view.buf, shape, *dtype,
-      {.strides = *strides, .deleter = letting_go(memory), .read_only = view.readonly != 0});
+      {.strides = strides, .deleter = letting_go(memory), .read_only = view.readonly != 0});
 }
 
 /// What has an array of NumPy's, or can make one.

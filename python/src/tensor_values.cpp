@@ -134,7 +134,7 @@ PyObject* get_array_interface(PyObject* self, void*) { return property_value(sel
 
 py::object array_of(const Tensor& x, const py::object& dtype, const py::object& copy) {
   const bool copies = !copy.is_none() && PyObject_IsTrue(copy.ptr()) == 1;
-  const py::object out = copies ? copied_array(x) : shared_array(x);
+  py::object out = copies ? copied_array(x) : shared_array(x);
   if (dtype.is_none()) return out;
   return out.attr("astype")(dtype, py::arg("copy") = false);
 }

@@ -3,8 +3,6 @@
 
 namespace strata::python {
 
-void bind_tensor_class(py::module_& m);  // tensor_object.cpp
-
 void bind_tensors(py::module_& m) {
   bind_tensor_class(m);
   bind_generator(m);

@@ -5,8 +5,9 @@
     y = (x @ x.T).relu().sum(axis=1)     # nothing has run
     y.numpy()                            # one array of NumPy's
 """
-from . import expr, layout, linalg, nn, optim  # noqa: F401
-from ._functions import TinyJit, grad, inference_mode, jit, no_grad, value_and_grad  # noqa: F401
-from ._sdk import cmake_dir, pkgconfig_dir  # noqa: F401
+from . import expr as expr, layout as layout, linalg as linalg, nn as nn, optim as optim
+from ._functions import TinyJit as TinyJit, grad as grad, inference_mode as inference_mode
+from ._functions import jit as jit, no_grad as no_grad, value_and_grad as value_and_grad
+from ._sdk import cmake_dir as cmake_dir, pkgconfig_dir as pkgconfig_dir
 from ._strata import *  # noqa: F401,F403
-from ._strata import __version__, _tensor_from_bytes  # noqa: F401
+from ._strata import __version__ as __version__, _tensor_from_bytes as _tensor_from_bytes

@@ -1,8 +1,13 @@
 """Functions of functions: decorators and gradients."""
+from __future__ import annotations
+
 import functools
+from typing import Any, Callable, Optional, Sequence, TypeVar, Union, overload
 
 from . import _strata
 from ._strata import Tensor, gradients
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class no_grad(_strata._NoGrad):
@@ -15,19 +20,33 @@ class no_grad(_strata._NoGrad):
     def evaluate(x): ...
     """
 
-    def __new__(cls, function=None):
+    @overload
+    def __new__(cls, function: None = None) -> no_grad: ...
+
+    @overload
+    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]  # of a function it makes a function
+
+    def __new__(cls, function: Optional[F] = None) -> Any:
         self = super().__new__(cls)
         if function is None:
             return self
-        self.__init__()
+        no_grad.__init__(self)
         return self(function)
 
-    def __init__(self, function=None):
+    def __init__(self, function: Optional[Callable[..., Any]] = None) -> None:
         super().__init__()
 
-    def __call__(self, function):
+    @overload
+    def __call__(self, function: F) -> F: ...
+
+    @overload  # for checkers that do not see what __new__ makes of a function
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+    def __call__(self, function: Callable[..., Any]) -> Any:  # type: ignore[misc]
+        """The function, without gradients."""
+
         @functools.wraps(function)
-        def without_gradients(*args, **kwargs):
+        def without_gradients(*args: Any, **kwargs: Any) -> Any:
             with no_grad():
                 return function(*args, **kwargs)
 
@@ -37,20 +56,20 @@ class no_grad(_strata._NoGrad):
 inference_mode = no_grad
 
 
-def value_and_grad(function, argnums=0):
+def value_and_grad(function: Callable[..., Any], argnums: Union[int, Sequence[int]] = 0) -> Callable[..., Any]:
     """The function that gives function(...) and its gradient by the argument in that place (or by several).
 
     Where the function returns a tuple, its first element is differentiated.
     """
 
     @functools.wraps(function)
-    def both(*args, **kwargs):
+    def both(*args: Any, **kwargs: Any) -> Any:
         return _strata._value_and_gradients(function, argnums, *args, **kwargs)
 
     return both
 
 
-def grad(function, argnums=0):
+def grad(function: Any, argnums: Any = 0) -> Any:
     """The function that gives the gradient of a function whose result is a scalar, by the argument in that place.
 
     Several places in a tuple give several gradients.
@@ -64,13 +83,21 @@ def grad(function, argnums=0):
         return gradients(function, argnums)
 
     @functools.wraps(function)
-    def gradient(*args, **kwargs):
+    def gradient(*args: Any, **kwargs: Any) -> Any:
         return _strata._value_and_gradients(function, argnums, *args, **kwargs)[1]
 
     return gradient
 
 
-def jit(function=None, *, captures=8):
+@overload
+def jit(function: Callable[..., Any], *, captures: int = 8) -> _strata._Jit: ...
+
+
+@overload
+def jit(function: None = None, *, captures: int = 8) -> Callable[[Callable[..., Any]], _strata._Jit]: ...
+
+
+def jit(function: Optional[Callable[..., Any]] = None, *, captures: int = 8) -> Any:
     """A function of tensors that is captured once and replayed: no graphs, no scheduling, no checks.
 
     @strata.jit
@@ -91,7 +118,9 @@ def jit(function=None, *, captures=8):
     """
     if function is None:
         return functools.partial(jit, captures=captures)
-    return functools.update_wrapper(_strata._Jit(function, captures), function)
+    captured = _strata._Jit(function, captures)
+    functools.update_wrapper(captured, function)
+    return captured
 
 
 TinyJit = jit

@@ -72,8 +72,8 @@ TENSOR = '''
     def __contains__(self, value: TensorLike) -> builtins.bool: ...
     def __getitem__(self, key: Index) -> Tensor: ...
     def __setitem__(self, key: Index, value: TensorLike) -> None: ...
-    def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
-    def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]
+    def __eq__(self, other: object) -> Tensor: ...
+    def __ne__(self, other: object) -> Tensor: ...
     def __hash__(self) -> builtins.int: ...
     def __neg__(self) -> Tensor: ...
     def __pos__(self) -> Tensor: ...
@@ -154,7 +154,10 @@ def cleaned(text, class_name):
     text = re.sub(r"\*args\b(?!:)", "*args: Any", re.sub(r"\*\*kwargs\b(?!:)", "**kwargs: Any", text))
     text = re.sub(r"= [(\[{][^()\[\]{}]*[)\]}]", "= ...", text)
     text = re.sub(r"numpy\.ndarray\[([\w.]+)\]", r"numpy.ndarray[Any, numpy.dtype[\1]]", text)
-    return re.sub(r"= (?!-?\d|True\b|False\b|None\b|'|\(\))[^,)]*", "= ...", text)
+    text = re.sub(r"= (?!-?\d|True\b|False\b|None\b|'|\(\))[^,)]*", "= ...", text)
+    text = re.sub(r"\bdict\b(?![\[:])", "dict[Any, Any]", text)
+    text = re.sub(r"\btuple\b(?![\[:])", "tuple[Any, ...]", text)
+    return re.sub(r"\b(list|Sequence|Iterator)\b(?![\[:])", r"\1[Any]", text)
 
 
 def bound_lines(name, function, indent="", class_name=None, is_static=False):
@@ -177,11 +180,11 @@ def bound_lines(name, function, indent="", class_name=None, is_static=False):
             out.append(f"{indent}@overload")
         if is_static:
             out.append(f"{indent}@staticmethod")
-        ignore = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
-        arguments = re.sub(r"^self, \w+: [^,]+$", "self, other: object", arguments) if ignore else arguments
+        if name in ("__eq__", "__ne__"):
+            arguments = re.sub(r"^self, \w+: [^,]+$", "self, other: object", arguments)
         if name == "__init__":
             result = "None"
-        out.append(f"{indent}def {name}({arguments}) -> {result}: ...{ignore}")
+        out.append(f"{indent}def {name}({arguments}) -> {result}: ...")
     return out
 
 

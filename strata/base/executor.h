@@ -10,6 +10,7 @@
 
 namespace strata {
 
+/// Who runs the chunks of a loop. One that lends threads derives from this.
 class Executor {
  public:
   using Body = std::function<void(std::int64_t begin, std::int64_t end)>;

@@ -35,7 +35,7 @@ constexpr std::string_view character_at(std::string_view text, std::size_t at) {
   return text.substr(at, std::max<std::size_t>(1, utf8_length(text, at)));
 }
 
-/// `text` in single quotes, cut after 40 bytes. Control characters and what is not UTF-8 show as \x and their bytes: a
+/// `text` in single quotes, cut after 40 bytes. Control characters and what is not UTF-8 show as `\x` and their bytes: a
 /// NUL would end the message, an escape sequence would be obeyed by a terminal.
 std::string in_quotes(std::string_view text);
 

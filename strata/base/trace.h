@@ -11,6 +11,7 @@ namespace strata {
 
 struct RewriteEvent;  // defined by the floor that rewrites (expr/rules.h)
 
+/// While it lives, each rule that fires on this thread is told to its sink, or to that of one made later.
 class RewriteTrace {
  public:
   using Sink = std::function<void(const RewriteEvent&)>;

@@ -29,17 +29,20 @@ enum class PartKind : std::uint8_t {
 };
 std::string_view to_string(PartKind kind);
 
+/// One loop of a segment, or as many lanes or unrolled copies.
 struct Part {
   PartKind kind = PartKind::loop;
   Int size;
 };
 
+/// A run of an axis' coordinates from `begin` on, and the nest that it is cut into.
 struct Segment {
   Int begin;
   std::vector<Part> parts;  ///< outermost first
   Int size() const;
 };
 
+/// An axis: its size, and its segments, which together are all of it.
 struct LoopAxis {
   Int size;
   int group = -1;  ///< of reductions; -1 for an output axis
@@ -95,6 +98,7 @@ std::string_view to_string(Opt::Kind kind);
 std::vector<Opt> parse_opts(std::string_view text);
 std::string text_of(std::span<const Opt> opts);
 
+/// The axes of a kernel, as its Opts have left them.
 class KernelAxes {
  public:
   /// One segment of one loop an axis. @throws Error (domain) unless `kernel` is a SINK, (shape) where its stores have

@@ -28,6 +28,7 @@ struct LoopRange {
   Expr begin, end;  ///< half-open
 };
 
+/// A kernel and its list of UOps.
 class Linearizer {
  public:
   /// @throws Error (domain) unless `ast` is a SINK

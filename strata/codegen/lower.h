@@ -61,6 +61,7 @@ struct LoopInside {
   UOp loop, around;
 };
 
+/// A kernel that is lowered: its graph, and what there is to prove and to order.
 struct Lowered {
   UOpGraph graph;
   std::vector<PlacedStore> stores;  ///< in order

@@ -16,6 +16,7 @@ namespace strata {
 
 enum class DTypeKind : std::uint8_t { boolean, sint, uint, floating };
 
+/// A type of elements, a vector of them, or a pointer to them.
 class DType {
  public:
   enum class Id : std::uint8_t {

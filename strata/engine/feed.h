@@ -25,6 +25,7 @@ class FeedListener {
   FeedListener(const FeedListener&) = delete;
   FeedListener& operator=(const FeedListener&) = delete;
 
+  /// Memory that was fed, and what fills it again.
   struct Fed {
     Buffer buffer;
     Fill fill;

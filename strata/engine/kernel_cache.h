@@ -12,8 +12,10 @@
 
 namespace strata {
 
+/// Compiled kernels by AST and device.
 class KernelCache {
  public:
+  /// How often a kernel was there, how often not, and how many are.
   struct Statistics {
     std::uint64_t hits = 0, misses = 0;
     std::size_t size = 0;  ///< kernels that are kept

@@ -13,6 +13,7 @@
 
 namespace strata {
 
+/// A kernel that ran, and how long.
 struct RecordedTime {
   std::shared_ptr<const CompiledKernel> kernel;
   double seconds;

@@ -6,6 +6,7 @@
 
 namespace strata {
 
+/// A buffer as what a node is realized as.
 class BufferStorage final : public Storage {
  public:
   explicit BufferStorage(Buffer buffer) : buffer_(std::move(buffer)) {}

@@ -83,6 +83,7 @@ enum class TextKind : std::uint8_t {
   dropped,  ///< was an operand of something that folded to a number
 };
 
+/// A node of the tree; `column` is where the text has it.
 struct TextNode {
   TextKind kind = TextKind::number;
   Action action = Action::neg;
@@ -92,6 +93,7 @@ struct TextNode {
   std::size_t column = 0;
 };
 
+/// A name of the text.
 struct TextName {
   std::string_view text;
   std::size_t column = 0;  // of its first appearance

@@ -214,6 +214,7 @@ Expr simplify(const Expr& e, Effort effort = Effort::rules);
 Expr simplify_under(const Expr& e, const Expr& assumption, Effort effort = Effort::rules);
 
 enum class Answer : std::uint8_t { yes, no, unknown };
+/// An answer, with what shows a `no`.
 struct Proof {
   Answer answer = Answer::unknown;
   Values counterexample;  ///< when `no`: an assignment of the variables that makes the condition false

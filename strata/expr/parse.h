@@ -30,6 +30,7 @@ std::string show_caret(std::string_view text, std::size_t column);
 /// A text as it stands, compiled to postfix and evaluated without any simplification: the oracle for `parse`.
 class ExprProgram {
  public:
+  /// A value, or why there is none.
   struct Outcome {
     std::int64_t value = 0;
     bool failed = false;

@@ -27,6 +27,7 @@ enum class Check : std::uint8_t {
   written,  ///< by the written proof in the row: non-linear, where Z3 gives no answer
 };
 
+/// A row of rules.def.
 struct Rule {
   std::string_view name;    ///< "D8"
   std::string_view title;   ///< "gcd, small rest"

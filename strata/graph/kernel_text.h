@@ -43,6 +43,7 @@ namespace strata {
 /// Bytes of a kernel's text.
 inline constexpr std::size_t kMostKernelText = std::size_t{1} << 20;
 
+/// What a text says: a kernel, with the names in it.
 struct KernelText {
   LazyOp kernel;                    ///< a SINK
   std::vector<std::string> names;   ///< of the buffers, by slot

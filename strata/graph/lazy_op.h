@@ -66,6 +66,7 @@ class GradientFunction {
   virtual std::vector<LazyOp> gradients(const LazyOp& dy) const = 0;
 };
 
+/// A handle on a node of the graph. Nodes are immutable, and one where they are equal.
 class LazyOp {
  public:
   // --- leaves ---
@@ -176,6 +177,7 @@ class LazyOp {
 
 // NOTE: of the const node, as the table asks for that: libstdc++ turns a weak_ptr into one of another type by holding
 // the node for a moment, and the hold may be the last, under the table's lock.
+/// What a LazyOp is a handle on.
 struct LazyNode : std::enable_shared_from_this<const LazyNode> {
   Ops op;
   DType dtype;

@@ -11,6 +11,7 @@
 
 namespace strata {
 
+/// An operation, and where it is written.
 struct Origin {
   const char* operation = nullptr;  ///< null where nobody said; these live as long as the program
   const char* file = nullptr;

@@ -3,6 +3,7 @@
 
 namespace strata {
 
+/// What a node is realized as.
 class Storage {
  public:
   Storage() = default;

@@ -109,6 +109,7 @@ class UOp {
   const UOpNode* node_ = nullptr;
 };
 
+/// What a UOp is a handle on.
 struct UOpNode {
   UOps op;
   DType dtype;
@@ -178,6 +179,7 @@ class UOpGraph {
   std::unordered_multimap<std::uint64_t, std::uint32_t> known_;  // by hash
 };
 
+/// Over the UOps, in the order of the list.
 class UOpGraph::Iterator {
  public:
   using iterator_category = std::bidirectional_iterator_tag;

@@ -30,22 +30,26 @@ class Conv : public Module {
   std::optional<Tensor> bias;  ///< (out,)
   ConvOptions options;
 };
+/// Over one spatial axis.
 struct Conv1d : Conv {
   Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, ConvOptions how = {},
          bool has_bias = true)
       : Conv(in, out, {kernel}, std::move(how), has_bias) {}
 };
+/// Over two spatial axes.
 struct Conv2d : Conv {
   Conv2d(std::int64_t in, std::int64_t out, std::int64_t kernel, ConvOptions how = {},
          bool has_bias = true)
       : Conv(in, out, {kernel, kernel}, std::move(how), has_bias) {}
 };
+/// Over three spatial axes.
 struct Conv3d : Conv {
   Conv3d(std::int64_t in, std::int64_t out, std::int64_t kernel, ConvOptions how = {},
          bool has_bias = true)
       : Conv(in, out, {kernel, kernel, kernel}, std::move(how), has_bias) {}
 };
 
+/// A row of the weight for each index.
 class Embedding : public Module {
  public:
   Embedding(std::int64_t count, std::int64_t features);
@@ -61,6 +65,7 @@ class BatchNorm : public Module {
   Tensor weight, bias, running_mean, running_var;
   double eps, momentum;
 };
+/// Over the last dimensions, which are of `shape`; see layer_norm().
 class LayerNorm : public Module {
  public:
   explicit LayerNorm(Ints shape, double eps = 1e-5);
@@ -69,6 +74,7 @@ class LayerNorm : public Module {
   Tensor weight, bias;
   double eps;
 };
+/// Over groups of channels; see group_norm().
 class GroupNorm : public Module {
  public:
   GroupNorm(std::int64_t groups, std::int64_t channels, double eps = 1e-5);
@@ -77,6 +83,7 @@ class GroupNorm : public Module {
   Tensor weight, bias;
   double eps;
 };
+/// Over the sizes, of each channel of each element of the batch; see instance_norm().
 class InstanceNorm : public Module {
  public:
   explicit InstanceNorm(std::int64_t channels, double eps = 1e-5);
@@ -84,6 +91,7 @@ class InstanceNorm : public Module {
   Tensor weight, bias;
   double eps;
 };
+/// By the root of the mean square over the last dimensions, which are of `shape`; see rms_norm().
 class RMSNorm : public Module {
  public:
   explicit RMSNorm(Ints shape, std::optional<double> eps = {});
@@ -93,6 +101,7 @@ class RMSNorm : public Module {
   std::optional<double> eps;
 };
 
+/// In training each element is 0 with probability `p`, and the others are scaled by 1 / (1 - p).
 class Dropout : public Module {
  public:
   explicit Dropout(double probability = 0.5) : p(probability) {}
@@ -128,6 +137,7 @@ class TransformerBlock : public Module {
 class LSTM : public Module {
  public:
   LSTM(std::int64_t in, std::int64_t features);
+  /// The states of all steps, and those of the last one: `hidden` and `cell`.
   struct Result {
     Tensor output, hidden, cell;
   };
@@ -135,6 +145,7 @@ class LSTM : public Module {
   std::int64_t features;
   Tensor weight_ih, weight_hh, bias_ih, bias_hh;  ///< gates one after another: input, forget, cell, output
 };
+/// One layer over a sequence: (batch, length, in) to (batch, length, features), with the last state.
 class GRU : public Module {
  public:
   GRU(std::int64_t in, std::int64_t features);

@@ -23,6 +23,7 @@ namespace strata::nn {
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
+/// A function with parameters and inner modules, by name. What derives from it adds them.
 class Module {
  public:
   Module() = default;

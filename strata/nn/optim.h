@@ -18,6 +18,7 @@
 
 namespace strata::nn {
 
+/// What optimisers share: the parameters, the learning rate, the step.
 class Optimizer {
  public:
   Optimizer(const Optimizer&) = delete;
@@ -68,10 +69,12 @@ class Optimizer {
   std::shared_ptr<Scalars> scalars_;
 };
 
+/// Of SGD.
 struct SgdOptions {
   double lr = 1e-3, momentum = 0, dampening = 0, weight_decay = 0;
   bool nesterov = false;
 };
+/// Steps along the gradient, with momentum or without, as torch.optim.SGD takes them.
 class SGD final : public Optimizer {
  public:
   explicit SGD(std::vector<Tensor> parameters, SgdOptions options = {});
@@ -82,6 +85,7 @@ class SGD final : public Optimizer {
   SgdOptions options_;
 };
 
+/// Of Adam, AdamW and LAMB.
 struct AdamOptions {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
 };
@@ -107,9 +111,11 @@ class AdamW final : public Adam {
       : Adam(std::move(parameters), options, true) {}
 };
 
+/// Of RMSprop.
 struct RmspropOptions {
   double lr = 1e-2, alpha = 0.99, eps = 1e-8, weight_decay = 0, momentum = 0;
 };
+/// Steps over the root of the gradient's running mean square, as torch.optim.RMSprop takes them.
 class RMSprop final : public Optimizer {
  public:
   explicit RMSprop(std::vector<Tensor> parameters, RmspropOptions options = {});

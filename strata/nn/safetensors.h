@@ -20,6 +20,7 @@
 
 namespace strata {
 
+/// What a safetensors file holds.
 struct SafeTensors {
   NamedArrays tensors;  ///< read in the order of their bytes, then of their names
   /// `__metadata__`: texts by unique names, in the order of the file.

@@ -28,6 +28,7 @@ const Language& OpenCLLanguageWithoutHalf();  ///< for devices without cl_khr_fp
 const Language& MetalLanguage();
 const Language& WGSLLanguage();
 
+/// What else the text of a kernel has.
 struct CStyleOptions {
   /// Also `void NAME_entry(void* const* buffers, const long long* values)`, which calls the kernel. C alone.
   bool entry = false;

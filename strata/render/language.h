@@ -34,6 +34,7 @@ enum OpClass : std::uint8_t {
   kNegated = 64,     ///< floats, and a choice one of which may be the other's negation
 };
 
+/// An op as a language writes it.
 struct OpText {
   Ops op;
   std::uint8_t on;        ///< OpClass values
@@ -71,6 +72,7 @@ struct Parameter {
   bool used;
   int slot;
 };
+/// The name and the parameters of a kernel.
 struct Signature {
   std::string name;
   std::vector<Parameter> buffers;     ///< by slot
@@ -88,6 +90,7 @@ struct SpecialText {
   std::string_view local;
 };
 
+/// A language: what is not the same in all of them.
 struct Language {
   std::string_view name;
   std::span<const TypeText> types;

@@ -9,6 +9,7 @@
 
 namespace strata {
 
+/// Blocks of memory; those that are freed are kept, up to a limit.
 class Allocator {
  public:
   static constexpr std::size_t kAlignment = 64;

@@ -74,6 +74,7 @@ constexpr DType dtype_of() {
     return dtypes::none;
 }
 
+/// A handle on memory of a device with elements of one dtype. Copies share the memory, which lives as long as one of them.
 class Buffer {
  public:
   /// Called once with the memory's address when the last copy of the handle goes.

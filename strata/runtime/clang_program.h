@@ -18,6 +18,7 @@
 
 namespace strata {
 
+/// A function of a shared object.
 class ClangProgram final : public Program {
  public:
   static constexpr std::size_t kMostPointers = 16;

@@ -26,6 +26,7 @@
 
 namespace strata {
 
+/// What compiles kernels, and has memory. There is one of each name.
 class Device {
  public:
   Device(const Device&) = delete;

@@ -17,6 +17,7 @@
 
 namespace strata {
 
+/// How C is compiled.
 struct CompileOptions {
   /// No contraction of a*b+c to one rounding: results are those of the operations as they are written.
   bool deterministic = false;
@@ -25,6 +26,7 @@ struct CompileOptions {
   std::vector<std::string> extra{};  ///< flags behind ours
 };
 
+/// A C compiler of the host.
 class HostCompiler {
  public:
   /// The one that the flag CC names, else the first of clang-19, another clang, gcc, cc on PATH. The search is

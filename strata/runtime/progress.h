@@ -12,6 +12,7 @@
 
 namespace strata {
 
+/// The line, for as long as this lives.
 class Progress {
  public:
   /// Draws to `to` if that is a terminal, at most ten times a second. @pre it is open as long as this lives

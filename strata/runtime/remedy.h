@@ -7,6 +7,7 @@
 
 namespace strata {
 
+/// What to install.
 struct Remedy {
   std::string packages = {};  ///< separated by blanks; empty where no package helps
   bool builds_again = false;  ///< true iff Strata has to be built again with them

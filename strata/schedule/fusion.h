@@ -27,6 +27,7 @@ namespace strata {
 enum class Boundary : std::uint8_t { none, asked, contiguous, shared, repeated, unaligned, large };
 std::string_view to_string(Boundary why);
 
+/// What may become one kernel.
 struct FusionOptions {
   bool fuse = true;              ///< false: every op that computes is a kernel
   std::size_t most_nodes = 256;  ///< of a kernel

@@ -11,6 +11,7 @@
 
 namespace strata {
 
+/// Blocks of memory, and which node is in which.
 struct MemoryPlan {
   std::vector<std::int64_t> blocks;  ///< sizes in bytes
   std::unordered_map<const LazyNode*, std::size_t> at;  ///< for each node that is no longer than the schedule: its block

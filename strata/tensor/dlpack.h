@@ -23,9 +23,11 @@ namespace strata {
 
 namespace dlpack {
 
+/// The version of DLPack that a tensor is of.
 struct Version {
   std::uint32_t major = 1, minor = 0;
 };
+/// Where the memory is.
 struct Device {
   std::int32_t type = 1;  ///< 1: memory of the host
   std::int32_t id = 0;
@@ -38,6 +40,7 @@ enum class Code : std::uint8_t {
   complex = 5,
   boolean = 6
 };
+/// The type of the elements.
 struct DataType {
   std::uint8_t code = 0;  ///< a Code, or one that is newer
   std::uint8_t bits = 0;

@@ -61,12 +61,14 @@ class ConvPadding {
 
 // --- convolution (conv.cpp) ---
 
+/// Of conv_nd(), conv1d(), conv2d() and conv3d().
 struct ConvOptions {
   PerAxis stride = 1;
   ConvPadding padding = 0;
   PerAxis dilation = 1;
   std::int64_t groups = 1;
 };
+/// Of the transposed convolutions.
 struct ConvTransposeOptions {
   PerAxis stride = 1, padding = 0, output_padding = 0;
   std::int64_t groups = 1;
@@ -93,6 +95,7 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const std::option
 Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias = {},
                         const ConvTransposeOptions& options = {}, At at = At::current());
 
+/// Of unfold() and fold().
 struct UnfoldOptions {
   PerAxis dilation = 1, padding = 0, stride = 1;
 };
@@ -105,11 +108,13 @@ Tensor fold(const Tensor& columns, const PerAxis& output_size, const PerAxis& ke
 
 // --- pooling (pool.cpp) ---
 
+/// Of max_pool1d() and its kin.
 struct MaxPoolOptions {
   std::optional<PerAxis> stride = {};  ///< none: the kernel's size
   PerAxis padding = 0, dilation = 1;
   bool ceil_mode = false;
 };
+/// Of avg_pool1d() and its kin.
 struct AvgPoolOptions {
   std::optional<PerAxis> stride = {};
   PerAxis padding = 0;
@@ -150,6 +155,7 @@ std::pair<Tensor, Tensor> adaptive_max_pool2d_with_indices(const Tensor& x, cons
                                                            At at = At::current());
 std::pair<Tensor, Tensor> adaptive_max_pool3d_with_indices(const Tensor& x, const PerAxis& output_size,
                                                            At at = At::current());
+/// Of lp_pool1d() and its kin.
 struct LpPoolOptions {
   std::optional<PerAxis> stride = {};
   bool ceil_mode = false;
@@ -175,6 +181,7 @@ Tensor max_unpool3d(const Tensor& x, const Tensor& indices, const PerAxis& kerne
 
 // --- normalization (norm.cpp) ---
 
+/// Of batch_norm().
 struct BatchNormOptions {
   bool training = false;
   double momentum = 0.1, eps = 1e-5;
@@ -196,6 +203,7 @@ Tensor group_norm(const Tensor& x, std::int64_t groups, const std::optional<Tens
                   const std::optional<Tensor>& bias = {}, double eps = 1e-5, At at = At::current());
 Tensor instance_norm(const Tensor& x, const std::optional<Tensor>& weight = {},
                      const std::optional<Tensor>& bias = {}, double eps = 1e-5, At at = At::current());
+/// Of local_response_norm().
 struct LocalResponseNormOptions {
   double alpha = 1e-4, beta = 0.75, k = 1;
 };
@@ -217,6 +225,7 @@ Tensor bilinear(const Tensor& a, const Tensor& b, const Tensor& weight,
 Tensor embedding(const Tensor& indices, const Tensor& weight,
                  std::optional<std::int64_t> padding_index = {}, At at = At::current());
 enum class BagMode : std::uint8_t { sum, mean, max };
+/// Of embedding_bag().
 struct EmbeddingBagOptions {
   std::optional<Tensor> offsets = {};  ///< where each bag begins; none: indices are (bags, size)
   BagMode mode = BagMode::mean;
@@ -230,6 +239,7 @@ Tensor embedding_bag(const Tensor& indices, const Tensor& weight,
 Tensor prelu(const Tensor& x, const Tensor& weight, At at = At::current());
 /// (batch, groups * n, ...) with the channels of the groups in turns.
 Tensor channel_shuffle(const Tensor& x, std::int64_t groups, At at = At::current());
+/// Of scaled_dot_product_attention().
 struct AttentionOptions {
   std::optional<Tensor> mask = {};   ///< bools: where to look; else what is added to scores
   bool causal = false;               ///< row i looks at columns up to i
@@ -263,6 +273,7 @@ Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, double beta = 1,
                       Reduction reduction = Reduction::mean, At at = At::current());
 Tensor huber_loss(const Tensor& x, const Tensor& target, double delta = 1,
                   Reduction reduction = Reduction::mean, At at = At::current());
+/// Of cross_entropy().
 struct CrossEntropyOptions {
   std::optional<Tensor> weight = {};  ///< of each class
   std::int64_t ignore_index = -100;
@@ -272,6 +283,7 @@ struct CrossEntropyOptions {
 /// Of scores whose classes are axis 1 (axis 0 of a vector). Targets are classes (integers) or probabilities (floats).
 Tensor cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyOptions& options = {},
                      At at = At::current());
+/// Of nll_loss().
 struct NllOptions {
   std::optional<Tensor> weight = {};
   std::int64_t ignore_index = -100;
@@ -280,6 +292,7 @@ struct NllOptions {
 /// The same of log-probabilities.
 Tensor nll_loss(const Tensor& x, const Tensor& target, const NllOptions& options = {},
                 At at = At::current());
+/// Of binary_cross_entropy() and binary_cross_entropy_with_logits().
 struct BinaryCrossEntropyOptions {
   std::optional<Tensor> weight = {};
   Reduction reduction = Reduction::mean;
@@ -294,6 +307,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target,
 /// target * (log(target) - x), x being log-probabilities, and targets, too, where log_target says so.
 Tensor kl_div(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean,
               bool log_target = false, At at = At::current());
+/// Of poisson_nll_loss().
 struct PoissonNllOptions {
   bool log_input = true, full = false;
   double eps = 1e-8;
@@ -301,6 +315,7 @@ struct PoissonNllOptions {
 };
 Tensor poisson_nll_loss(const Tensor& x, const Tensor& target,
                         const PoissonNllOptions& options = {}, At at = At::current());
+/// Of gaussian_nll_loss().
 struct GaussianNllOptions {
   bool full = false;
   double eps = 1e-6;
@@ -316,6 +331,7 @@ Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& tar
                              Reduction reduction = Reduction::mean, At at = At::current());
 Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin = 0,
                            Reduction reduction = Reduction::mean, At at = At::current());
+/// Of triplet_margin_loss().
 struct TripletMarginOptions {
   double margin = 1, p = 2, eps = 1e-6;
   bool swap = false;
@@ -324,6 +340,7 @@ struct TripletMarginOptions {
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                            const TripletMarginOptions& options = {}, At at = At::current());
 using DistanceFunction = std::function<Tensor(const Tensor&, const Tensor&)>;
+/// Of triplet_margin_with_distance_loss().
 struct TripletDistanceOptions {
   DistanceFunction distance = {};  ///< none: pairwise_distance()
   double margin = 1;
@@ -334,6 +351,7 @@ Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& pos
                                          const Tensor& negative,
                                          const TripletDistanceOptions& options = {},
                                          At at = At::current());
+/// Of multi_margin_loss().
 struct MultiMarginOptions {
   int p = 1;  ///< or 2
   double margin = 1;
@@ -350,6 +368,7 @@ Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target,
 Tensor multilabel_soft_margin_loss(const Tensor& x, const Tensor& target,
                                    const std::optional<Tensor>& weight = {},
                                    Reduction reduction = Reduction::mean, At at = At::current());
+/// Of ctc_loss().
 struct CtcOptions {
   std::int64_t blank = 0;
   Reduction reduction = Reduction::mean;  ///< mean: of losses over the targets' lengths
@@ -365,6 +384,7 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& in
 
 /// `area`: adaptive averages.
 enum class Interpolation : std::uint8_t { nearest, nearest_exact, linear, cubic, area };
+/// Of interpolate().
 struct InterpolateOptions {
   std::optional<PerAxis> size = {};       ///< or
   std::vector<double> scale_factor = {};  ///< one for all axes, or one each
@@ -378,6 +398,7 @@ Tensor interpolate(const Tensor& x, const InterpolateOptions& options, At at = A
 /// (batch, sizes..., n), the last axis first.
 Tensor affine_grid(const Tensor& matrices, const Ints& size, bool align_corners = false,
                    At at = At::current());
+/// Of grid_sample().
 struct GridSampleOptions {
   Interpolation mode = Interpolation::linear;  ///< linear, nearest or cubic (of two axes)
   enum class Outside : std::uint8_t { zeros, border, reflection } padding_mode = Outside::zeros;

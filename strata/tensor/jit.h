@@ -37,6 +37,7 @@
 
 namespace strata {
 
+/// A function that is captured once for each kind of inputs, and replayed.
 class Jit {
  public:
   using Function = std::function<std::vector<Tensor>(std::span<const Tensor>)>;

@@ -59,6 +59,7 @@ Tensor feature_alpha_dropout(const Tensor& x, double p = 0.5, bool training = tr
 /// Below 0 times a number between lower and upper, their mean without `training`.
 Tensor rrelu(const Tensor& x, double lower = 1.0 / 8, double upper = 1.0 / 3, bool training = false,
              Generator generator = Generator::default_generator(), At at = At::current());
+/// Of gumbel_softmax().
 struct GumbelOptions {
   double tau = 1;
   bool hard = false;  ///< ones and zeros, with the gradient of what is soft

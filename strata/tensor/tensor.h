@@ -34,6 +34,7 @@
 
 namespace strata {
 
+/// An array on a device, computed when it is needed.
 class Tensor {
  public:
   // --- making (create.cpp) ---
@@ -505,8 +506,7 @@ class Tensor {
   Tensor index(std::span<const Subscript> subscripts, At at = At::current()) const;
   Tensor operator[](std::initializer_list<Subscript> subscripts) const;
   Tensor operator[](const Subscript& subscript) const;
-  /// This with `value`, which broadcasts, at those places; where a place is named twice: the last one, or (accumulate) the
-  /// sum.
+  /// This with `value`, which broadcasts, at those places; of a place named twice the last one, or (accumulate) the sum.
   Tensor index_put(std::span<const Subscript> subscripts, const Operand& value,
                    bool accumulate = false) const;
   Tensor index_put(std::initializer_list<Subscript> subscripts, const Operand& value,
@@ -552,8 +552,7 @@ class Tensor {
   Tensor masked_scatter(const Tensor& mask, const Tensor& source, At at = At::current()) const;
   /// (..., classes) of i64: 1 where the class is this. -1: one more than the largest, which is realized.
   Tensor one_hot(std::int64_t classes = -1, At at = At::current()) const;
-  /// Where each value would go into this, which is sorted along its last axis: before those that are equal, or (right)
-  /// behind.
+  /// Where each value would go into this, sorted along its last axis: before those that are equal, or (right) behind.
   Tensor searchsorted(const Tensor& values, bool right = false, At at = At::current()) const;
   Tensor bucketize(const Tensor& boundaries, bool right = false, At at = At::current()) const {
     return boundaries.searchsorted(*this, right, at);
@@ -587,6 +586,7 @@ class Tensor {
   std::shared_ptr<TensorState> state_;
 };
 
+/// What unique() gives.
 struct Tensor::Unique {
   Tensor values, inverse, counts;
 };

@@ -12,6 +12,7 @@
 
 namespace strata {
 
+/// An answer about a stack of Views.
 struct StackProof {
   Answer answer = Answer::unknown;
   std::optional<Index> witness;  ///< what `no` rests on, where it is an index

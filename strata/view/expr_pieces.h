@@ -39,6 +39,7 @@ struct PieceRange {
   std::int64_t min = 0, max = 0;
   Index at_min, at_max;
 };
+/// A range, where the budget sufficed.
 struct RangeResult {
   bool complete = false;            ///< false when the budget ran out: `range` is then not known
   std::optional<PieceRange> range;  ///< nothing where the function is nowhere valid

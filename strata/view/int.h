@@ -17,6 +17,7 @@
 
 namespace strata {
 
+/// An integer of 64 bits, or an expression that is no constant.
 class Int {
  public:
   Int() = default;

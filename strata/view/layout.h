@@ -90,9 +90,11 @@ class BasicCoordinate {
   SmallVec<I, 6> values_;
 };
 
+/// A layout over numbers or expressions: a tree of modes, sizes and strides at its leaves.
 template <class I>
 class BasicLayout {
  public:
+  /// A mode that has no modes in it.
   struct Leaf {
     I size = 1, stride = 0;
     friend constexpr bool operator==(const Leaf& a, const Leaf& b) {

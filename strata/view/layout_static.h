@@ -40,6 +40,7 @@ struct LayoutCoordinateCount {
                 "LayoutCoordinateCount<modes, coordinates>");
 };
 
+/// The layout of a text, in the type.
 template <FixedString Text>
 class LayoutConstant {
  public:

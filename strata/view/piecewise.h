@@ -42,8 +42,10 @@ constexpr std::int64_t volume(const Piece& p) {
   return out;
 }
 
+/// A program over registers, one statement a Step, on the points of a box.
 class Piecewise {
  public:
+  /// A statement.
   struct Step {
     enum class Kind : std::uint8_t {
       set,     ///< to = a

@@ -23,6 +23,7 @@ namespace strata {
 /// @throws Error (shape) unless there is one index a dimension and one View at least.
 IndexExprs index(std::span<const View> views, std::span<const Expr> idxs);
 
+/// A stack of Views, that of memory first: what movement operations have made of a shape.
 class ShapeTracker {
  public:
   /// One contiguous View. @throws Error (shape, overflow) as View::create.

@@ -52,6 +52,7 @@ struct IndexedUOp {
   /// The indented tree of ops, one node a line.
   std::string tree() const;
 };
+/// An address, and whether it is valid.
 struct IndexedUOps {
   IndexedUOp index, valid;
 };
@@ -63,6 +64,7 @@ struct IndexExprs {
 class ShapeTracker;
 struct Single;
 
+/// A shape with strides, an offset and a mask.
 class View {
  public:
   /// Row-major strides where none are given. Canonical.

@@ -11,11 +11,12 @@ import strata
 STUBS = Path(__file__).resolve().parents[2] / "python" / "tools" / "stubs.py"
 
 PROGRAM = """
-from typing import Tuple
+from typing import Any, Tuple
 
 import numpy as np
 import strata
-from strata import Tensor, nn, optim
+from strata import Tensor, expr, layout, linalg, nn, optim
+from strata.nn import functional as F
 
 x: Tensor = strata.rand(3, 4, dtype=np.float32)
 y = (x @ x.T).relu().sum(axis=1) + x.sum(dim=1, keepdim=False) - 2
@@ -23,20 +24,55 @@ shape: Tuple[int, ...] = y.shape
 n: int = x.ndim
 z = strata.cat([x, x], dim=0).max_pool1d(2)[0, ..., None]
 values, indices = x.sort(dim=1)
-net = nn.Sequential(nn.Linear(4, 2), nn.ReLU())
-optimizer = optim.Adam(net.parameters(), lr=1e-3)
-loss = net(x).mean()
-loss.backward()
-optimizer.step()
 flag: bool = x.is_realized()
 
 
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.hidden, self.out = nn.Linear(4, 8), nn.Linear(8, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.out(F.relu(self.hidden(x)))
+
+
+net = Net()
+layers = nn.Sequential(nn.Linear(4, 2), nn.ReLU(), nn.Flatten())
+optimizer = optim.Adam(net.parameters(), lr=1e-3)
+
+
 @strata.jit
-def f(a: Tensor) -> Tensor:
-    return a * 2 + 1
+def step(a: Tensor) -> Tensor:
+    loss: Tensor = net(a).mean()
+    loss.backward()
+    optimizer.step()
+    return loss
 
 
-f(x)
+@strata.jit(captures=2)
+def twice(a: Tensor) -> Tensor:
+    return a * 2
+
+
+@strata.no_grad()
+def predict(a: Tensor) -> Any:
+    return net(a)
+
+
+@strata.no_grad
+def untouched(a: Tensor) -> Tensor:
+    return a
+
+
+with strata.no_grad():
+    step(twice(x)), predict(x), untouched(x)
+slope = strata.grad(lambda t: t.sum())(x)
+norms: Tensor = linalg.vector_norm(x) + linalg.norm(x)
+i = strata.Variable("i", 0, 3)
+most = expr.select(i < 2, i, i + 1).vmax
+rest = layout.complement(strata.Layout(4, 2), 24)
+stack = strata.ShapeTracker.from_shape((2, 3)).permute((1, 0))
+print(strata.__version__, x.dtype == np.float32, F.gelu(x))
 """
 
 WRONG = """
@@ -52,25 +88,32 @@ text: str = strata.rand(3).ndim
 @pytest.fixture(scope="module")
 def typed_package(tmp_path_factory):
     folder = tmp_path_factory.mktemp("typed")
-    left_out = shutil.ignore_patterns("*.so", "__pycache__", "spec", "_strata")
+    left_out = shutil.ignore_patterns("*.so", "__pycache__", "_strata")
     shutil.copytree(Path(strata.__file__).parent, folder / "strata", ignore=left_out)
     environment = dict(os.environ, PYTHONPATH=str(Path(strata.__file__).parents[1]))
     subprocess.run([sys.executable, str(STUBS), str(folder / "strata")], check=True, env=environment)
     return folder
 
 
-def checked(folder, name, program):
-    (folder / name).write_text(program)
-    command = [sys.executable, "-m", "mypy", "--no-error-summary", "--hide-error-context", name]
+def checked(folder, *what):
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--hide-error-context", *what]
     environment = dict(os.environ, MYPYPATH=str(folder))
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
 
+def test_mypy_finds_nothing_in_the_package(typed_package):
+    pytest.importorskip("mypy")
+    done = checked(typed_package, "-p", "strata")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_mypy_takes_what_is_right_and_refuses_what_is_wrong(typed_package):
     pytest.importorskip("mypy")
-    done = checked(typed_package, "program.py", PROGRAM)
+    (typed_package / "program.py").write_text(PROGRAM)
+    done = checked(typed_package, "program.py")
     assert done.returncode == 0, done.stdout + done.stderr
-    done = checked(typed_package, "wrong.py", WRONG)
+    (typed_package / "wrong.py").write_text(WRONG)
+    done = checked(typed_package, "wrong.py")
     lines = [line for line in done.stdout.splitlines() if "error:" in line]
     assert [line.split(":")[1] for line in lines if line.startswith("wrong.py")] == ["4", "5", "6", "7"], done.stdout
 

@@ -30,7 +30,8 @@ class LazyBuffer:
     @property
     def dtype(self) -> DType:
         """The dtype of the elements."""
-        return self.node.dtype
+        dtype: DType = self.node.dtype
+        return dtype
 
     @property
     def st(self) -> ShapeTracker:

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Dict, List, Sequence
+import operator
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 import numpy as np
 
@@ -54,11 +55,16 @@ def moved(st: ShapeTracker, op: Any, arg: Any) -> ShapeTracker:
     return _moves[op](st, arg)
 
 
-def _gathered(elements: np.ndarray, st: ShapeTracker) -> np.ndarray:
+def _numbers(shape: Sequence[Any]) -> Tuple[int, ...]:
+    """The shape. Raises TypeError where a size is symbolic."""
+    return tuple(operator.index(n) for n in shape)
+
+
+def _gathered(elements: np.ndarray[Any, Any], st: ShapeTracker) -> np.ndarray[Any, Any]:
     """The elements that a ShapeTracker shows; 0 where it is invalid."""
-    addresses = np.array(st.addresses(), np.int64).reshape(st.shape)
+    addresses = np.array(st.addresses(), np.int64).reshape(_numbers(st.shape))
     if elements.size == 0:
-        return np.zeros(st.shape, elements.dtype)
+        return np.zeros(_numbers(st.shape), elements.dtype)
     return np.where(addresses >= 0, elements[np.maximum(addresses, 0)], np.zeros((), elements.dtype))
 
 
@@ -66,16 +72,16 @@ def _reduced_axes(node: strata.LazyOp) -> Any:
     return tuple(node.arg)
 
 
-def _value(node: strata.LazyOp, src: List[Any], bufs: Sequence[np.ndarray], table: Dict[Any, Callable[..., Any]]) -> Any:
+def _value(node: strata.LazyOp, src: List[Any], bufs: Sequence[np.ndarray[Any, Any]], table: Dict[Any, Callable[..., Any]]) -> Any:
     dtype = node.dtype.numpy
     if node.op == BufferOps.LOAD:
         slot, _, st = node.arg
         return _gathered(bufs[slot].reshape(-1), st)
     if node.op == LoadOps.CONST:
         value, st = node.arg
-        return np.where(np.array(st.addresses(), np.int64).reshape(st.shape) >= 0, value, 0).astype(dtype)
+        return np.where(np.array(st.addresses(), np.int64).reshape(_numbers(st.shape)) >= 0, value, 0).astype(dtype)
     if node.op == LoadOps.IOTA:
-        return np.maximum(np.array(node.arg.addresses(), np.int64), 0).reshape(node.shape).astype(dtype)
+        return np.maximum(np.array(node.arg.addresses(), np.int64), 0).reshape(_numbers(node.shape)).astype(dtype)
     if node.op in _moves:
         return _gathered(src[0].reshape(-1), moved(ShapeTracker.from_shape(src[0].shape), node.op, node.arg))
     if node.op == UnaryOps.CAST:
@@ -102,7 +108,7 @@ def _postorder(root: strata.LazyOp) -> List[strata.LazyOp]:
     return out
 
 
-def run_kernel(kernel: strata.LazyOp, bufs: Sequence[np.ndarray], table: Dict[Any, Callable[..., Any]]) -> None:
+def run_kernel(kernel: strata.LazyOp, bufs: Sequence[np.ndarray[Any, Any]], table: Dict[Any, Callable[..., Any]]) -> None:
     """Computes each node of a kernel by the table, and puts what is stored into `bufs`, by slot."""
     values: Dict[strata.LazyOp, Any] = {}
     stores = []

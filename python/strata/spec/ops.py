@@ -112,7 +112,7 @@ class _Devices:
 
     @property
     def DEFAULT(self) -> str:
-        return strata.Device.DEFAULT
+        return str(strata.Device.DEFAULT)
 
     @DEFAULT.setter
     def DEFAULT(self, name: str) -> None:

@@ -70,9 +70,10 @@ class Tensor:
             self._tensor.realize()
         return self
 
-    def numpy(self) -> np.ndarray:
+    def numpy(self) -> np.ndarray[Any, Any]:
         """The elements."""
-        return self._tensor.numpy()
+        array: np.ndarray[Any, Any] = self._tensor.numpy()
+        return array
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "_tensor":

@@ -19,11 +19,11 @@ class RawBuffer:
         self._buf = buf
 
     @classmethod
-    def fromCPU(cls, x: np.ndarray) -> RawBuffer:
+    def fromCPU(cls, x: np.ndarray[Any, Any]) -> RawBuffer:
         """A buffer that holds the elements of an array."""
         raise TypeError(f"{cls.__name__} has no memory: use a class below it")
 
-    def toCPU(self) -> np.ndarray:
+    def toCPU(self) -> np.ndarray[Any, Any]:
         """The elements as an array of shape (size,)."""
         raise TypeError(f"{type(self).__name__} has no memory: use a class below it")
 
@@ -34,15 +34,16 @@ class RawBuffer:
 class RawNumpyBuffer(RawBuffer):
     """An array of NumPy's."""
 
-    def __init__(self, buf: np.ndarray) -> None:
+    def __init__(self, buf: np.ndarray[Any, Any]) -> None:
         super().__init__(buf.size, dtypes.from_np(buf.dtype), buf)
 
     @classmethod
-    def fromCPU(cls, x: np.ndarray) -> RawNumpyBuffer:
+    def fromCPU(cls, x: np.ndarray[Any, Any]) -> RawNumpyBuffer:
         return cls(x)
 
-    def toCPU(self) -> np.ndarray:
-        return self._buf
+    def toCPU(self) -> np.ndarray[Any, Any]:
+        array: np.ndarray[Any, Any] = self._buf
+        return array
 
 
 class RawMallocBuffer(RawBuffer):
@@ -52,12 +53,13 @@ class RawMallocBuffer(RawBuffer):
         super().__init__(size, dtype, strata.Buffer(size, dtype) if buf is None else buf)
 
     @classmethod
-    def fromCPU(cls, x: np.ndarray) -> RawMallocBuffer:
+    def fromCPU(cls, x: np.ndarray[Any, Any]) -> RawMallocBuffer:
         buffer = strata.Buffer.fromCPU(x)
         return cls(len(buffer), buffer.dtype, buffer)
 
-    def toCPU(self) -> np.ndarray:
-        return self._buf.numpy()
+    def toCPU(self) -> np.ndarray[Any, Any]:
+        array: np.ndarray[Any, Any] = self._buf.numpy()
+        return array
 
 
 __all__ = ["RawBuffer", "RawMallocBuffer", "RawNumpyBuffer"]

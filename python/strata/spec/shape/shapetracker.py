@@ -1,7 +1,7 @@
 """Stacks of Views."""
 from __future__ import annotations
 
-from typing import Optional, Sequence, Tuple
+from typing import Optional, Sequence, Tuple, Union
 
 from strata import Expr, ShapeTracker, View
 
@@ -17,7 +17,8 @@ def views_to_indexed_uops(views: Sequence[View], _idxs: Optional[Sequence[Expr]]
     idx, valid = views[-1].to_indexed_uops(_idxs)
     for view in reversed(views[:-1]):
         view = view.minify()
-        acc, idxs = 1, []
+        acc: Union[int, Expr] = 1
+        idxs = []
         for d in reversed(view.shape):
             idxs.append((idx // acc) % d)
             acc *= d

@@ -51,7 +51,7 @@ class Node(metaclass=_NodeType):
 class NumNode(Node):
     """A constant."""
 
-    _is = staticmethod(lambda e: e.is_constant)
+    _is = staticmethod(lambda e: bool(e.is_constant))
 
     def __new__(cls, num: int) -> Expr:  # type: ignore[misc]
         return Expr(num)
@@ -69,7 +69,7 @@ class MulNode(Node):
 class SumNode(Node):
     """A sum of two or more."""
 
-    _is = staticmethod(lambda e: e.op == "+" and len(e.sources) > 1)
+    _is = staticmethod(lambda e: bool(e.op == "+" and len(e.sources) > 1))
 
     def __new__(cls, nodes: Iterable[Sint]) -> Expr:  # type: ignore[misc]
         return _expr.sum(list(nodes))
@@ -78,7 +78,7 @@ class SumNode(Node):
 class DivNode(Node):
     """A quotient, rounded down."""
 
-    _is = staticmethod(lambda e: e.op == "//")
+    _is = staticmethod(lambda e: bool(e.op == "//"))
 
     def __new__(cls, a: Sint, b: Sint) -> Expr:  # type: ignore[misc]
         return Expr(a) // b
@@ -87,7 +87,7 @@ class DivNode(Node):
 class ModNode(Node):
     """The modulus of a floor division."""
 
-    _is = staticmethod(lambda e: e.op == "%")
+    _is = staticmethod(lambda e: bool(e.op == "%"))
 
     def __new__(cls, a: Sint, b: Sint) -> Expr:  # type: ignore[misc]
         return Expr(a) % b
@@ -96,7 +96,7 @@ class ModNode(Node):
 class LtNode(Node):
     """The condition that a is less than b."""
 
-    _is = staticmethod(lambda e: e.op == "<")
+    _is = staticmethod(lambda e: bool(e.op == "<"))
 
     def __new__(cls, a: Sint, b: Sint) -> Expr:  # type: ignore[misc]
         return Expr(a) < b
@@ -105,7 +105,7 @@ class LtNode(Node):
 class AndNode(Node):
     """The condition that all hold."""
 
-    _is = staticmethod(lambda e: e.op == "and")
+    _is = staticmethod(lambda e: bool(e.op == "and"))
 
     def __new__(cls, nodes: Iterable[Sint]) -> Expr:  # type: ignore[misc]
         return _expr.all_of(list(nodes))
