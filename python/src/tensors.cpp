@@ -4,6 +4,7 @@
 namespace strata::python {
 
 void bind_tensor_class(py::module_& m);  // tensor_object.cpp
+void bind_matrices(Functions& f);        // methods_matrices.cpp
 
 void bind_tensors(py::module_& m) {
   bind_tensor_class(m);
@@ -17,6 +18,7 @@ void bind_tensors(py::module_& m) {
   bind_movement(f);
   bind_reductions(f);
   bind_indexed(f);
+  bind_matrices(f);
   bind_making(f);
   bind_functional(f);
   bind_losses(f);

@@ -10,3 +10,9 @@ from ._functions import TinyJit, grad, inference_mode, jit, no_grad, value_and_g
 from ._sdk import cmake_dir, pkgconfig_dir  # noqa: F401
 from ._strata import *  # noqa: F401,F403
 from ._strata import __version__, _tensor_from_bytes  # noqa: F401
+
+
+def __getattr__(name):
+    if name == "bool":  # as torch.bool; no name of the module, which `import *` would put before Python's
+        return bool_  # noqa: F405
+    raise AttributeError(f"module 'strata' has no attribute '{name}'")

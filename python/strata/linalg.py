@@ -1,5 +1,13 @@
-"""Products and norms, under the names of torch.linalg and numpy.linalg."""
-from ._strata import cross, diagonal, inner, matmul, matrix_norm, matrix_power, multi_dot, norm, outer, tensordot, trace  # noqa: F401
+"""Products, norms, systems of equations and factors, under the names of torch.linalg and numpy.linalg."""
+from . import _strata
+from ._strata import cholesky, det, diagonal, inner, matmul, matrix_exp, matrix_norm, matrix_power, multi_dot, norm, outer  # noqa: F401
+from ._strata import qr, slogdet, solve, solve_triangular, tensordot, trace  # noqa: F401
+from ._strata import _lu as lu, inverse as inv  # noqa: F401
+
+
+def cross(x, other, dim=-1):
+    """The cross product of vectors of three along an axis."""
+    return _strata.cross(x, other, dim)
 
 
 def vector_norm(x, ord=2, dim=None, keepdim=False):
