@@ -34,8 +34,10 @@ from .._strata._nn import (  # noqa: F401
     TransformerBlock,
     init,
 )
+from . import _pickled
 
 BatchNorm = BatchNorm2d
+_pickled.enable()
 
 
 def load(module, path):
