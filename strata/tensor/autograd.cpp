@@ -95,15 +95,15 @@ void set_in_place(const Tensor& x, const Tensor& value, const char* operation) {
   STRATA_CHECK(state->slot == nullptr || NoGrad::is_active(), domain, "[", operation,
                "] a tensor that takes gradients, of shape ", render(x.shape()),
                ", is changed in place: do it under no_grad, or by assign()");
-  const LazyOp before = x.node(), after = value.node();
+  std::optional<LazyOp> after;
+  if (state->slot == nullptr && !NoGrad::is_active())
+    after = value.node();
+  else if (state->slot == nullptr && x.requires_grad())
+    after = value.node().with_gradient(
+        {&x.node(), 1}, std::make_shared<const TensorGradient>(
+                            [](const Tensor& dy) { return std::vector{dy}; }, x.device()));
   x.assign(value);
-  if (state->slot != nullptr) return;
-  if (!NoGrad::is_active())
-    state->node = after;
-  else if (before.is_tracked())
-    state->node = after.with_gradient(
-        {&before, 1}, std::make_shared<const TensorGradient>(
-                          [](const Tensor& dy) { return std::vector{dy}; }, x.device()));
+  if (after) state->node = *after;
 }
 
 std::vector<Tensor> gradients(const Tensor& y, std::span<const Tensor> xs,

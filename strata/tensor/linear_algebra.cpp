@@ -258,8 +258,9 @@ std::pair<Tensor, Tensor> qr(const Tensor& a, bool reduced, At at) {
 Tensor matrix_exp(const Tensor& a, At at) {
   const OriginScope scope("matrix_exp", at);
   constexpr int kDegree = 18, kMostSquarings = 20;
-  const Tensor x = square_matrices("matrix_exp", a), unit = identity_like(x);
+  Tensor x = square_matrices("matrix_exp", a);
   if (x.numel() == Int(0)) return x;
+  const Tensor unit = identity_like(x);
   const Tensor norm = x.detach().abs().sum(-1).max(-1);  // (...)
   const Tensor times = norm.log2().ceil().clip(0, kMostSquarings).contiguous();
   const Tensor small = (x * by_matrix((-times).exp2())).contiguous();
