@@ -7,4 +7,5 @@
 #include "strata/expr/expr.h"
 #include "strata/expr/parse.h"
 #include "strata/expr/render.h"
+#include "strata/expr/rewrite_text.h"
 #include "strata/expr/rules.h"

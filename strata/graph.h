@@ -2,4 +2,5 @@
 #pragma once
 
 #include "strata/graph/interpret.h"
+#include "strata/graph/kernel_text.h"
 #include "strata/graph/lazy_op.h"

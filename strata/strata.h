@@ -3,6 +3,7 @@
 
 #include "strata/base/check.h"
 #include "strata/base/executor.h"
+#include "strata/base/flags.h"
 #include "strata/base/version.h"
 #include "strata/codegen.h"
 #include "strata/dtype.h"

@@ -7,6 +7,7 @@
 #include "strata/view/int.h"
 #include "strata/view/layout.h"
 #include "strata/view/layout_algebra.h"
+#include "strata/view/layout_by_mode.h"
 #include "strata/view/layout_convert.h"
 #include "strata/view/layout_static.h"
 #include "strata/view/mdspan.h"

@@ -1,59 +1,15 @@
-// Putting the bindings of an event into its rule.
 #include "tools/trace_text.h"
 
-#include <algorithm>
 #include <ostream>
 
 #include "strata/base/flags.h"
-#include "strata/expr/grammar.h"
 
 namespace strata::tools {
-namespace {
-
-/// The text of a binding where it can stand as an operand.
-std::string operand(const Expr& e) {
-  const std::string text = e.render();
-  return text.starts_with("-") ? "(" + text + ")" : text;
-}
-
-}  // namespace
-
-std::string instance(std::string_view side, const RewriteEvent& event) {
-  const auto in_name = [](char c) { return is_name_start(c) || is_digit(c); };
-  std::string out;
-  for (std::size_t i = 0; i < side.size();) {
-    if (!is_name_start(side[i])) {
-      out += side[i++];
-      continue;
-    }
-    std::size_t end = i;
-    while (end < side.size() && in_name(side[end])) ++end;
-    const std::string_view word = side.substr(i, end - i);
-    const auto bound = std::find_if(event.bindings.begin(), event.bindings.end(),
-                                    [&](const auto& b) { return b.first == word; });
-    out += bound == event.bindings.end() ? std::string(word) : operand(bound->second);
-    i = end;
-  }
-  return out;
-}
-
-std::string describe(const RewriteEvent& event) {
-  const Rule& row = rule(event.rule);
-  std::string name(row.name);
-  name.resize(std::max<std::size_t>(4, name.size()), ' ');
-  return name + std::string(row.title) + ":  " + instance(row.before, event) + "  ->  " +
-         instance(row.after, event);
-}
 
 DebugTrace::DebugTrace(std::ostream& out) {
   static constexpr std::int64_t level_of_rewrites = 5;
-  if (flags::DEBUG.get() < level_of_rewrites) return;
-  trace_.emplace([this, &out](const RewriteEvent& event) {
-    if (printing_) return;  // what rendering itself rewrites is not news
-    printing_ = true;
-    out << "[rewrite] " << describe(event) << '\n';
-    printing_ = false;
-  });
+  if (flags::DEBUG.get() >= level_of_rewrites)
+    log_.emplace([&out](const std::string& line) { out << line; });
 }
 
 }  // namespace strata::tools

@@ -1,7 +1,8 @@
-// Other names of methods and functions, those of NumPy, PyTorch and tinygrad: one table. And methods in place, by assign().
+// Other names of methods and functions, those of NumPy, PyTorch and tinygrad: one table. And methods in place.
 #include <array>
 
 #include "python/src/call.h"
+#include "strata/tensor/autograd.h"
 
 namespace strata::python {
 
@@ -51,7 +52,7 @@ bool has(const py::handle& o, const char* name) {
 
 }  // namespace
 
-/// x.NAME_(...): x.assign(x.NAME(...)), in x's dtype. Gives x.
+/// x.NAME_(...): x stands for x.NAME(...), in x's dtype. Gives x.
 class InPlaceFunction final : public Function {
  public:
   InPlaceFunction(const char* name, std::shared_ptr<const Function> of)
@@ -71,7 +72,7 @@ class InPlaceFunction final : public Function {
     const Tensor* const value = tensor_in(result.ptr());
     if (self == nullptr || value == nullptr)
       throw py::type_error(std::string(name()) + "(): a tensor is changed in place, nothing else");
-    self->assign(value->cast(self->dtype()));
+    set_in_place(*self, value->cast(self->dtype()), name());
     return Py_NewRef(values[0]);
   }
 

@@ -41,6 +41,7 @@ void raise_current_exception();
 /// What a Python object means as a dtype: a strata.DType, its name, a NumPy dtype or scalar type, bool, int or float.
 /// @throws py::type_error where it means none
 DType dtype_of_object(py::handle object);
+std::optional<DType> try_dtype(const std::string& name);
 /// A dtype where an argument of a function bound with pybind11 may be anything that means one: `DTypeArg dtype`, `*dtype`.
 struct DTypeArg {
   DType value;

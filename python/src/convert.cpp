@@ -113,12 +113,30 @@ Ints sizes_of(const Given& g) {
   return out;
 }
 
+const Device* try_device(std::string name) {
+  for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  if (name == "CPU") return &Device::default_device();
+  for (const Device* d : Device::all())
+    if (d->name() == name) return d;
+  return nullptr;
+}
+
+std::string known_devices() {
+  std::string out;
+  for (const Device* d : Device::all()) {
+    const std::string missing = d->missing();
+    out += detail::message(out.empty() ? "" : ", ", d->name(), missing.empty() ? "" : " (", missing,
+                           missing.empty() ? "" : ")");
+  }
+  return out + "; \"cpu\" is " + std::string(Device::default_device().name());
+}
+
 const Device& device_of(const Given& g) {
   if (PyUnicode_Check(g.object)) {
-    std::string name = py::cast<std::string>(py::handle(g.object));
-    if (name == "cpu" || name == "CPU") return Device::default_device();
-    for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    return Device::get(name);
+    const std::string name = text_of(g);
+    if (const Device* const d = try_device(name)) return *d;
+    throw Error(ErrorKind::domain, detail::message("[", g.function, "] there is no device \"", name,
+                                                   "\": there are ", known_devices()));
   }
   // A Device, of Strata or PyTorch, or whatever else has a name in this way.
   const py::object name = py::getattr(g.object, "name", py::getattr(g.object, "type", py::none()));

@@ -39,8 +39,10 @@ std::string text_of(const Given& g);
 std::optional<Number> try_number(PyObject* object);
 Number number_of(const Given& g);
 std::vector<std::int64_t> integers_of(const Given& g);  ///< one, or a sequence
-Ints sizes_of(const Given& g);            ///< one size, or a sequence; sizes may be expressions
-const Device& device_of(const Given& g);  ///< a name or a Device
+Ints sizes_of(const Given& g);               ///< one size, or a sequence; sizes may be expressions
+const Device& device_of(const Given& g);     ///< a name or a Device
+const Device* try_device(std::string name);  ///< null where there is none of the name, in either case
+std::string known_devices();                 ///< all, and how to get those that cannot be used here
 /// A tensor of anything that has numbers: a tensor, a number, (nested) lists, an array. @throws py::type_error
 Tensor tensor_of(const Given& g);
 std::vector<Tensor> tensors_of(const Given& g);  ///< a sequence of these, or a tensor, which is taken apart along its first axis

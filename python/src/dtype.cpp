@@ -138,6 +138,15 @@ Compares equal with NumPy's and PyTorch's dtype and with their names: `x.dtype =
 
 }  // namespace
 
+std::optional<DType> try_dtype(const std::string& name) {
+  if (const auto d = dtype_of_text(name)) return d;
+  try {
+    return dtypes::parse(name);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 DType dtype_of_object(py::handle object) {
   if (const auto d = meant_dtype(object)) return *d;
   throw py::type_error("not a dtype: " + py::cast<std::string>(py::repr(object)));

@@ -1,4 +1,4 @@
-// strata.flags: what the environment sets as STRATA_<NAME>, for the length of a block.
+// strata.flags: what the environment sets as STRATA_<NAME>, for the length of a block, or from now on.
 #include <variant>
 #include <vector>
 
@@ -25,7 +25,17 @@ FlagValue exchange_flag(const std::string& name, const FlagValue& value) {
 #define STRATA_FLAG(id, type, default_value, help) \
   if (name == #id) return as(flags::id);
 #include "strata/base/flags.def"
-  throw Error(ErrorKind::domain, "[flags] there is no flag " + name);
+  std::string known;
+  for (const FlagBase* f : flags::all())
+    known += (known.empty() ? "" : ", ") + std::string(f->name());
+  throw py::attribute_error("flags: there is no flag " + name + ", there are " + known);
+}
+
+FlagValue flag_value(const std::string& name) {
+#define STRATA_FLAG(id, type, default_value, help) \
+  if (name == #id) return flags::id.get();
+#include "strata/base/flags.def"
+  throw py::attribute_error(name);
 }
 
 /// with strata.flags(DEBUG=2): ...
@@ -36,8 +46,13 @@ class FlagScope {
       wanted_.emplace_back(py::cast<std::string>(name), py::cast<FlagValue>(value));
   }
   void enter() {
-    for (const auto& [name, value] : wanted_)
-      before_.emplace_back(name, exchange_flag(name, value));
+    try {
+      for (const auto& [name, value] : wanted_)
+        before_.emplace_back(name, exchange_flag(name, value));
+    } catch (const std::exception&) {
+      exit();
+      throw;
+    }
   }
   void exit() {
     for (; !before_.empty(); before_.pop_back())
@@ -54,18 +69,39 @@ py::dict all_flags() {
   return out;
 }
 
+/// The type of strata.flags: pybind11's, which sets flags that are properties, but takes no other names.
+py::object flags_metaclass() {
+  const auto base = py::reinterpret_borrow<py::object>(
+      reinterpret_cast<PyObject*>(py::detail::get_internals().default_metaclass));
+  return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyType_Type))(
+      "_FlagsType", py::make_tuple(base), py::dict());
+}
+
+/// From when the class is made: what it does not have cannot be set.
+void refuse_other_names(const py::object& metaclass) {
+  const py::object base = py::getattr(metaclass, "__base__");
+  metaclass.attr("__setattr__") = py::cpp_function(
+      [base](const py::object& cls, const std::string& name, const py::object& value) {
+        if (!name.starts_with("__") && !py::dict(cls.attr("__dict__")).contains(name))
+          exchange_flag(name, 0);
+        base.attr("__setattr__")(cls, name, value);
+      },
+      py::is_method(metaclass));
+}
+
 }  // namespace
 
 void bind_flags(py::module_& m) {
-  py::class_<FlagScope>(
-      m, "flags",
+  const py::object metaclass = flags_metaclass();
+  py::class_<FlagScope> cls(
+      m, "flags", py::metaclass(metaclass),
       R"(Flags of the process, as the environment sets them by STRATA_<NAME>, for the length of a block:
 
     with strata.flags(DEBUG=2, DEVICE="INTERP"):
         x.realize()
 
-flags.all() has the values in force.)")
-      .def(py::init<const py::kwargs&>())
+flags.all() has the values in force. strata.flags.DEBUG = 2 sets one from now on.)");
+  cls.def(py::init<const py::kwargs&>())
       .def("__enter__",
            [](py::object self) {
              py::cast<FlagScope&>(self).enter();
@@ -73,6 +109,14 @@ flags.all() has the values in force.)")
            })
       .def("__exit__", [](FlagScope& s, const py::args&) { s.exit(); })
       .def_static("all", &all_flags, "The values in force, by name.");
+  for (const FlagBase* f : flags::all()) {
+    const std::string name(f->name()), help(f->help());
+    cls.def_property_static(
+        name.c_str(), [name](const py::object&) { return flag_value(name); },
+        [name](const py::object&, const FlagValue& value) { exchange_flag(name, value); },
+        help.c_str());
+  }
+  refuse_other_names(metaclass);
 }
 
 }  // namespace strata::python

@@ -24,6 +24,13 @@ void realize_all(const std::vector<Tensor>& tensors) {
   });
 }
 
+/// What would run for all of them together.
+std::string explained(std::span<const Tensor> tensors) {
+  std::vector<LazyOp> nodes;
+  for (const Tensor& t : tensors) nodes.push_back(t.node());
+  return explain(nodes);
+}
+
 py::object realized(const py::object& self) {
   const Tensor& x = *tensor_in(self.ptr());
   running([&] { x.realize(); });
@@ -38,13 +45,13 @@ py::object assigned(const py::object& self, const Tensor& value) {
 /// Filled with one value, in place.
 py::object filled(const py::object& self, const Number& value) {
   const Tensor& x = *tensor_in(self.ptr());
-  x.assign(x.full_like(value));
+  set_in_place(x, x.full_like(value), "fill_");
   return self;
 }
 
 py::object copied_from(const py::object& self, const Tensor& source) {
   const Tensor& x = *tensor_in(self.ptr());
-  x.assign(source.cast(x.dtype()).to(x.device()).expand(x.shape()));
+  set_in_place(x, source.cast(x.dtype()).to(x.device()).expand(x.shape()), "copy_");
   return self;
 }
 
@@ -90,7 +97,7 @@ std::pair<py::object, py::object> value_and_gradients(const py::object& f, const
                  " has no gradient");
     const Tensor x = TensorAccess::of(given.node().tracked({}), given);
     by.push_back(x);
-    inputs[k] = object_of(x);
+    inputs[k] = object_of(TensorAccess::of(x.node(), x));  // which f may set in place
   }
   const py::object result = f(*py::tuple(inputs), **kwargs);
   // Of (value, more) the value is differentiated.
@@ -144,17 +151,19 @@ void bind_gradients(Functions& f) {
       "realize", "*tensors", [](std::span<const Tensor> t) { realize_all({t.begin(), t.end()}); },
       "Computes several at once, which share what they need.");
   f.op("is_realized", "", &Tensor::is_realized, "Whether its elements are in memory.");
-  f.op("explain", "", &Tensor::explain, "What would run, a line for each kernel.");
+  f.method("explain", "", &Tensor::explain, "What would run, a line for each kernel.");
+  f.function("explain", "*tensors", &explained,
+             "What would run for one tensor or several together, a line for each kernel.");
   f.op("contiguous", "", &Tensor::contiguous, "The same values in memory of their own.");
   f.op("clone", "", &Tensor::contiguous, "The same values in memory of their own.");
   f.op("detach", "", &Tensor::detach, "The same values, which no gradient passes.");
   f.method(
       "cpu", "", [](const py::object& self) { return self; }, "The tensor: memory is the host's.");
   f.method("assign", "value", &assigned,
-           "The tensor stands for the value from now on, and returns itself. Raises unless shape "
-           "and dtype are the same.");
+           "The tensor stands for the value from now on, and returns itself; no gradient passes. "
+           "Raises unless shape and dtype are the same.");
   f.method("copy_", "source|src", &copied_from,
-           "assign() of what broadcasts, in the tensor's dtype.");
+           "The tensor stands for what broadcasts to its shape, in its dtype; gradients pass.");
   f.method("fill_", "value", &filled, "Every element is the value from now on.");
   f.method(
       "zero_", "", [](const py::object& self) { return filled(self, 0); },

@@ -41,6 +41,14 @@ Tensor gelu_of(const Tensor& x, const py::object& approximate) {
   return x.gelu(choice_of({approximate.ptr(), "gelu", "approximate"}, {"none", "tanh"}) == 1);
 }
 
+DType named_dtype(const Given& g) {
+  if (const auto d = try_dtype(text_of(g))) return *d;
+  std::string all;
+  for (const DType d : dtypes::all()) all += (all.empty() ? "" : ", ") + std::string(d.name());
+  throw Error(ErrorKind::domain, detail::message("[to] \"", text_of(g), "\" names neither a dtype: ",
+                                                 all, "; nor a device: ", known_devices()));
+}
+
 /// to(dtype), to(device), to(other), to(device, dtype).
 Tensor moved_to(const Tensor& x, const py::object& what, const py::object& dtype,
                 const py::object& device) {
@@ -52,10 +60,11 @@ Tensor moved_to(const Tensor& x, const py::object& what, const py::object& dtype
     else if (py::isinstance<Device>(o))
       out = out.to(device_of({o.ptr(), "to", "device"}));
     else if (PyUnicode_Check(o.ptr())) {
-      // A text names either: dtypes have lower case and digits, devices have not.
-      const std::string text = py::cast<std::string>(o);
-      const bool is_device = text == "cpu" || std::isupper(static_cast<unsigned char>(text[0])) != 0;
-      out = is_device ? out.to(device_of({o.ptr(), "to", "device"})) : out.cast(dtype_of_object(o));
+      const Given text{o.ptr(), "to", "what"};
+      if (const Device* const d = try_device(text_of(text)))
+        out = out.to(*d);
+      else
+        out = out.cast(named_dtype(text));
     } else {
       out = out.cast(dtype_of_object(o));
     }
@@ -143,8 +152,13 @@ void bind_of_several(Functions& f) {
        "Whether all elements are close. Realizes.", Gil::release);
   f.op("equal", "other", &Tensor::equal, "Whether both have the same shape and elements. Realizes.",
        Gil::release);
-  f.op("nan_to_num", "nan=0.0, posinf|inf=None, neginf|neg_inf=None", &Tensor::nan_to_num,
-       "NaN and infinities replaced, by default by the largest and least numbers.");
+  f.op(
+      "nan_to_num", "nan=None, posinf|inf=None, neginf|neg_inf=None",
+      [](const Tensor& x, const std::optional<double>& nan, const std::optional<double>& inf,
+         const std::optional<double>& neg_inf) {
+        return x.nan_to_num(nan.value_or(0), inf, neg_inf);
+      },
+      "NaN and infinities replaced, by default by 0, the largest and the least numbers.");
   f.op("polygamma", "n|order", &Tensor::polygamma, "The n-th derivative of digamma.");
   f.op("mvlgamma", "p", &Tensor::mvlgamma, "The logarithm of the gamma function of p dimensions.");
   f.op("frexp", "", &Tensor::frexp,

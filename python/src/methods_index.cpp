@@ -20,6 +20,13 @@ Tensor tensordot_over(const Tensor& x, const Tensor& other, const py::object& ax
   return x.tensordot(other, both[0], both[1]);
 }
 
+Tensor crossed(const Tensor& x, const Tensor& other, const std::optional<std::int64_t>& axis) {
+  if (axis) return x.cross(other, *axis);
+  for (std::int64_t k = 0; k < x.ndim(); ++k)
+    if (x.size(k) == Int(3)) return x.cross(other, k);
+  return x.cross(other);
+}
+
 /// PyTorch's scatter: put, or reduced with what is there.
 Tensor scattered(const Tensor& x, std::int64_t axis, const Tensor& index, const Operand& value,
                  const std::optional<std::string>& reduce) {
@@ -64,8 +71,8 @@ void bind_products(Functions& f) {
        "Products summed over the last axes of one and the first of the other, or over pairs of "
        "axes.");
   f.op("kron", "other", &Tensor::kron, "The Kronecker product.");
-  f.op("cross", "other, axis=-1", &Tensor::cross,
-       "The cross product of vectors of three along an axis.");
+  f.op("cross", "other, axis=None", &crossed,
+       "The cross product of vectors of three along an axis, by default the first of size 3.");
   f.op("cdist", "other|x2, p=2.0", &Tensor::cdist,
        "Distances between rows: (..., n, k) and (..., m, k) to (..., n, m).");
   f.op("trace", "", &Tensor::trace, "The sum of the diagonal.");

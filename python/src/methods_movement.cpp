@@ -44,6 +44,24 @@ Tensor rolled(const Tensor& x, const Axes& shifts, const std::optional<Axes>& ax
   return x.roll(shifts[0]);
 }
 
+/// A count, or a tensor of them, one for each index of the axis: their sum is a size, so that it is realized.
+Tensor repeated_each(const Tensor& x, const py::object& repeats,
+                     const std::optional<std::int64_t>& axis) {
+  const Tensor* const counts = tensor_in(repeats.ptr());
+  if (counts == nullptr || counts->ndim() == 0)
+    return x.repeat_interleave(integer_of(given(repeats, "repeat_interleave", "repeats")), axis);
+  const Tensor values = axis ? x : x.flatten();
+  const std::int64_t a = axis.value_or(0);
+  STRATA_CHECK(counts->ndim() == 1 && counts->dtype().is_int() &&
+                   (counts->size(0) == values.size(a) || counts->size(0) == Int(1)),
+               shape, "[repeat_interleave] counts of ", counts->dtype().name(), " ",
+               render(counts->shape()), " for axis ", a, " of shape ", render(values.shape()));
+  const Tensor ends = counts->expand({values.size(a)}).cumsum(0);
+  const std::int64_t total =
+      ends.size(0) == Int(0) ? 0 : running([&] { return ends.max().item<std::int64_t>(); });
+  return values.index_select(a, ends.searchsorted(Tensor::arange(total).to(x.device()), true));
+}
+
 py::object item_at(const py::object& sequence, Py_ssize_t k) {
   return py::reinterpret_steal<py::object>(PySequence_GetItem(sequence.ptr(), k));
 }
@@ -175,8 +193,9 @@ void bind_moves(Functions& f) {
        "As often as said along each dimension, of which more stand in front.");
   f.op("tile", "*counts|reps", &Tensor::tile,
        "As repeat(); 1 where counts are fewer than dimensions.");
-  f.op("repeat_interleave", "repeats|count, axis=None", &Tensor::repeat_interleave,
-       "Each element so often, one after another.");
+  f.op("repeat_interleave", "repeats|count, axis=None", &repeated_each,
+       "Each element so often, one after another. A tensor of counts, one for each index of the "
+       "axis, is realized.");
   f.op("roll", "shifts|shift, axis=None", &rolled, "Shifted along axes, around the ends.");
   f.op(
       "rot90", "k|times=1, axes=()",

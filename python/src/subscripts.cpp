@@ -4,6 +4,7 @@
 
 #include "python/src/convert.h"
 #include "python/src/running.h"
+#include "strata/tensor/autograd.h"
 
 namespace strata::python {
 
@@ -72,7 +73,9 @@ Tensor with_put(const Tensor& x, PyObject* key, const Operand& value, bool accum
 void put_at(const Tensor& x, PyObject* key, PyObject* value) {
   const std::vector<Subscript> subscripts = subscripts_of(key);
   const Incoming<Operand> in(Given{value, "index_put", "value"});
-  const auto put = [&] { x.assign(x.index_put(subscripts, in.get()).cast(x.dtype())); };
+  const auto put = [&] {
+    set_in_place(x, x.index_put(subscripts, in.get()).cast(x.dtype()), "index_put");
+  };
   if (has_mask(subscripts))
     running(put);
   else

@@ -11,7 +11,7 @@ namespace strata::python {
 Tensor subscripted(const Tensor& x, PyObject* key);
 /// x with `value` where x[key] is; where a place is named twice: the last one, or the sum. A list is what stands in brackets, too.
 Tensor with_put(const Tensor& x, PyObject* key, const Operand& value, bool accumulate);
-/// x[key] = value, by assign().
+/// x[key] = value: set_in_place().
 void put_at(const Tensor& x, PyObject* key, PyObject* value);
 
 }  // namespace strata::python

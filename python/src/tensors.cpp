@@ -15,6 +15,7 @@ void bind_tensors(py::module_& m) {
   bind_movement(f);
   bind_reductions(f);
   bind_indexed(f);
+  bind_matrices(f);
   bind_making(f);
   bind_functional(f);
   bind_losses(f);

@@ -11,3 +11,9 @@ from ._functions import jit as jit, no_grad as no_grad, value_and_grad as value_
 from ._sdk import cmake_dir as cmake_dir, pkgconfig_dir as pkgconfig_dir
 from ._strata import *  # noqa: F401,F403
 from ._strata import __version__ as __version__, _tensor_from_bytes as _tensor_from_bytes
+
+
+def __getattr__(name: str) -> object:
+    if name == "bool":  # as torch.bool; no name of the module, which `import *` would put before Python's
+        return bool_  # noqa: F405
+    raise AttributeError(f"module 'strata' has no attribute '{name}'")

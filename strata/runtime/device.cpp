@@ -6,8 +6,10 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <mutex>
 
 #include "strata/base/flags.h"
+#include "strata/expr/rewrite_text.h"
 #include "strata/runtime/devices.h"
 #include "strata/runtime/tbb_executor.h"
 
@@ -70,11 +72,25 @@ namespace {
 
 void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
+/// Once, when the first kernel is compiled.
+void say_devices(const Device& device) {
+  static std::once_flag once;
+  std::call_once(once, [&] {
+    for (const Device* d : Device::all()) {
+      // OPENCL is not asked, as it is not for the default device.
+      const std::string missing = d == &device || d == &opencl_device() ? "" : d->missing();
+      say(detail::message("[device] ", d->name(), ": ", missing.empty() ? d->text() : missing,
+                          d == &device ? ", which runs kernels now" : "", "\n"));
+    }
+    say(detail::message("[device] threads: ", default_executor().concurrency(), "\n"));
+  });
+}
+
 void say_compiled(const Kernel& kernel, const Device& device) {
   const std::int64_t level = flags::DEBUG.get();
   if (level >= 3)
-    say(detail::message("[", kernel.name, "] on ", device.name(), ", opts: ", text_of(kernel.opts),
-                        "\n", kernel.axes));
+    say(detail::message("[", kernel.name, "] on ", device.name(), ", opts: ",
+                        kernel.opts.empty() ? "none" : text_of(kernel.opts), "\n", kernel.axes));
   if (level >= 4) say(device.source(kernel));
   if (level >= 5) say(kernel.ast.text());
   if (level >= 6) say(kernel.uops.text() + kernel.proof.text() + "\n");
@@ -92,6 +108,9 @@ void say_compiled(const Kernel& kernel, const Device& device) {
 // --- compiling ---
 
 CompiledKernel compile(const LazyOp& ast, const Device& device, std::optional<std::vector<Opt>> opts) {
+  if (flags::DEBUG.get() >= 1) say_devices(device);
+  std::optional<RewriteLog> rewrites;
+  if (flags::DEBUG.get() >= 5) rewrites.emplace(say);
   const auto whole =
       std::make_shared<const Kernel>(compile_kernel(ast, device.target(), std::move(opts)));
   const auto made = [&](const std::shared_ptr<const Kernel>& kernel,

@@ -69,9 +69,8 @@ std::vector<ScheduleItem> schedule(std::span<const LazyOp> roots, const FusionOp
 
 std::string ScheduleItem::text() const {
   const Ints& shape = outputs[0].shape();
-  const std::string_view what = ast.op() == Ops::FROM   ? "a copy of shape "
-                                : ast.op() == Ops::LOAD ? "the memory of its input, of shape "
-                                                        : "a kernel of shape ";
+  const std::string_view what =
+      is_kernel() ? "a kernel of shape " : "the memory of its input, of shape ";
   std::string out = detail::message(what, render(shape), ": ", to_string(why));
   if (const std::string origin = outputs[0].origin().text(); !origin.empty())
     out += detail::message(" (", origin, ")");

@@ -90,6 +90,22 @@ void Tensor::backward(const std::optional<Tensor>& gradient, At at) const {
   }
 }
 
+void set_in_place(const Tensor& x, const Tensor& value, const char* operation) {
+  const std::shared_ptr<TensorState>& state = TensorAccess::state(x);
+  STRATA_CHECK(state->slot == nullptr || NoGrad::is_active(), domain, "[", operation,
+               "] a tensor that takes gradients, of shape ", render(x.shape()),
+               ", is changed in place: do it under no_grad, or by assign()");
+  std::optional<LazyOp> after;
+  if (state->slot == nullptr && !NoGrad::is_active())
+    after = value.node();
+  else if (state->slot == nullptr && x.requires_grad())
+    after = value.node().with_gradient(
+        {&x.node(), 1}, std::make_shared<const TensorGradient>(
+                            [](const Tensor& dy) { return std::vector{dy}; }, x.device()));
+  x.assign(value);
+  if (after) state->node = *after;
+}
+
 std::vector<Tensor> gradients(const Tensor& y, std::span<const Tensor> xs,
                               const std::optional<Tensor>& dy, At at) {
   const OriginScope scope("gradients", at);
@@ -106,7 +122,8 @@ std::pair<Tensor, Tensor> value_and_grad(const TensorFunction& f, const Tensor& 
   STRATA_CHECK(x.dtype().is_float(), domain, "[value_and_grad] a tensor of ", x.dtype().name(),
                " has no gradient");
   const Tensor inner = TensorAccess::of(x.node().tracked({}), x);
-  const Tensor y = f(inner);
+  const Tensor given = TensorAccess::of(inner.node(), x);  // which f may set in place
+  const Tensor y = f(given);
   const std::vector<Tensor> by = gradients(y, {&inner, 1});
   return {y, by[0]};
 }

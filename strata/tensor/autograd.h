@@ -40,4 +40,10 @@ std::pair<Tensor, Tensor> value_and_grad(const TensorFunction& f, const Tensor& 
 Tensor with_gradient(const Tensor& value, std::span<const Tensor> inputs,
                      std::function<std::vector<Tensor>(const Tensor& dy)> backward);
 
+/// In place: `x` and its copies stand for `value` from now on, as with assign(), and gradients pass as PyTorch has it: what was
+/// made of x before keeps its own, what is made of it later has those of `value`. Under NoGrad elements change and nothing else:
+/// gradients go the way they went.
+/// @throws Error (domain) naming `operation` where x is a parameter and no NoGrad lives; as assign()
+void set_in_place(const Tensor& x, const Tensor& value, const char* operation);
+
 }  // namespace strata

@@ -199,6 +199,7 @@ Tensor Tensor::signbit(At at) const {
 }
 Tensor Tensor::isclose(const Tensor& other, double rtol, double atol, bool equal_nan, At at) const {
   const OriginScope scope("isclose", at);
+  if (dtype().is_bool() && other.dtype().is_bool()) return eq(other);
   const Tensor near =
       isfinite() & other.isfinite() & (*this - other).abs().le(other.abs() * rtol + atol);
   const Tensor out = near | eq(other);

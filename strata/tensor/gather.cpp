@@ -14,6 +14,25 @@ std::int64_t indexed_axis(const Tensor& x, std::int64_t axis, const char* operat
   return axis_of(axis, x.ndim(), operation);
 }
 
+/// Whether the gradient by `values` of what picked() gives, of that shape, is better summed by order: the dimensions in which values
+/// repeat are then one with the index.
+bool is_gradient_by_order(const Ints& values, const Tensor& index, const Ints& shape) {
+  Ints rows, places;
+  Int picks = 1;
+  const std::size_t missing = shape.size() + 1 - values.size(),
+                    unindexed = shape.size() - index.shape().size();
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (d < missing || values[d - missing] == Int(1)) {
+      picks *= shape[d];
+    } else {
+      rows.push_back(shape[d]);
+      places.push_back(d < unindexed ? Int(1) : index.shape()[d - unindexed]);
+    }
+  }
+  places.push_back(picks);
+  return is_sum_by_order(rows, places, values.back());
+}
+
 }  // namespace
 
 Tensor counting(const Int& count, const Tensor& like) {
@@ -39,8 +58,10 @@ Tensor picked(const Tensor& values, const Tensor& index) {
   front.pop_back();
   Ints shape = broadcast_shape("gather", std::array{front, index.shape()});
   const LazyOp places = broadcast(index.node(), shape);
+  const bool by_order = values.requires_grad() && is_gradient_by_order(values.shape(), index, shape);
   shape.push_back(values.size(-1));
-  return TensorAccess::of(LazyOp::gather(broadcast(values.node(), shape), places), values);
+  const Tensor out = TensorAccess::of(LazyOp::gather(broadcast(values.node(), shape), places), values);
+  return by_order ? picked_by_order(out, values, index) : out;
 }
 
 Tensor Tensor::gather(std::int64_t axis, const Tensor& index, At at) const {
@@ -63,6 +84,7 @@ Tensor Tensor::gather(std::int64_t axis, const Tensor& index, At at) const {
 
 Tensor Tensor::index_select(std::int64_t axis, const Tensor& index, At at) const {
   const OriginScope scope("index_select", at);
+  if (ndim() == 0) return reshape({1}).index_select(axis, index).reshape({});
   const std::int64_t a = indexed_axis(*this, axis, "index_select");
   STRATA_CHECK(index.ndim() <= 1, shape, "[index_select] indices have one dimension, not shape ",
                render(index.shape()));

@@ -23,6 +23,14 @@ Tensor places_of(const Tensor& mask);
 /// values[..., index[...]], dimensions in front of the last broadcast; 0 where the index is outside.
 Tensor picked(const Tensor& values, const Tensor& index);
 
+/// (..., n): the sums of values (..., k) whose index (..., k) is 0, 1, ..., n - 1. Both broadcast in front of the last axis.
+Tensor summed_by_index(const Tensor& values, const Tensor& index, std::int64_t n);
+/// Whether that takes less than asking each place for each value: `rows` in front of the last axis, an index of that shape, and
+/// so many places. False where a size is symbolic.
+bool is_sum_by_order(const Ints& rows, const Ints& index, const Int& places);
+/// `plain`, what picked() gives, whose gradient by `values` is summed_by_index().
+Tensor picked_by_order(const Tensor& plain, const Tensor& values, const Tensor& index);
+
 /// Integers in the order of the values, or in the opposite one; NaN is the largest, -0 is 0.
 Tensor order_keys(const Tensor& values, bool descending);
 

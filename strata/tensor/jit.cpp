@@ -92,6 +92,16 @@ class Watching final : public TensorListener {
   std::uint64_t begin_;
 };
 
+/// What a call assigned to outside is memory after it, which no gradient passes.
+void settle(const Watching& watching) {
+  for (const auto& [state, before] : watching.assigned_) {
+    if (!chain_of(state->node)) TensorAccess::of(state).realize();
+    const LazyOp& node = state->node;
+    if (state->slot != nullptr || !node.is_tracked()) continue;
+    state->node = is_realized(*node.node()) ? leaf_of(buffer_of(node), node.shape()) : node.detached();
+  }
+}
+
 /// As it is written. What it reads from outside gets memory, so that a capture knows it again.
 std::vector<Tensor> first_run(const Jit::Function& function, std::span<const Tensor> inputs) {
   Watching watching(birth_now());
@@ -99,6 +109,7 @@ std::vector<Tensor> first_run(const Jit::Function& function, std::span<const Ten
   for (const Tensor& y : results) y.realize();
   for (const auto& [state, before] : watching.read_)
     if (!chain_of(state->node)) TensorAccess::of(state).realize();
+  settle(watching);
   return results;
 }
 
@@ -140,8 +151,7 @@ class Jit::Capture {
     std::vector<Tensor> results;
     Watching watching(birth_now());
     results = function(own);
-    for (const auto& [state, before] : watching.assigned_)
-      if (!chain_of(state->node)) TensorAccess::of(state).realize();
+    settle(watching);
     for (Tensor& y : results) y = own_memory(y, *recording);
     recording->stop();
     for (std::size_t k = 0; k < own.size(); ++k)

@@ -30,6 +30,10 @@ Tensor Tensor::permute(const Axes& order, At at) const {
   return TensorAccess::of(node().permute(axes), *this);
 }
 
+Tensor Tensor::view_as(const Tensor& other, At at) const { return reshape(other.shape(), at); }
+Tensor Tensor::reshape_as(const Tensor& other, At at) const { return reshape(other.shape(), at); }
+Tensor Tensor::expand_as(const Tensor& other, At at) const { return expand(other.shape(), at); }
+
 Tensor Tensor::expand(const Ints& to, At at) const {
   const OriginScope scope("expand", at);
   STRATA_CHECK(to.size() >= shape().size(), shape, "[expand] ", render(shape()),

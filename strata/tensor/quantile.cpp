@@ -100,6 +100,7 @@ std::pair<Tensor, Tensor> Tensor::nanmedian(std::int64_t axis, bool keepdim, At 
 }
 Tensor Tensor::nanmedian(At at) const {
   const OriginScope scope("nanmedian", at);
+  if (numel() == Int(0)) return median(at);
   return flatten().nanmedian(0).first;
 }
 

@@ -47,6 +47,11 @@ Tensor Tensor::movedim(const Axes& from, const Axes& to, At at) const {
   const OriginScope scope("movedim", at);
   STRATA_CHECK(from.size() == to.size(), shape, "[movedim] ", from.size(), " axes go to ",
                to.size(), " places");
+  if (ndim() == 0) {
+    for (const Axes& axes : {from, to})
+      for (const std::int64_t a : axes) axis_of(a, 0, "movedim");
+    return *this;
+  }
   SmallVec<std::int64_t, 6> order(shape().size(), -1);
   SmallVec<bool, 8> is_taken(shape().size(), false);
   for (std::size_t k = 0; k < from.size(); ++k) {

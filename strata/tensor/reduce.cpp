@@ -106,6 +106,7 @@ Tensor Tensor::std(const AxesArg& axes, double correction, bool keepdim, At at) 
 /// The largest is taken away before exp; where it is infinite it stays.
 Tensor Tensor::logsumexp(const AxesArg& axes, bool keepdim, At at) const {
   const OriginScope scope("logsumexp", at);
+  if (numel() == Int(0)) return as_real(*this).exp().sum(axes, keepdim).log();
   const Tensor x = as_real(*this), largest = x.max(axes, true).detach();
   const Tensor shift = largest.isinf().where(0, largest);
   const Tensor out = (x - shift).exp().sum(axes, true).log() + shift;
@@ -156,14 +157,18 @@ Tensor Tensor::argmin(std::optional<std::int64_t> axis, bool keepdim, At at) con
 Tensor Tensor::softmax(std::int64_t axis, At at) const {
   const OriginScope scope("softmax", at);
   const Tensor x = as_real(*this);
+  axis_of(axis, ndim(), "softmax");
   if (ndim() == 0) return x.ones_like();
+  if (numel() == Int(0)) return x;
   const Tensor e = (x - x.max(axis, true).detach()).exp();
   return e / e.sum(axis, true);
 }
 Tensor Tensor::log_softmax(std::int64_t axis, At at) const {
   const OriginScope scope("log_softmax", at);
   const Tensor x = as_real(*this);
+  axis_of(axis, ndim(), "log_softmax");
   if (ndim() == 0) return x.zeros_like();
+  if (numel() == Int(0)) return x;
   const Tensor shifted = x - x.max(axis, true).detach();
   return shifted - shifted.exp().sum(axis, true).log();
 }

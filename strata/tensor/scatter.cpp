@@ -27,7 +27,7 @@ Tensor identity(Tensor::Reduce how, const Tensor& like) {
 
 /// Values (..., 1, k), places (..., n, k) where they go, and what is there, (..., n).
 struct Puts {
-  Tensor target, goes, source;
+  Tensor target, goes, source, index;
   Tensor hit() const { return reduced(Ops::REDUCE_MAX, goes); }
   /// What the values meet.
   Tensor before(const Combine& combine) const {
@@ -43,7 +43,17 @@ Tensor assigned(const Puts& p) {
   return last.ge(0).where(picked(p.source, last), p.target);
 }
 
-Tensor summed(const Puts& p) { return reduced(Ops::SUM, p.goes.where(p.source, false)); }
+Tensor summed(const Puts& p) {
+  const std::int64_t last = p.target.ndim() - 1;
+  Ints rows = p.target.shape();
+  rows.pop_back();
+  if (!is_sum_by_order(rows, p.index.shape(), p.target.size(last)))
+    return reduced(Ops::SUM, p.goes.where(p.source, false));
+  Ints values = p.source.squeeze(-2).shape();
+  values.back() = p.index.size(-1);
+  return summed_by_index(p.source.squeeze(-2).broadcast_to(values), p.index,
+                         p.target.size(last).value());
+}
 
 Tensor averaged(const Puts& p, const Combine& combine) {
   const Tensor count = reduced(Ops::SUM, p.goes.cast(dtypes::int64)) + (combine.include_self ? 1 : 0);
@@ -109,7 +119,8 @@ Tensor scattered(const Tensor& self, std::int64_t axis, const Tensor& index, con
 /// Indices of one dimension, whose values are slices of `source`.
 Tensor put_slices(const Tensor& self, std::int64_t axis, const Tensor& index, const Tensor& source,
                   const Combine& combine, const char* operation) {
-  STRATA_CHECK(self.ndim() > 0, shape, "[", operation, "] a scalar has no axis ", axis);
+  if (self.ndim() == 0)
+    return put_slices(self.reshape({1}), axis, index, source.reshape({-1}), combine, operation).reshape({});
   const std::int64_t a = axis_of(axis, self.ndim(), operation);
   const Tensor places = wrapped(index.atleast_1d(), number_of(self.size(a), operation), operation);
   STRATA_CHECK(places.ndim() == 1, shape, "[", operation,
@@ -128,7 +139,7 @@ Tensor put_slices(const Tensor& self, std::int64_t axis, const Tensor& index, co
 Tensor put_at(const Tensor& target, const Tensor& index, const Tensor& source, const Combine& combine) {
   const Tensor rows = counting(target.size(-1), target).unsqueeze(1);
   const Tensor goes = index.unsqueeze(-2).eq(rows);  // (..., n, k)
-  const Puts p{target, goes, source.unsqueeze(-2)};
+  const Puts p{target, goes, source.unsqueeze(-2), index};
   if (!combine.how) return assigned(p);
   switch (*combine.how) {
     case Tensor::Reduce::sum: return p.before(combine) + summed(p);

@@ -191,6 +191,8 @@ std::pair<Tensor, Tensor> Tensor::median(std::int64_t axis, bool keepdim, At at)
 }
 Tensor Tensor::median(At at) const {
   const OriginScope scope("median", at);
+  if (numel() == Int(0) && dtype().is_float())
+    return flatten().sum() + std::numeric_limits<double>::quiet_NaN();
   return flatten().median(0).first;
 }
 

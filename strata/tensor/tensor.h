@@ -37,6 +37,12 @@ namespace strata {
 /// An array on a device, computed when it is needed.
 class Tensor {
  public:
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) = default;
+  Tensor& operator=(const Tensor&) & = default;  // not x[0] = y, which would change nothing: index_put
+  Tensor& operator=(Tensor&&) & = default;
+  ~Tensor() = default;
+
   // --- making (create.cpp) ---
   /// A number, f32, i64 or bool as its C++ type is.
   template <class T>
@@ -247,15 +253,9 @@ class Tensor {
   /// A size of -1 stays. @throws Error (shape) unless sizes are the same or 1; dimensions are added in front
   Tensor expand(const Ints& shape, At at = At::current()) const;
   Tensor broadcast_to(const Ints& shape, At at = At::current()) const { return expand(shape, at); }
-  Tensor view_as(const Tensor& other, At at = At::current()) const {
-    return reshape(other.shape(), at);
-  }
-  Tensor reshape_as(const Tensor& other, At at = At::current()) const {
-    return reshape(other.shape(), at);
-  }
-  Tensor expand_as(const Tensor& other, At at = At::current()) const {
-    return expand(other.shape(), at);
-  }
+  Tensor view_as(const Tensor& other, At at = At::current()) const;
+  Tensor reshape_as(const Tensor& other, At at = At::current()) const;
+  Tensor expand_as(const Tensor& other, At at = At::current()) const;
   Tensor flip(const AxesArg& axes, At at = At::current()) const;
   Tensor flipud(At at = At::current()) const;
   Tensor fliplr(At at = At::current()) const;

@@ -1,4 +1,7 @@
 """Modules, optimisers and files."""
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import strata
@@ -141,3 +144,68 @@ def test_gradients_are_clipped():
         optim.SGD([1])
     with pytest.raises(strata.DomainError):
         optim.SGD([strata.ones(2)])
+
+
+class Shared(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = [nn.Linear(4, 3), nn.Sequential(nn.ReLU(), nn.BatchNorm1d(3), nn.Dropout(0.5))]
+        self.scale = nn.Parameter([2.0])
+        self.register_buffer("steps", strata.tensor([5.0]))
+        self.more = {"name": "text", "norm": nn.LayerNorm(3)}
+
+    def forward(self, x):
+        return self.more["norm"](self.layers[1](self.layers[0](x))) * self.scale + self.steps
+
+
+class Wide(nn.Linear):
+    """Of C++, with attributes of its own."""
+
+    def __init__(self, size):
+        super().__init__(size, 2 * size, bias=False)
+        self.size = size
+
+
+@pytest.mark.parametrize("copied", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy])
+def test_modules_are_copied(copied):
+    net = Shared()
+    x = strata.randn(6, 4)
+    net(x).realize()  # moves the running mean
+    net.layers[1].eval()
+    net.layers[0].weight.requires_grad_(False)
+    other = copied(net)
+    assert [n for n, _ in other.named_parameters()] == [n for n, _ in net.named_parameters()]
+    assert "layers.0.weight" in other.state_dict() and "steps" in other.state_dict()
+    for name, tensor in net.state_dict().items():
+        assert other.state_dict()[name].tolist() == tensor.tolist(), name
+        assert other.state_dict()[name].requires_grad == tensor.requires_grad, name
+    assert other.training and not other.layers[1].training and other.more["name"] == "text"
+    assert other(x).tolist() == net(x).tolist()
+    with strata.no_grad():
+        net.scale.fill_(9)
+        net.layers[0].bias.zero_()
+    assert other.scale.tolist() == [2] and any(other.layers[0].bias.tolist())
+
+    wide = copied(Wide(3))
+    assert type(wide) is Wide and wide.size == 3 and wide.weight.shape == (6, 3) and wide.bias is None
+    for layer in (nn.Conv2d(2, 3, (3, 1), padding="same"), nn.Embedding(5, 2), nn.GRU(3, 4), nn.LSTM(3, 4), nn.GroupNorm(2, 4),
+                  nn.MultiheadAttention(4, 2), nn.TransformerBlock(4, 2, 8), nn.RMSNorm(3), nn.InstanceNorm(3), nn.Dropout(0.1)):
+        again = copied(layer)
+        assert type(again) is type(layer) and again.state_dict().keys() == layer.state_dict().keys()
+        for name, tensor in layer.state_dict().items():
+            assert again.state_dict()[name].tolist() == tensor.tolist()
+
+
+def test_modules_that_are_not_made():
+    for use in (repr, lambda m: m.parameters(), lambda m: m.eval(), pickle.dumps):
+        with pytest.raises(TypeError, match="class Linear is not made yet"):
+            use(nn.Linear.__new__(nn.Linear))
+
+    class Early(nn.Module):
+        def __init__(self):
+            self.parameters()
+
+    with pytest.raises(TypeError, match="class Early is not made yet"):
+        Early()
+    with pytest.raises(TypeError, match="incompatible constructor arguments"):
+        nn.Linear("a")

@@ -167,6 +167,51 @@ TEST(Gradient, TheSameValuesAreNotTheSameTensor) {
   EXPECT_EQ(w.grad()->to_vector<double>(), (std::vector<double>{3, 3}));
 }
 
+TEST(Gradient, GoesThroughWhatIsSetInPlace) {
+  Tensor x = f64({1, 2, 3}, {3});
+  x.requires_grad(true);
+  Tensor y = x * 2;
+  const Tensor before = y * y, copy = y;
+  set_in_place(y, y.index_put({0}, x[1] * x[2]), "index_put");
+  expect_values(copy, {3}, {6, 4, 6});
+  expect_values(gradients(y.sum(), {&x, 1})[0], {3}, {0, 5, 4});
+  expect_values(gradients((before + y).sum(), {&x, 1})[0], {3}, {8, 21, 28});
+  y.assign(x * 5);  // no gradient passes
+  EXPECT_FALSE(y.requires_grad());
+  set_in_place(y, x.square(), "copy_");
+  expect_values(gradients(y.sum(), {&x, 1})[0], {3}, {2, 4, 6});
+  set_in_place(y, f64({7, 8, 9}, {3}), "copy_");
+  EXPECT_FALSE(y.requires_grad());
+
+  expect_error([&] { set_in_place(x, y, "add_"); },
+               "[add_] a tensor that takes gradients, of shape (3,), is changed in place");
+  expect_error([&] { set_in_place(y, x[0], "add_"); }, "[assign] a tensor of shape () to one of");
+  expect_values(y, {3}, {7, 8, 9});
+  Tensor tracked = x * 3;
+  {
+    const NoGrad none;
+    set_in_place(x, y, "copy_");
+    set_in_place(tracked, tracked * 100, "mul_");
+  }
+  expect_values(x, {3}, {7, 8, 9});
+  expect_values(tracked, {3}, {300, 600, 900});
+  tracked.sum().backward();
+  EXPECT_TRUE(x.requires_grad() && x.grad());
+  expect_values(*x.grad(), {3}, {3, 3, 3});
+}
+
+TEST(Gradient, OfAFunctionThatChangesWhatItGets) {
+  const auto [value, by] = value_and_grad(
+      [](const Tensor& x) {
+        const Tensor y = x * x;
+        set_in_place(x, x.index_put({0}, 5), "index_put");
+        return (y * x).sum();
+      },
+      f64({2, 3}, {2}));
+  EXPECT_EQ(value.item(), 4 * 5 + 27);
+  expect_values(by, {2}, {20, 27});
+}
+
 TEST(Gradient, OfTheUsersOwn) {
   const Tensor x = f64({1, 2}, {2});
   const TensorFunction straight_through = [](const Tensor& t) {

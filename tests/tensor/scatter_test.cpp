@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "strata/tensor/functional.h"
+#include "strata/tensor/indexed.h"
 #include "tests/dtype/special_values.h"
 #include "tests/tensor/arrays.h"
 #include "tests/tensor/finite_differences.h"
@@ -178,6 +180,115 @@ TEST(Scatter, Gradients) {
 }
 
 /// The largest is there three times, once in the tensor itself: a third of the gradient to each.
+/// So many values and places that sums are made by order.
+struct ManyValues {
+  static constexpr std::int64_t places = 30000, values = 300, rows = 3;
+  Place index;
+  ManyValues() {
+    for (const double v : spread(values, 0, 40))
+      index.push_back(static_cast<std::int64_t>(v) * 700 - 900);
+    index[5] = -1, index[6] = places - 1, index[7] = places, index[8] = -places - 1;
+  }
+  /// Wrapped; -1 outside.
+  std::int64_t at(std::int64_t k) const {
+    std::int64_t i = index[static_cast<std::size_t>(k)];
+    if (i < 0) i += places;
+    return 0 <= i && i < places ? i : -1;
+  }
+  /// values[k][r] summed where they go, over `start`.
+  std::vector<double> sums(const std::vector<double>& v, double start) const {
+    std::vector<double> out(static_cast<std::size_t>(places * rows), start);
+    for (std::int64_t k = 0; k < values; ++k)
+      for (std::int64_t r = 0; r < rows && at(k) >= 0; ++r)
+        out[static_cast<std::size_t>(at(k) * rows + r)] += v[static_cast<std::size_t>(k * rows + r)];
+    return out;
+  }
+};
+
+void expect_sums(const Tensor& found, const std::vector<double>& wanted) {
+  const std::vector<double> values = found.cast(dtypes::float64).to_vector<double>();
+  ASSERT_EQ(values.size(), wanted.size());
+  for (std::size_t k = 0; k < values.size(); ++k) ASSERT_NEAR(values[k], wanted[k], 1e-9) << k;
+}
+
+TEST(Scatter, SumsOfManyPlaces) {
+  const ManyValues m;
+  const auto f64 = [](const std::vector<double>& values, const Ints& shape) {
+    return Tensor::from(values, shape);
+  };
+  const auto i64 = [](const Place& values) {
+    return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
+  };
+  ASSERT_TRUE(is_sum_by_order({3}, {300}, 30000) && !is_sum_by_order({3}, {300}, 100));
+  const std::vector<double> v = spread(m.values * m.rows, -1, 1);
+  const Tensor source = f64(v, {m.values, m.rows}), to = f64({2}, {1, 1}).expand({m.places, m.rows});
+  expect_sums(to.index_add(0, i64(m.index), source), m.sums(v, 2));
+  expect_sums(to.index_add(0, i64(m.index), source * 0 + 0.5),
+              m.sums(std::vector<double>(v.size(), 0.5), 2));
+  // Along the last axis, each row with indices of its own.
+  const Tensor each = i64(m.index).unsqueeze(0).expand({m.rows, m.values}).contiguous();
+  expect_sums(to.t().contiguous().scatter_add(1, each, source.t()).t(), m.sums(v, 2));
+  expect_sums(to.index_put({i64(m.index)}, source, true), m.sums(v, 2));
+  const Tensor counts =
+      i64({0}).expand({m.places}).index_add(0, i64(m.index), i64({1}).expand({m.values}));
+  EXPECT_EQ(counts.sum().item<std::int64_t>(), m.values - 2);
+  // A NaN stays where it goes; halves are summed in f32.
+  std::vector<double> holes = v;
+  holes[0] = kNaN;
+  const std::vector<double> found =
+      to.index_add(0, i64(m.index), f64(holes, {m.values, m.rows})).to_vector<double>();
+  EXPECT_EQ(std::count_if(found.begin(), found.end(), [](double x) { return std::isnan(x); }), 1);
+  const Tensor halves =
+      Tensor::zeros({m.places}, dtypes::float16)
+          .index_add(0, i64(Place(900, 7)), f64({1}, {1}).expand({900}).cast(dtypes::float16));
+  EXPECT_EQ(halves.cast(dtypes::float64).to_vector<double>()[7], 900);
+}
+
+TEST(Gather, GradientsIntoManyPlaces) {
+  const ManyValues m;
+  const auto f64 = [](const std::vector<double>& values, const Ints& shape) {
+    return Tensor::from(values, shape);
+  };
+  const auto i64 = [](const Place& values) {
+    return Tensor::from(values, {static_cast<std::int64_t>(values.size())});
+  };
+  const std::vector<double> weights = spread(m.values * m.rows, -1, 1, 3);
+  const Tensor w = f64(weights, {m.values, m.rows});
+  Tensor x = f64(spread(m.places * m.rows, 0.5, 1), {m.places, m.rows});
+  x.requires_grad(true);
+  const Tensor index = i64(m.index);
+  expect_sums(gradients((x.index_select(0, index) * w).sum(), {&x, 1})[0], m.sums(weights, 0));
+  expect_sums(gradients((x[{index}] * w).sum(), {&x, 1})[0], m.sums(weights, 0));
+  const Tensor wide = index.unsqueeze(1).expand({m.values, m.rows});
+  expect_sums(gradients((x.gather(0, wide) * w).sum(), {&x, 1})[0], m.sums(weights, 0));
+  expect_sums(gradients((x.t().take_along_dim(wide.t(), 1).t() * w).sum(), {&x, 1})[0],
+              m.sums(weights, 0));
+  // embedding() has a dimension of its own between: values repeat over two of the index.
+  // What is below 0 it takes for outside, as PyTorch does.
+  const Tensor pairs = index.lt(0).where(index + m.places, index).reshape({m.values / 2, 2});
+  const Tensor looked = embedding(pairs, x);
+  expect_sums(gradients((looked.reshape({m.values, m.rows}) * w).sum(), {&x, 1})[0],
+              m.sums(weights, 0));
+
+  // Of second order: of x^3, 3*x^2, then 6*x.
+  const Tensor cubes = x.index_select(0, index).pow(3) * w;
+  const Tensor first = gradients(cubes.sum(), {&x, 1})[0];
+  const Tensor second = gradients(first.sum(), {&x, 1})[0];
+  std::vector<double> slope = m.sums(weights, 0);
+  const std::vector<double> at = x.detach().to_vector<double>();
+  for (std::size_t k = 0; k < slope.size(); ++k) slope[k] *= 6 * at[k];
+  expect_sums(second, slope);
+  // Of what scatter_add gives, by the values.
+  Tensor v = f64(spread(m.values, -1, 1), {m.values});
+  v.requires_grad(true);
+  const Tensor sums = f64({0}, {1}).expand({m.places}).scatter_add(0, index, v);
+  const std::vector<double> by = gradients(sums.square().sum(), {&v, 1})[0].to_vector<double>();
+  const std::vector<double> total = sums.detach().to_vector<double>();
+  for (std::int64_t k = 0; k < m.values; ++k)
+    EXPECT_NEAR(by[static_cast<std::size_t>(k)],
+                m.at(k) < 0 ? 0 : 2 * total[static_cast<std::size_t>(m.at(k))], 1e-9);
+}
+
 TEST(Scatter, GradientsOfEqualOnesAreEqual) {
   Tensor x = f64({5, 1}, {2}), y = f64({5, 5, 2}, {3});
   x.requires_grad(true), y.requires_grad(true);

@@ -41,7 +41,7 @@ TEST(Tour, SumGoesThroughEveryLayer) {
                                   "> buffer_of(two.src(0)).device()\n  CPU\n",
                                   "> buffer_of(two.src(0))[0]\n  2.0\n",
                                   "sum: Schedule",
-                                  "a copy of shape (1,)",
+                                  "the memory of its input, of shape (1,)",
                                   "a kernel of shape (1,): asked (operator +, written at",
                                   "sum: AST",
                                   "BufferOps.LOAD",

@@ -38,8 +38,10 @@ from .._strata._nn import (
     TransformerBlock as TransformerBlock,
     init as init,
 )
+from . import _pickled
 
 BatchNorm = BatchNorm2d
+_pickled.enable()
 
 
 def load(module: Module, path: Any) -> None:

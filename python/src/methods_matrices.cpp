@@ -1,0 +1,117 @@
+// Systems of equations, determinants and factors of matrices; and how the elements of a tensor lie.
+#include "python/src/call.h"
+#include "strata/tensor/linear_algebra.h"
+
+namespace strata::python {
+
+namespace {
+
+std::vector<Tensor> lu_of(const Tensor& a) {
+  const linalg::Lu f = linalg::lu(a);
+  return {f.p, f.l, f.u};
+}
+
+std::vector<Tensor> qr_of(const Tensor& a, const std::string& mode) {
+  const std::size_t which =
+      choice_of({py::str(mode).ptr(), "qr", "mode"}, {"reduced", "complete", "r"});
+  const auto [q, r] = linalg::qr(a, which != 1);
+  return which == 2 ? std::vector{a.new_empty({0}).cast(q.dtype()), r} : std::vector{q, r};
+}
+
+void bind_systems(Functions& f) {
+  f.op("det", "", &linalg::det,
+       "The determinant of the matrices in the last two axes. Its gradient at a singular one is "
+       "NaN.");
+  f.op("slogdet", "", &linalg::slogdet,
+       "The sign of the determinant, and the logarithm of its absolute value.");
+  f.op("logdet", "", &linalg::logdet,
+       "The logarithm of the determinant, NaN where that is below 0.");
+  f.op("inverse", "", &linalg::inv,
+       "The inverse of the matrices in the last two axes. A singular one gives infinities or NaN.");
+  f.function("solve", "A|a, B|b", &linalg::solve,
+             "X with A @ X == B: of matrices (..., n, k), or vectors (..., n). A singular A gives "
+             "infinities or NaN.");
+  f.function(
+      "solve_triangular", "A|a, B|b, *, upper, left=True, unitriangular=False",
+      [](const Tensor& a, const Tensor& b, bool upper, bool left, bool unitriangular) {
+        return linalg::solve_triangular(
+            a, b, {.upper = upper, .unitriangular = unitriangular, .left = left});
+      },
+      "X with A @ X == B (or X @ A == B), one triangle of A being read.");
+  f.op("cholesky", "upper=False", &linalg::cholesky,
+       "L with L @ L.T == x, of the lower triangle of x; NaN where x is not positive definite.");
+  f.op(
+      "qr", "mode='reduced'", &qr_of,
+      "Q and R with Q @ R == x: orthogonal columns, and a triangle. mode: reduced, complete or r.");
+  f.function("_lu", "A|a", &lu_of,
+             "P, L and U with P @ L @ U == A: an order of rows, and two triangles.");
+  f.op("matrix_exp", "", &linalg::matrix_exp, "The exponential of matrices: the sum of x^k / k!.");
+}
+
+/// Of elements in row-major order.
+Axes strides_of(const Tensor& x) {
+  Axes out(x.shape().size(), 1);
+  for (std::size_t k = out.size(); k-- > 1;) {
+    STRATA_CHECK(x.shape()[k].is_number(), shape,
+                 "[stride] a size is symbolic: ", x.shape()[k].render());
+    out[k - 1] = out[k] * std::max<std::int64_t>(x.shape()[k].value(), 1);
+  }
+  return out;
+}
+
+py::object stride_of(const Tensor& x, const std::optional<std::int64_t>& axis) {
+  const Axes all = strides_of(x);
+  if (axis) {
+    STRATA_CHECK(x.ndim() > 0, shape, "[stride] a scalar has no axis ", *axis);
+    return py::int_(all[static_cast<std::size_t>(axis_of(*axis, x.ndim(), "stride"))]);
+  }
+  py::tuple out(all.size());
+  for (std::size_t k = 0; k < all.size(); ++k) out[k] = py::int_(all[k]);
+  return std::move(out);
+}
+
+Tensor made_like(const Tensor& x, const py::object& data, const std::optional<DType>& dtype,
+                 bool requires_grad) {
+  Tensor out = tensor_of({data.ptr(), "new_tensor", "data"}).detach().cast(dtype.value_or(x.dtype()));
+  out = out.to(x.device()).contiguous();
+  return out.requires_grad(requires_grad);
+}
+
+void bind_layout_of_elements(Functions& f) {
+  f.method("stride", "axis=None", &stride_of,
+           "How many elements apart neighbours along an axis, or along all, lie in the memory that "
+           "the tensor has or "
+           "will have: row-major.");
+  f.method(
+      "is_contiguous", "", [](const Tensor&) { return true; },
+      "True: whoever reads a tensor's memory finds its elements in row-major order.");
+  f.method(
+      "storage_offset", "", [](const Tensor&) { return std::int64_t{0}; },
+      "0: a tensor's memory begins with its first element.");
+  f.method("new_tensor", "data, dtype=None, requires_grad=False", &made_like,
+           "A copy of data, by default of this dtype, on this device.");
+  f.op(
+      "as_strided_scatter", "src|source, size|shape, stride|strides, storage_offset|offset=0",
+      [](const Tensor& x, const Tensor& source, const Ints& size, const Ints& strides,
+         std::int64_t offset) {
+        const Tensor places =
+            Tensor::arange(x.numel().value()).to(x.device()).reshape(x.shape()).as_strided(size, strides, offset);
+        STRATA_CHECK(source.shape() == places.shape(), shape,
+                     "[as_strided_scatter] a tensor of shape ", render(source.shape()),
+                     " into the shape ", render(places.shape()));
+        return x.put(places, source.cast(x.dtype()));
+      },
+      "With the source where as_strided() looks.");
+  f.function(
+      "chain_matmul", "*matrices", [](std::span<const Tensor> t) { return Tensor::multi_dot(t); },
+      "The product of matrices, in the order that takes the least work.");
+}
+
+}  // namespace
+
+void bind_matrices(Functions& f) {
+  bind_systems(f);
+  bind_layout_of_elements(f);
+}
+
+}  // namespace strata::python
