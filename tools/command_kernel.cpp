@@ -294,7 +294,7 @@ int command_kernel(const Invocation& invocation, Console& console) {
     const Device& device = read_device(invocation);
     auto opts = read_opts(invocation);
     if (!runs) {
-      const Kernel kernel = compile_kernel(text.kernel, device.target(), std::move(opts));
+      const Kernel kernel = compile_kernel(text.kernel, target_of(device), std::move(opts));
       return tell(invocation, {text, device, kernel, std::nullopt}, sections, console);
     }
     STRATA_CHECK(device.missing().empty(), domain, device.missing());

@@ -8,8 +8,8 @@ namespace strata::python {
 
 namespace {
 
-Target target_of(const std::optional<std::string>& device) {
-  return device ? Device::get(*device).target() : Target();
+Target chosen_target(const std::optional<std::string>& device) {
+  return device ? target_of(Device::get(*device)) : Target();
 }
 
 /// The specification's Linearizer over a list that Python holds, too.
@@ -39,7 +39,7 @@ class LinearizerObject {
 
  public:
   LinearizerObject(const LazyOp& ast, const std::optional<std::string>& device)
-      : ast_(ast), target_(target_of(device)), inner_(ast_, target_) {}
+      : ast_(ast), target_(chosen_target(device)), inner_(ast_, target_) {}
 
   void linearize(const std::string& opts) {
     const std::vector<Opt> given = parse_opts(opts);
@@ -179,7 +179,7 @@ void bind_kernel_class(py::module_& m) {
          const std::optional<std::string>& opts) {
         std::optional<std::vector<Opt>> given;
         if (opts) given = parse_opts(*opts);
-        const Target target = target_of(device);
+        const Target target = chosen_target(device);
         const py::gil_scoped_release unlocked;
         return std::make_shared<Kernel>(compile_kernel(ast, target, std::move(given)));
       },

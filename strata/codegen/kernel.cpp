@@ -72,6 +72,7 @@ LazyOp split(Kernel& kernel, const LazyOp& ast, std::vector<Opt>& opts, const Ta
 
 Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std::vector<Opt>> opts) {
   Kernel out{kernel_name(ast), ast, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  out.contract = target.contract;
   Passes passes(out);
   out.opts = passes.run("opts", [&] { return opts ? *std::move(opts) : heuristic_opts(ast, target); });
   std::vector<Opt> loops = out.opts;

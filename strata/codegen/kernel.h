@@ -29,6 +29,7 @@ struct Kernel {
   std::vector<std::shared_ptr<const Kernel>> before{};
   std::vector<int> temporaries{};
   std::vector<std::pair<std::string, double>> times;  ///< passes, in seconds
+  bool contract = true;  ///< its target's: whether its code may fuse products into sums
 };
 
 /// Runs the passes: opts (given, or the heuristic's), split (where SPLITREDUCE is the first Opt), lower, bounds, linearize,

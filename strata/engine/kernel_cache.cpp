@@ -24,9 +24,10 @@ std::shared_ptr<const CompiledKernel> KernelCache::find(const Key& key) {
 }
 
 std::shared_ptr<const CompiledKernel> KernelCache::get(const LazyOp& ast, const Device& device) {
-  const Key key{ast, &device};
+  const Key key{ast, &device, flags::DETERMINISTIC.get()};
   if (auto known = find(key)) return known;
-  auto made = std::make_shared<const CompiledKernel>(compile(ast, device));
+  auto made =
+      std::make_shared<const CompiledKernel>(compile(ast, device, std::nullopt, key.deterministic));
   std::list<Entry> dropped;  // they end after the lock
   const std::lock_guard lock(mutex_);
   if (const auto it = at_.find(key); it != at_.end()) return it->second->kernel;

@@ -9,9 +9,9 @@ namespace strata {
 
 namespace {
 
-CompileOptions options_for(const Target& target) {
+CompileOptions options_for(const Kernel& kernel, const Target& target) {
   CompileOptions out;
-  out.deterministic = !target.contract;
+  out.deterministic = !kernel.contract;
   // Compilers halve vectors of 512 bits unless they are told that these are wanted.
   if (target.vector_bytes == 64) out.extra.emplace_back("-mprefer-vector-width=512");
   return out;
@@ -36,14 +36,15 @@ class ClangDevice final : public Device {
     return uops_to_cstyle(CLanguage(), kernel.name, kernel.uops);
   }
   std::string assembly(const Kernel& kernel) const override {
-    return HostCompiler::find()->assembly(source(kernel), options_for(target_));
+    return HostCompiler::find()->assembly(source(kernel), options_for(kernel, target_));
   }
   // NOTE: cached under the content: the function is always called the same, so that names are in no key.
   std::shared_ptr<Program> compile(const Kernel& kernel) const override {
     CStyleOptions style;
     style.entry = true;
     const std::string text = uops_to_cstyle(CLanguage(), kContentName, kernel.uops, style);
-    return std::make_shared<ClangProgram>(kContentName, compile_clang(text, options_for(target_)));
+    return std::make_shared<ClangProgram>(kContentName,
+                                          compile_clang(text, options_for(kernel, target_)));
   }
 
  private:

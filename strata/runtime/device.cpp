@@ -107,12 +107,17 @@ void say_compiled(const Kernel& kernel, const Device& device) {
 
 // --- compiling ---
 
-CompiledKernel compile(const LazyOp& ast, const Device& device, std::optional<std::vector<Opt>> opts) {
+Target target_of(const Device& device, bool deterministic) {
+  return deterministic ? device.target().deterministic() : device.target();
+}
+
+CompiledKernel compile(const LazyOp& ast, const Device& device,
+                       std::optional<std::vector<Opt>> opts, bool deterministic) {
   if (flags::DEBUG.get() >= 1) say_devices(device);
   std::optional<RewriteLog> rewrites;
   if (flags::DEBUG.get() >= 5) rewrites.emplace(say);
-  const auto whole =
-      std::make_shared<const Kernel>(compile_kernel(ast, device.target(), std::move(opts)));
+  const auto whole = std::make_shared<const Kernel>(
+      compile_kernel(ast, target_of(device, deterministic), std::move(opts)));
   const auto made = [&](const std::shared_ptr<const Kernel>& kernel,
                         std::vector<CompiledKernel> before) {
     say_compiled(*kernel, device);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "strata/base/executor.h"
+#include "strata/base/flags.h"
 #include "strata/codegen/kernel.h"
 #include "strata/graph/interpret.h"
 #include "strata/runtime/buffer.h"
@@ -103,10 +104,14 @@ class CompiledKernel {
   std::optional<std::int64_t> turns_;  // of the parallel loop, where it is a number
 };
 
+/// What kernels are made of on `device`: its target, or that target deterministic, as the flag DETERMINISTIC says.
+Target target_of(const Device& device, bool deterministic = flags::DETERMINISTIC.get());
+
 /// Lowers and compiles `ast` (a SINK) for `device`. The heuristic chooses opts where none are given.
 /// @throws what compile_kernel and Device::compile throw
 CompiledKernel compile(const LazyOp& ast, const Device& device = Device::default_device(),
-                       std::optional<std::vector<Opt>> opts = std::nullopt);
+                       std::optional<std::vector<Opt>> opts = std::nullopt,
+                       bool deterministic = flags::DETERMINISTIC.get());
 
 /// The executor that runs use: as many threads as the flag THREADS says (0: one a processor), until a host application
 /// sets its own. @pre an executor that is set outlives its use

@@ -45,7 +45,7 @@ class LlvmDevice final : public Device {
   }
   const Target& target() const override { return target_; }
   std::string source(const Kernel& kernel) const override {
-    return uops_to_llvm(kernel.name, kernel.uops, text_options());
+    return uops_to_llvm(kernel.name, kernel.uops, text_options(kernel));
   }
   std::string assembly(const Kernel& kernel) const override {
     return library().assembly(source(kernel), options(kernel));
@@ -54,8 +54,8 @@ class LlvmDevice final : public Device {
   std::shared_ptr<Program> compile(const Kernel& kernel) const override {
     const LlvmLibrary& llvm = library();
     return std::make_shared<LlvmProgram>(
-        llvm.load(
-            object(llvm, uops_to_llvm(kContentName, kernel.uops, text_options()), options(kernel))),
+        llvm.load(object(llvm, uops_to_llvm(kContentName, kernel.uops, text_options(kernel)),
+                         options(kernel))),
         kernel.name);
   }
 
@@ -65,14 +65,14 @@ class LlvmDevice final : public Device {
     static const std::shared_ptr<const LlvmLibrary> opened = LlvmLibrary::open();
     return *opened;
   }
-  LlvmOptions text_options() const {
+  static LlvmOptions text_options(const Kernel& kernel) {
     LlvmOptions out;
-    out.contract = target_.contract;
+    out.contract = kernel.contract;
     return out;
   }
   LlvmCompileOptions options(const Kernel& kernel) const {
     LlvmCompileOptions out;
-    out.deterministic = !target_.contract;
+    out.deterministic = !kernel.contract;
     const KernelCost cost = cost_of(kernel.ast);
     if (cost.operations <= kTiny && cost.bytes <= kTiny) out.level = 0;
     return out;
@@ -82,7 +82,7 @@ class LlvmDevice final : public Device {
     const std::shared_ptr<DiskCache> cache = DiskCache::shared();
     if (!cache) return llvm.compile(ir, options);
     const Hash128 key =
-        cache_key({"llvm", llvm.version(), llvm.host(), target_.contract ? "contract" : "",
+        cache_key({"llvm", llvm.version(), llvm.host(), options.deterministic ? "" : "contract",
                    options.level == 0 ? "tiny" : "", ir});
     if (const auto known = cache->find(key))
       return {reinterpret_cast<const char*>(known->data()), known->size()};

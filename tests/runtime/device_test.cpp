@@ -128,6 +128,33 @@ TEST(CompiledKernels, StreamAtAnyAddress) {
   }
 }
 
+// What is lost where a product goes into a sum unrounded, or a sum is made in parts, is not where kernels are deterministic.
+TEST(CompiledKernels, DeterministicOnEveryDevice) {
+  const ScopedFlag deterministic(flags::DETERMINISTIC, true);
+  const Buffer a = Buffer::allocate(4096, dtypes::float32),
+               c = Buffer::allocate(4096, dtypes::float32),
+               out = Buffer::allocate(4096, dtypes::float32);
+  auto* const in = static_cast<float*>(a.data());
+  float expected = 0;
+  for (int j = 0; j < 4096; ++j) {
+    in[j] = 1.0F / static_cast<float>(j + 1);
+    expected += in[j];
+    const volatile float square = in[j] * in[j];
+    static_cast<float*>(c.data())[j] = -square;
+  }
+  for (const Device* device : running_devices()) {
+    const CompiledKernel rest =
+        compile(parse_kernel("a: f32[4096]; c: f32[4096]; y = a*a + c").kernel, *device);
+    const CompiledKernel sum = compile(parse_kernel("a: f32[4096]; y = a.sum()").kernel, *device);
+    EXPECT_FALSE(rest.kernel().contract);
+    rest.run(std::vector{out, a, c});
+    for (std::int64_t j = 0; j < 4096; ++j)
+      ASSERT_EQ(out[j].as_double(), 0) << device->name() << " " << j;
+    sum.run(std::vector{out, a});
+    EXPECT_EQ(out[0].as_double(), static_cast<double>(expected)) << device->name();
+  }
+}
+
 TEST(CompiledKernels, StreamsOfEveryWidth) {
   for (const char* type : {"f16", "bf16", "i8", "u16", "i64", "f64"})
     for (const Device* device : running_devices())
