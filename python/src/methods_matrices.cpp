@@ -67,7 +67,7 @@ py::object stride_of(const Tensor& x, const std::optional<std::int64_t>& axis) {
   }
   py::tuple out(all.size());
   for (std::size_t k = 0; k < all.size(); ++k) out[k] = py::int_(all[k]);
-  return std::move(out);
+  return out;
 }
 
 Tensor made_like(const Tensor& x, const py::object& data, const std::optional<DType>& dtype,

@@ -93,7 +93,7 @@ def constructors(cls):
         lines = [re.sub(r"\(\w+: [^,)]*(, )?", "(self, ", line, count=1) for line in function_signature("__init__", cls._function)]
     else:
         made = vars(cls).get("__init__") or vars(cls).get("__new__")
-        made = made.__func__ if isinstance(made, staticmethod) else made
+        made = inspect.unwrap(made.__func__ if isinstance(made, staticmethod) else made)  # modules remember arguments
         if inspect.isfunction(made):
             lines = [python_signature("__init__", made)]
         elif type(made).__name__ == "instancemethod":

@@ -32,8 +32,10 @@ class Fd;
 /// version of the format of entries is one more part.
 Hash128 cache_key(std::initializer_list<std::string_view> parts);
 
+/// Compiled code in a private folder, bounded, shared by processes; what is found is checked before it is used.
 class DiskCache {
  public:
+  /// What this process asked for and put there.
   struct Statistics {
     std::uint64_t hits = 0, misses = 0;
     std::uint64_t damaged = 0;  ///< misses because an entry was not what it should be; it is deleted
@@ -41,6 +43,7 @@ class DiskCache {
     std::uint64_t declined = 0;  ///< not stored: no room, no right, too large
     std::uint64_t evicted = 0;
   };
+  /// A file of the folder.
   struct Entry {
     Hash128 key;
     std::uint64_t bytes = 0;    ///< of the file

@@ -14,6 +14,7 @@
 
 namespace strata {
 
+/// A hash of 128 bits: a name for content.
 struct Hash128 {
   std::uint64_t high = 0, low = 0;
   friend auto operator<=>(const Hash128&, const Hash128&) = default;
@@ -27,6 +28,7 @@ struct Hash128 {
   }
 };
 
+/// Makes the hash of a sequence of parts.
 class Hasher {
  public:
   /// Takes a part in, with its length: ("ab", "c") and ("a", "bc") are different.

@@ -15,6 +15,7 @@ namespace strata::linalg {
 /// x with a @ x == b: b is (..., n, k), or (..., n) where it has one dimension less than a.
 /// @throws Error (shape) unless a is square and of b's rows
 Tensor solve(const Tensor& a, const Tensor& b, At at = At::current());
+/// What solve_triangular() takes for granted.
 struct TriangularOptions {
   bool upper = false;          ///< which triangle is read
   bool unitriangular = false;  ///< the diagonal counts as 1
@@ -32,6 +33,7 @@ Tensor logdet(const Tensor& a, At at = At::current());
 /// l with l @ l.T == a, of a's lower triangle; or (upper) l.T.
 Tensor cholesky(const Tensor& a, bool upper = false, At at = At::current());
 
+/// The factors of lu().
 struct Lu {
   Tensor p, l, u;
 };
