@@ -4,11 +4,13 @@
 #include <CL/cl.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <mutex>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -345,6 +347,16 @@ std::shared_ptr<const Session> opened_session(const char* file) {
   return std::make_shared<const Session>(std::move(out));
 }
 
+/// NOTE: PoCL ends the process where Linux does not show it the processors, as in a chroot without /sys.
+void check_surroundings() {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  STRATA_CHECK(fs::exists("/sys/devices/system/cpu", ignored) || !fs::exists("/proc/self", ignored),
+               undefined,
+               "[opencl] /sys is not mounted, without which drivers end the process: mount -t "
+               "sysfs sysfs /sys");
+}
+
 /// f(), whose errors say what to install.
 template <class F>
 auto with_remedy(const F& f) {
@@ -360,10 +372,12 @@ auto with_remedy(const F& f) {
 }  // namespace
 
 std::unique_ptr<const OpenClLibrary> OpenClLibrary::open(const char* file) {
+  check_surroundings();
   return with_remedy([&] { return std::make_unique<Library>(opened_session(file)); });
 }
 
 std::vector<OpenClPlatform> OpenClLibrary::platforms(const char* file) {
+  check_surroundings();
   return with_remedy([&] {
     const std::shared_ptr<const SharedObject> loader = SharedObject::open(file);
     const Calls cl(*loader);
