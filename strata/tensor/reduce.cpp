@@ -156,7 +156,7 @@ Tensor Tensor::argmin(std::optional<std::int64_t> axis, bool keepdim, At at) con
 
 Tensor Tensor::softmax(std::int64_t axis, At at) const {
   const OriginScope scope("softmax", at);
-  const Tensor x = as_real(*this);
+  Tensor x = as_real(*this);
   axis_of(axis, ndim(), "softmax");
   if (ndim() == 0) return x.ones_like();
   if (numel() == Int(0)) return x;
@@ -165,7 +165,7 @@ Tensor Tensor::softmax(std::int64_t axis, At at) const {
 }
 Tensor Tensor::log_softmax(std::int64_t axis, At at) const {
   const OriginScope scope("log_softmax", at);
-  const Tensor x = as_real(*this);
+  Tensor x = as_real(*this);
   axis_of(axis, ndim(), "log_softmax");
   if (ndim() == 0) return x.zeros_like();
   if (numel() == Int(0)) return x;
