@@ -1,6 +1,7 @@
 // Modules of strata/nn for Python, which adds to them what a class written in Python keeps in its attributes.
 #pragma once
 
+#include <type_traits>
 #include <vector>
 
 #include "python/src/convert.h"
@@ -14,9 +15,28 @@ struct FoundModule {
   py::object object;
 };
 
+/// @throws TypeError where the constructor of a module of C++ has not run. NOTE: pybind11 takes such an object for one whose memory
+/// holds something.
+void check_made(py::handle module);
+
 std::vector<FoundModule> modules_in(const py::object& module);
 
 void bind_layer_classes(py::module_& m);  // layers.cpp
 void bind_norm_layers(py::module_& m);    // layers.cpp
 
 }  // namespace strata::python
+
+namespace pybind11::detail {
+
+/// Modules are looked at only when they are made.
+template <class T>
+class type_caster<T, std::enable_if_t<std::is_base_of_v<strata::nn::Module, T>>>
+    : public type_caster_base<T> {
+ public:
+  bool load(handle source, bool convert) {
+    strata::python::check_made(source);
+    return type_caster_base<T>::load(source, convert);
+  }
+};
+
+}  // namespace pybind11::detail

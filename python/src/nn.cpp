@@ -22,17 +22,6 @@ py::dict attributes_of(const py::object& module) {
   return d.is_none() ? py::dict() : py::reinterpret_borrow<py::dict>(d);
 }
 
-/// NOTE: pybind11 takes an object whose constructor has not run, or has failed, for one whose memory holds something.
-void check_made(const py::object& module) {
-  if (!py::isinstance<nn::Module>(module)) return;
-  py::detail::values_and_holders parts(reinterpret_cast<py::detail::instance*>(module.ptr()));
-  for (const auto& part : parts)
-    if (!part.holder_constructed())
-      throw py::type_error("a module of class " +
-                           py::cast<std::string>(py::type::handle_of(module).attr("__name__")) +
-                           " is not made yet: super().__init__() comes first");
-}
-
 constexpr int kMostInner = 32;  // of lists, tuples and dictionaries in each other
 
 /// The modules in an attribute: itself, or those in a list, tuple or dictionary.
@@ -262,6 +251,16 @@ void bind_init(py::module_& m) {
 }
 
 }  // namespace
+
+void check_made(py::handle module) {
+  if (!py::isinstance<nn::Module>(module)) return;
+  py::detail::values_and_holders parts(reinterpret_cast<py::detail::instance*>(module.ptr()));
+  for (const auto& part : parts)
+    if (!part.holder_constructed())
+      throw py::type_error("a module of class " +
+                           py::cast<std::string>(py::type::handle_of(module).attr("__name__")) +
+                           " is not made yet: super().__init__() comes first");
+}
 
 std::vector<FoundModule> modules_in(const py::object& module) {
   std::vector<FoundModule> out{{"", module}};

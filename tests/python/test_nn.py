@@ -197,7 +197,9 @@ def test_modules_are_copied(copied):
 
 
 def test_modules_that_are_not_made():
-    for use in (repr, lambda m: m.parameters(), lambda m: m.eval(), pickle.dumps):
+    uses = (repr, pickle.dumps, lambda m: m.parameters(), lambda m: m.eval(), lambda m: m.training, lambda m: m.weight,
+            lambda m: m(Tensor([1.0])), lambda m: m.forward(Tensor([1.0])), lambda m: m.state_dict())
+    for use in uses:
         with pytest.raises(TypeError, match="class Linear is not made yet"):
             use(nn.Linear.__new__(nn.Linear))
 
