@@ -25,18 +25,18 @@ if(TARGET strata_llvm)
 endif()
 
 # What the static libraries were built with, users link too.
+set(strata_requires "")
 set(strata_find_tbb "")
-set(strata_libs_tbb "")
 if(TARGET TBB::tbb)
   set(strata_find_tbb "find_dependency(TBB)")
-  set(strata_libs_tbb " -ltbb")
+  list(APPEND strata_requires tbb)
 endif()
 set(strata_find_zlib "")
-set(strata_libs_zlib "")
 if(TARGET ZLIB::ZLIB)
   set(strata_find_zlib "find_dependency(ZLIB)")
-  set(strata_libs_zlib " -lz")
+  list(APPEND strata_requires zlib)
 endif()
+list(JOIN strata_requires ", " strata_requires)
 
 install(EXPORT strata-targets NAMESPACE strata:: DESTINATION ${package_dir} COMPONENT dev)
 configure_package_config_file(cmake/strata-config.cmake.in strata-config.cmake

@@ -143,7 +143,8 @@ def precompile(folder: Path) -> None:
 def check_cpp(program: list[Block], build: Path, work: Path) -> list[str | None]:
     source, binary = work / "block.cpp", work / "block"
     source.write_text(cpp_program(program))
-    libs = re.search(r"^Libs: -L\S+ (.*)$", (build / "strata.pc").read_text(), re.MULTILINE)[1].split()
+    libs = subprocess.run(["pkg-config", "--libs-only-l", "--libs-only-other", "strata"], check=True, text=True,
+                          env=dict(os.environ, PKG_CONFIG_PATH=str(build)), stdout=subprocess.PIPE).stdout.split()
     libraries = [f"-L{build}", *libs]
     only = ["-fsyntax-only"] if program[0].marker in {"compile", "declarations"} else ["-o", str(binary), *libraries]
     headers = [f"-I{work.parent / 'headers'}", f"-I{ROOT}"]

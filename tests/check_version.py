@@ -6,7 +6,6 @@ import re
 import sys
 import tomllib
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,18 +31,12 @@ def of_module(path):
 
 
 def of_conan():
-    """What the recipe sets, with names of Conan's that stand for nothing."""
-    names = {"conan": ["ConanFile"], "conan.tools": [], "conan.tools.build": ["check_min_cppstd"],
-             "conan.tools.cmake": ["CMake", "CMakeDeps", "CMakeToolchain", "cmake_layout"]}
-    modules = {name: ModuleType(name) for name in names}
-    for name, inner in names.items():
-        for word in inner:
-            setattr(modules[name], word, object)
-    with mock.patch.dict(sys.modules, modules):
-        recipe = of_module("conanfile.py").StrataConan
-    said = SimpleNamespace(recipe_folder=ROOT)
-    recipe.set_version(said)
-    return said.version
+    """What the recipe sets."""
+    with mock.patch.dict(sys.modules, of_module("tests/recipes/conan.py").modules()):
+        recipe = of_module("conanfile.py").StrataConan()
+    recipe.recipe_folder = ROOT
+    recipe.set_version()
+    return recipe.version
 
 
 def of_pyproject():
