@@ -33,7 +33,8 @@ Subscript subscript_of(PyObject* o) {
   const Tensor t = tensor_from_object(o, "index");
   // An integer of NumPy takes its axis away; an empty list has no dtype of its own.
   if (t.ndim() == 0 && t.dtype().is_int() && PyIndex_Check(o)) return int_of_object(o);
-  return t.numel() == Int(0) && t.dtype() == dtypes::float32 ? t.cast(dtypes::int64) : t;
+  if (t.numel() == Int(0) && t.dtype() == dtypes::float32) return t.cast(dtypes::int64);
+  return Subscript::checked(t);  // a list or an array: its values are at hand
 }
 
 std::vector<Subscript> subscripts_of(PyObject* key) {

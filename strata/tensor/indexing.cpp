@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "strata/tensor/access.h"
@@ -12,7 +13,38 @@ namespace strata {
 Subscript::Subscript(const Tensor& indices, Place at)
     : what_(std::make_shared<const Tensor>(indices)), at_(at) {}
 
+Subscript Subscript::checked(const Tensor& indices, Place at) {
+  Subscript out(indices, at);
+  out.is_checked_ = true;
+  return out;
+}
+
 namespace {
+
+struct Extremes {
+  std::int64_t least, most;
+};
+template <class T>
+Extremes extremes_of(const Tensor& x) {
+  // What is beyond 63 bits is outside of every axis, too.
+  const auto cut = [](T v) {
+    return std::in_range<std::int64_t>(v) ? static_cast<std::int64_t>(v) : kPosInf;
+  };
+  const auto [least, most] = std::ranges::minmax(x.span<T>());
+  return {cut(least), cut(most)};
+}
+/// Of one or more integers, whose memory is read.
+Extremes extremes(const Tensor& x) {
+  const DType d = x.dtype();
+  if (d == dtypes::int64) return extremes_of<std::int64_t>(x);
+  if (d == dtypes::int32) return extremes_of<std::int32_t>(x);
+  if (d == dtypes::int16) return extremes_of<std::int16_t>(x);
+  if (d == dtypes::int8) return extremes_of<std::int8_t>(x);
+  if (d == dtypes::uint64) return extremes_of<std::uint64_t>(x);
+  if (d == dtypes::uint32) return extremes_of<std::uint32_t>(x);
+  if (d == dtypes::uint16) return extremes_of<std::uint16_t>(x);
+  return extremes_of<std::uint8_t>(x);
+}
 
 using TensorPointer = std::shared_ptr<const Tensor>;
 
@@ -44,6 +76,7 @@ class Planner {
                  render(x_.shape()), " has ", x_.ndim());
     STRATA_CHECK(ellipses <= 1, shape, "[index] an ellipsis stands there ", ellipses, " times");
     for (const Subscript& s : subscripts) {
+      if (s.is_checked()) check_inside(*std::get<TensorPointer>(s.what()));
       if (std::holds_alternative<Ellipsis>(s.what()))
         for (std::int64_t k = named; k < x_.ndim(); ++k) add(Slice{});
       else
@@ -68,9 +101,20 @@ class Planner {
 
   void add(const Int& given) {
     const Int n = size(), index = known(is_less(given, 0)) ? given + n : given;
-    STRATA_CHECK(known(is_at_most(0, index)) && known(is_less(index, n)), shape, "[index] index ",
-                 given.render(), " is outside of axis ", axis(), " of size ", n.render());
+    check_inside(index, given);
     keep(index, index + Int(1));
+  }
+  /// `index`, as which one was given, names an element of this axis.
+  void check_inside(const Int& index, const Int& given) const {
+    STRATA_CHECK(known(is_at_most(0, index)) && known(is_less(index, size())), shape,
+                 "[index] index ", given.render(), " is outside of axis ", axis(), " of size ",
+                 size().render());
+  }
+  void check_inside(const Tensor& indices) const {
+    if (!indices.dtype().is_int() || indices.numel() == Int(0)) return;
+    const auto [least, most] = extremes(indices);
+    check_inside(least < 0 ? Int(least) + size() : Int(least), least);
+    check_inside(most < 0 ? Int(most) + size() : Int(most), most);
   }
   void add(const Slice& s) {
     STRATA_CHECK(s.step != 0, domain, "[index] a slice of axis ", axis(), " has step 0");

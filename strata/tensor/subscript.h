@@ -34,8 +34,8 @@ struct NewAxis {};
 inline constexpr Ellipsis ellipsis;
 inline constexpr NewAxis new_axis;
 
-/// One of those, an integer or a tensor: of integers (indices, below 0 from the end; where they are outside, there is
-/// 0), or of bools (those elements for which it holds: it is realized, as their number is a size).
+/// One of those, an integer or a tensor: of integers (indices, below 0 from the end; where they are outside, there is 0: nothing
+/// waits for their values), or of bools (those elements for which it holds: it is realized, as their number is a size).
 class Subscript {
  public:
   using Place = std::source_location;
@@ -50,12 +50,16 @@ class Subscript {
   Subscript(Ellipsis all, Place at = Place::current()) : what_(all), at_(at) {}
   Subscript(NewAxis axis, Place at = Place::current()) : what_(axis), at_(at) {}
   Subscript(const Tensor& indices, Place at = Place::current());
+  /// Indices that are refused where one is outside of its axis, as an integer is. Realizes them.
+  static Subscript checked(const Tensor& indices, Place at = Place::current());
 
   const What& what() const { return what_; }
+  bool is_checked() const { return is_checked_; }
   const Place& at() const { return at_; }
 
  private:
   What what_;
+  bool is_checked_ = false;
   Place at_;
 };
 

@@ -216,7 +216,8 @@ def test_products_and_gathers():
 INDICES = [
     0, -1, slice(1, None), slice(None, None, -1), slice(5, 0, -2), None, ..., (0, 1), (slice(None), 2), (..., 0), (None, ..., None), [0, 2], [True, False, True],
     ([0, 1], [1, 2]), (slice(None), [0, 3]), np.array([1, 1]), np.array([[0], [1]]), (np.array([0, 2]), slice(1, 3)), M, M[:, 0], (np.int64(1), 2), (),
-    (slice(-2, None), slice(0, 100)),
+    (slice(-2, None), slice(0, 100)), True, (np.int32(1), np.uint8(2)), np.zeros((3, 4), bool), ([[0], [1]], [0, 2]), np.arange(4)[::2],
+    np.array([2, 0], np.uint8), np.array([-1, 0], np.int32),
 ]
 
 
@@ -245,6 +246,22 @@ def test_puts():
         del x[0]
     with pytest.raises(IndexError):
         x[3] = 1
+    with pytest.raises(IndexError, match=r"index 3 is outside of axis 0 of size 3"):
+        x[[0, 3]] = 1
+    check(x, [[1, 0, 0], [2, 2, 3], [1, 0, 0]])
+
+
+def test_lists_and_arrays_are_checked():
+    x = Tensor(A)
+    for outside in ([3], [0, -4], np.array([5]), np.arange(8)[::2], np.array([200], np.uint8), [[0], [3]]):
+        with pytest.raises(IndexError, match=r"\[index\] index -?\d+ is outside of axis 0 of size 3"):
+            x[outside]
+    with pytest.raises(IndexError, match="index 9 is outside of axis 1"):
+        x[:, [0, 9]]
+    check(x[Tensor([3, 0])], np.stack([0 * A[0], A[0]]))  # a tensor is not waited for
+    picks = strata.jit(lambda t: t[[2, 0]] + t[np.array([1, 1])])
+    for k in range(4):
+        check(picks(Tensor(A + k)), A[[2, 0]] + A[[1, 1]] + 2 * k)
 
 
 def test_in_place():

@@ -99,6 +99,26 @@ TEST(Index, OneTensorOfIntegers) {
   expect_error([&] { x[counted({2})]; }, "[index] indices are integers, not f64");
 }
 
+TEST(Index, CheckedIndices) {
+  const Tensor x = counted({3, 4});
+  const auto rows = [](std::initializer_list<std::int64_t> i) { return Subscript::checked(i64(i)); };
+  expect_values(x[{rows({2, -3}), 1}], {2}, {9, 1});
+  EXPECT_EQ(x[rows({})].shape(), Ints({0, 4}));
+  expect_error([&] { x[rows({0, 3})]; }, "[index] index 3 is outside of axis 0 of size 3");
+  expect_error([&] { x[{0, rows({-5, 1})}]; }, "[index] index -5 is outside of axis 1 of size 4");
+  expect_error([&] { x.index_put({rows({0, 7})}, 1); },
+               "[index] index 7 is outside of axis 0 of size 3");
+  for (const DType d : {dtypes::int8, dtypes::int16, dtypes::int32, dtypes::uint8, dtypes::uint16,
+                        dtypes::uint32, dtypes::uint64}) {
+    expect_values(x[{Subscript::checked(i64({2, 1}).cast(d)), 0}], {2}, {8, 4});
+    expect_error([&] { x[Subscript::checked(i64({0, 100}).cast(d))]; },
+                 "[index] index 100 is outside of axis 0 of size 3");
+  }
+  expect_error([&] { x[Subscript::checked(i64({-1}).cast(dtypes::uint64))]; },
+               "is outside of axis 0");
+  expect_error([&] { counted({0})[rows({0})]; }, "[index] index 0 is outside of axis 0 of size 0");
+}
+
 TEST(Index, ValuesElsewhereDoNotLeak) {
   const double nan = std::numeric_limits<double>::quiet_NaN(),
                inf = std::numeric_limits<double>::infinity();
