@@ -10,6 +10,7 @@
 #include "python/src/place.h"
 #include "python/src/subscripts.h"
 #include "python/src/tensor_values.h"
+#include "strata/tensor/access.h"
 
 namespace strata::python {
 
@@ -194,6 +195,18 @@ int slot_put(PyObject* self, PyObject* key, PyObject* value) {
 
 // --- the object ---
 
+/// The object of a tensor, not counted. NOTE: another thread may hold the tensor, but only Python's lock leads here.
+void*& object_slot(const Tensor& x) { return TensorAccess::state(x)->object; }
+
+PyObject* made_object(PyTypeObject* type, Tensor&& tensor) {
+  PyObject* const out = type->tp_alloc(type, 0);
+  if (out == nullptr) throw py::error_already_set();
+  new (&reinterpret_cast<TensorObject*>(out)->tensor) Tensor(std::move(tensor));
+  void*& object = object_slot(*tensor_in(out));
+  if (object == nullptr) object = out;
+  return out;
+}
+
 PyObject* slot_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static const char* keywords[] = {"data", "dtype", "device", "requires_grad", nullptr};
   PyObject *data = nullptr, *dtype = Py_None, *device = Py_None;
@@ -202,16 +215,13 @@ PyObject* slot_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
                                   &dtype, &device, &requires_grad) == 0)
     return nullptr;
   return operation("Tensor", [&] {
-    Tensor made = made_tensor(data, dtype, device, requires_grad != 0);
-    PyObject* const out = type->tp_alloc(type, 0);
-    if (out == nullptr) throw py::error_already_set();
-    new (&reinterpret_cast<TensorObject*>(out)->tensor) Tensor(std::move(made));
-    return out;
+    return made_object(type, made_tensor(data, dtype, device, requires_grad != 0));
   });
 }
 
 void slot_dealloc(PyObject* self) {
   auto* const object = reinterpret_cast<TensorObject*>(self);
+  if (void*& known = object_slot(object->tensor); known == self) known = nullptr;
   if (object->weak_references != nullptr) PyObject_ClearWeakRefs(self);
   Py_CLEAR(object->kept);
   object->tensor.~Tensor();
@@ -248,10 +258,8 @@ PyType_Slot slot_of(int id, F* f) {
 }  // namespace
 
 PyObject* new_tensor(Tensor&& tensor) {
-  PyObject* const out = tensor_class->tp_alloc(tensor_class, 0);
-  if (out == nullptr) throw py::error_already_set();
-  new (&reinterpret_cast<TensorObject*>(out)->tensor) Tensor(std::move(tensor));
-  return out;
+  if (void* const object = object_slot(tensor)) return Py_NewRef(static_cast<PyObject*>(object));
+  return made_object(tensor_class, std::move(tensor));
 }
 
 void bind_tensor_class(py::module_& m) {

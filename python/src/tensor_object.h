@@ -24,6 +24,7 @@ inline const Tensor* tensor_in(PyObject* object) {
     return &reinterpret_cast<TensorObject*>(object)->tensor;
   return nullptr;
 }
+/// The object of a tensor: where one lives, that one (`layer.weight is layer.weight`).
 /// @return a new reference  @throws py::error_already_set without memory
 PyObject* new_tensor(Tensor&& tensor);
 inline py::object object_of(Tensor tensor) {

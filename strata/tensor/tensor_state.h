@@ -16,6 +16,7 @@ struct TensorState {
   const Device* device;
   std::shared_ptr<struct GradientSlot> slot;  ///< of a tensor that gradients are taken by
   std::uint64_t born;                         ///< later ones have larger numbers
+  void* object = nullptr;  ///< what stands for it in another language, which sets and clears this
 };
 
 /// While it lives, it is told which tensors this thread reads and assigns to. The innermost one hears; a capture (jit.h) is one.

@@ -211,3 +211,13 @@ def test_modules_that_are_not_made():
         Early()
     with pytest.raises(TypeError, match="incompatible constructor arguments"):
         nn.Linear("a")
+
+
+def test_a_tensor_is_one_object():
+    net = strata.nn.Linear(2, 3)
+    assert net.weight is net.weight and net.weight is not net.bias
+    assert [p is q for p, q in zip(net.parameters(), [net.weight, net.bias])] == [True, True]
+    steps = {p: k for k, p in enumerate(net.parameters())}
+    assert steps[net.weight] == 0 and steps[net.bias] == 1
+    net(strata.ones(1, 2)).sum().backward()
+    assert net.weight.grad is net.weight.grad
