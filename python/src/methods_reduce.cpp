@@ -18,6 +18,13 @@ Tensor reduced_as(const Tensor& x, const AxesArg& axes, bool keepdim,
   return (in_dtype(x, dtype).*reduce)(axes, keepdim, At::current());
 }
 
+using AlongAxis = Tensor (Tensor::*)(std::int64_t, At) const;
+
+template <AlongAxis method>
+Tensor along_as(const Tensor& x, std::int64_t axis, const std::optional<DType>& dtype) {
+  return (in_dtype(x, dtype).*method)(axis, At::current());
+}
+
 /// What is divided by is the count less this. PyTorch says `unbiased` or `correction`, NumPy `ddof`.
 double correction_of(const std::optional<bool>& unbiased, const std::optional<double>& correction,
                      const std::optional<double>& ddof) {
@@ -184,30 +191,14 @@ void bind_statistics(Functions& f) {
 }
 
 void bind_order(Functions& f) {
-  f.op(
-      "softmax", "axis=-1, dtype=None",
-      [](const Tensor& x, std::int64_t axis, const std::optional<DType>& dtype) {
-        return in_dtype(x, dtype).softmax(axis);
-      },
-      "exp(x) / sum(exp(x)) along an axis.");
-  f.op(
-      "log_softmax", "axis=-1, dtype=None",
-      [](const Tensor& x, std::int64_t axis, const std::optional<DType>& dtype) {
-        return in_dtype(x, dtype).log_softmax(axis);
-      },
-      "log(softmax(x)), without overflow.");
-  f.op(
-      "cumsum", "axis=0, dtype=None",
-      [](const Tensor& x, std::int64_t axis, const std::optional<DType>& dtype) {
-        return in_dtype(x, dtype).cumsum(axis);
-      },
-      "Sums up to each index of an axis.");
-  f.op(
-      "cumprod", "axis=0, dtype=None",
-      [](const Tensor& x, std::int64_t axis, const std::optional<DType>& dtype) {
-        return in_dtype(x, dtype).cumprod(axis);
-      },
-      "Products up to each index of an axis.");
+  f.op("softmax", "axis=-1, dtype=None", &along_as<&Tensor::softmax>,
+       "exp(x) / sum(exp(x)) along an axis.");
+  f.op("log_softmax", "axis=-1, dtype=None", &along_as<&Tensor::log_softmax>,
+       "log(softmax(x)), without overflow.");
+  f.op("cumsum", "axis=0, dtype=None", &along_as<&Tensor::cumsum>,
+       "Sums up to each index of an axis.");
+  f.op("cumprod", "axis=0, dtype=None", &along_as<&Tensor::cumprod>,
+       "Products up to each index of an axis.");
   f.op(
       "cummax", "axis",
       [](const Tensor& x, std::int64_t axis) { return ValuesIndices{x.cummax(axis)}; },
