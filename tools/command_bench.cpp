@@ -47,8 +47,9 @@ std::vector<const Measurement*> chosen(const Invocation& invocation) {
     if (static_cast<std::size_t>(at) == names.size()) {
       const std::string_view best = nearest(name, names);
       throw UsageError(
-          detail::message("there is no measurement '", name, "'",
-                          best.empty() ? "" : detail::message("; did you mean '", best, "'?")),
+          detail::message(
+              "there is no measurement '", name, "'",
+              best.empty() ? std::string() : detail::message("; did you mean '", best, "'?")),
           &invocation.command());
     }
     out.push_back(&kMeasurements[at]);

@@ -9,26 +9,47 @@
 namespace strata::tools {
 namespace {
 
-std::string flag_json(const FlagBase& flag) {
+/// The value of a flag; or what is wrong with that which the environment gives it.
+struct FlagValue {
+  std::string text, mistake;
+};
+FlagValue value_of(const FlagBase& flag) {
+  try {
+    return {flag.value_text(), ""};
+  } catch (const Error& e) {
+    return {"", e.what()};
+  }
+}
+
+std::string flag_json(const FlagBase& flag, const FlagValue& value) {
   JsonWriter json;
   json.begin_object().member("name", flag.environment_name()).member("type", flag.type_name());
-  json.member("default", flag.default_text()).member("value", flag.value_text()).member("help", flag.help());
-  return json.end_object().take();
+  json.member("default", flag.default_text());
+  if (value.mistake.empty())
+    json.member("value", value.text);
+  else
+    json.member("error", value.mistake);
+  return json.member("help", flag.help()).end_object().take();
 }
 
 }  // namespace
 
 int command_flags(const Invocation& invocation, Console& console) {
+  bool is_right = true;
   for (const FlagBase* flag : flags::all()) {
+    const FlagValue value = value_of(*flag);
+    is_right = is_right && value.mistake.empty();
     if (invocation.has("--json")) {
-      console.out << flag_json(*flag) << '\n';
+      console.out << flag_json(*flag, value) << '\n';
       continue;
     }
+    if (!value.mistake.empty())
+      console.err << paint(console.colour_err, Style::red, "strata:") << ' ' << value.mistake << '\n';
     console.out << paint(console.colour_out, Style::bold, flag->environment_name()) << '='
-                << flag->value_text() << "  (" << flag->type_name() << ", default "
-                << flag->default_text() << ")\n    " << flag->help() << '\n';
+                << value.text << "  (" << flag->type_name() << ", default " << flag->default_text()
+                << ")\n    " << flag->help() << '\n';
   }
-  return 0;
+  return is_right ? 0 : 1;
 }
 
 int command_completion(const Invocation& invocation, Console& console) {

@@ -77,6 +77,7 @@ int report_text_error(const TextError& e, const std::vector<Variable>& variables
   console.err << paint(console.colour_err, Style::red, "strata:") << ' ' << e.what() << '\n';
   if (e.column() == 0) return 1;
   console.err << show_caret(e.text(), e.column()) << '\n';
+  if (std::string_view(e.what()).find("unknown name") == std::string_view::npos) return 1;
   const std::string_view name = undeclared_name(e.text(), e.column(), variables);
   if (!name.empty()) console.err << "give its bounds: --var " << name << "=0..9\n";
   return 1;

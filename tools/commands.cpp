@@ -246,6 +246,7 @@ constexpr Command command_table[] = {
      "the default device does not compute 2+3",
      doctor_options, doctor_examples, command_doctor},
     {"bench", "[NAME...]", 0, any, bench_names, "a short measurement: times, and what share of the machine they reach",
+     "Names: elementwise, sum, softmax, layernorm, matmul, conv; without one, all of them.\n"
      "First what the machine can do, measured with kernels of our own (see strata kernel --run), then each\n"
      "measurement: the median time of its kernel, operations and bytes a second, and the percentage of the\n"
      "time that memory and arithmetic would allow; above 100 where the data is in a cache. All of it takes\n"
@@ -272,7 +273,7 @@ constexpr Command command_table[] = {
      "",
      rules_options, rules_examples, command_rules},
     {"flags", "", 0, 0, "", "list the STRATA_* environment variables",
-     "", "the environment holds what is no value of a flag", flags_options, flags_examples, command_flags},
+     "Besides, STRATA_PLUGIN_DIR may name the folder of the LLVM device's plugin, by an absolute path.", "the environment holds what is no value of a flag", flags_options, flags_examples, command_flags},
     {"completion", "SHELL", 1, 1, "bash|zsh|fish", "write a completion script for bash, zsh or fish",
      "", "", {}, completion_examples, command_completion},
     {"man", "", 0, 0, "", "write the manual page, in roff",

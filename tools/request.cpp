@@ -51,7 +51,9 @@ std::vector<Variable> Request::variables() const {
     const std::string what = "a bound of " + in_quotes(m.key);
     const auto bounds = m.value.as_array(what);
     if (bounds.size() != 2)
-      throw Error(ErrorKind::request, "[request] " + what + " are not [min,max]", m.value.column());
+      throw Error(ErrorKind::request,
+                  "[request] the bounds of " + in_quotes(m.key) + " are not [min,max]",
+                  m.value.column());
     out.emplace_back(m.key, bounds[0].as_integer(what), bounds[1].as_integer(what));
   }
   return out;

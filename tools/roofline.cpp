@@ -12,8 +12,8 @@ namespace strata::tools {
 namespace {
 
 constexpr std::int64_t kTriadBytes = std::int64_t{1} << 25;
-constexpr std::int64_t kChainBytes = std::int64_t{1} << 18;
-constexpr int kChain = 64;
+// Sums in registers: enough of them that none waits for its own last step, few enough that all have one.
+constexpr std::int64_t kAccumulators = 12, kTiles = 128, kTurns = 2048;
 
 /// The least of a few runs: what the machine can do, not what else it does.
 double fastest(const CompiledKernel& kernel, int runs) {
@@ -41,18 +41,14 @@ double measure_bandwidth(const Device& device, std::string_view dtype, std::int6
 }
 
 double measure_peak(const Device& device, std::string_view dtype, std::int64_t itemsize) {
-  const std::int64_t n = kChainBytes / itemsize;
-  std::string value = "x";
-  std::string text = detail::message("x: ", dtype, "[", n, "]");
-  for (int k = 0; k < kChain; ++k) {
-    text += detail::message("; y", k, " = ", value, "*0.5 + 0.25");
-    value = detail::message("y", k);
-  }
   const std::int64_t lanes = device.target().vector_bytes / itemsize;
-  // Eight chains hide the time of one step.
-  std::vector<Opt> opts = parse_opts(detail::message("LANES 0 ", lanes, ", UPCAST 0 8, PARALLEL 0"));
+  const std::int64_t n = lanes * kAccumulators * kTiles;
+  const std::string text =
+      detail::message("x: ", dtype, "[", n, ",1]; w: ", dtype, "[1,", kTurns, "]; y = (x*w).sum(1)");
+  std::vector<Opt> opts = parse_opts(
+      detail::message("LANES 0 ", lanes, ", UPCAST 0 ", kAccumulators, ", UNROLL 2 4, PARALLEL 0"));
   const double seconds = fastest(compile(parse_kernel(text).kernel, device, std::move(opts)), 20);
-  return 2.0 * kChain * static_cast<double>(n) / seconds;
+  return 2.0 * kTurns * static_cast<double>(n) / seconds;
 }
 
 Roofline measure(const Device& device, bool doubles) {
@@ -62,9 +58,10 @@ Roofline measure(const Device& device, bool doubles) {
   const std::string_view dtype = doubles ? "f64" : "f32";
   const std::int64_t itemsize = doubles ? 8 : 4;
   return {measure_bandwidth(device, dtype, itemsize), measure_peak(device, dtype, itemsize),
-          detail::message("measured on ", threads, threads == 1 ? " thread in " : " threads in ",
-                          dtype, ": a = b + 3*c over 3 arrays of 32 MiB; chains of ", kChain,
-                          " multiplications and additions in registers")};
+          detail::message("measured on ", threads, threads == 1 ? " thread in " : " threads in ", dtype,
+                          ": a = b + 3*c over 3 arrays of 32 MiB; multiplications and "
+                          "additions, ",
+                          kAccumulators, " sums at a time in registers")};
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ struct ErrorClass {
 
 // clang-format off
 constexpr int kError = 0, kParse = 1, kDomain = 2, kShape = 3, kOutOfRange = 4, kUndefined = 5, kOverflow = 6,
-              kBudget = 7, kOutOfMemory = 8, kRequest = 9, kInternal = 10;
-const std::array<ErrorClass, 11> kClasses{{
+              kBudget = 7, kOutOfMemory = 8, kRequest = 9, kFile = 10, kMissingFile = 11, kInternal = 12;
+const std::array<ErrorClass, 13> kClasses{{
     {"Error",             -1,      &PyExc_Exception,         "A mistake in how Strata was used. `kind` is its kind as a word, `column` the 1-based place in the text at fault, else 0."},
     {"ParseError",        kError,  &PyExc_ValueError,        "A text that cannot be read, or an unknown name in it."},
     {"DomainError",       kError,  &PyExc_ValueError,        "A value that an operation does not take: a zero divisor, min > max."},
@@ -31,6 +31,8 @@ const std::array<ErrorClass, 11> kClasses{{
     {"BudgetError",       kError,  &PyExc_RuntimeError,      "The limit of work was reached."},
     {"OutOfMemoryError",  kBudget, &PyExc_MemoryError,       "There is no such memory."},
     {"RequestError",      kError,  &PyExc_ValueError,        "A malformed request: JSON, an unknown key."},
+    {"FileError",         kError,  &PyExc_OSError,           "A file that cannot be read or written."},
+    {"MissingFileError",  kFile,   &PyExc_FileNotFoundError, "A file, or a folder for one, that is not there."},
     {"InternalError",     -1,      &PyExc_RuntimeError,      "A mistake of Strata itself. Please report it."},
 }};
 // clang-format on
@@ -41,7 +43,13 @@ bool says(const Error& e, std::string_view words) {
   return std::string_view(e.what()).find(words) != std::string_view::npos;
 }
 
+/// The library's kinds say of what is in a file what they say of the file.
+bool is_of_a_file(const Error& e) {
+  return says(e, ": cannot read it: ") || says(e, "] cannot write ");
+}
+
 int class_of(const Error& e) {
+  if (is_of_a_file(e)) return says(e, "No such file or directory") ? kMissingFile : kFile;
   switch (e.kind()) {
     case ErrorKind::parse: return kParse;
     case ErrorKind::domain: return kDomain;

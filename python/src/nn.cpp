@@ -108,8 +108,8 @@ void load_state(const py::object& module, const py::dict& state, bool strict) {
   }
   for (const auto& item : state) {
     const auto name = py::cast<std::string>(item.first);
-    STRATA_CHECK(!strict || known.contains(name), domain, "[load_state_dict] the module has no '",
-                 name, "'");
+    STRATA_CHECK(!strict || nn::is_batch_count(name) || known.contains(name), domain,
+                 "[load_state_dict] the module has no '", name, "'");
   }
   for (const auto& [tensor, value] : changes) tensor.assign(value);
 }
@@ -188,7 +188,9 @@ Tensors that gradients are taken by are parameters; modules are found in attribu
           "state_dict", [](const py::object& self) { return dict_of(tensors_of_module(self, true)); },
           "Parameters, and what else a module keeps, by name.")
       .def("load_state_dict", &load_state, py::arg("state"), py::arg("strict") = true,
-           "Takes the values of tensors by name. Raises DomainError naming what is missing or "
+           "Takes the values of tensors by name; num_batches_tracked of PyTorch's batch norms is "
+           "left "
+           "out. Raises DomainError naming what is missing or "
            "unknown, ShapeError where sizes differ; nothing has changed then.")
       .def("named_modules", &named_modules, "The module and those inside, with their names.")
       .def(

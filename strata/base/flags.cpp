@@ -39,7 +39,7 @@ std::string text_of(bool value) { return value ? "1" : "0"; }
 std::string text_of(const std::string& value) { return value; }
 
 std::string_view expected(std::int64_t) { return "an integer of 64 bits"; }
-std::string_view expected(bool) { return "0 or 1"; }
+std::string_view expected(bool) { return "0, 1, false, true, no, yes, off or on"; }
 std::string_view expected(const std::string&) { return "a text"; }
 
 }  // namespace

@@ -107,7 +107,7 @@ class AffinePrimitives {
   Affine create(std::string_view text);
   /// The same, where a name in `ranges` is only to take values of its axis: this is checked by each call. Names that
   /// `ranges` leaves out take any value.
-  /// @throws also Error (domain) where the bounds of a divisor hold 0.
+  /// @throws also Error (domain) where all names have ranges and the bounds of a divisor hold 0 (else each call looks at divisors).
   Affine create(std::string_view text, const Domain& ranges);
   /// The same, where all names have to be in `ranges`: for `fill`.
   /// @throws also Error (parse) for a name that is not.

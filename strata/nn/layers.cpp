@@ -121,10 +121,10 @@ Tensor TransformerBlock::operator()(const Tensor& x, const AttentionOptions& opt
 
 LSTM::LSTM(std::int64_t in, std::int64_t f)
     : features(f),
-      weight_ih(add("weight_ih", within({4 * f, in}, static_cast<double>(f)))),
-      weight_hh(add("weight_hh", within({4 * f, f}, static_cast<double>(f)))),
-      bias_ih(add("bias_ih", within({4 * f}, static_cast<double>(f)))),
-      bias_hh(add("bias_hh", within({4 * f}, static_cast<double>(f)))) {}
+      weight_ih(add("weight_ih_l0", within({4 * f, in}, static_cast<double>(f)))),
+      weight_hh(add("weight_hh_l0", within({4 * f, f}, static_cast<double>(f)))),
+      bias_ih(add("bias_ih_l0", within({4 * f}, static_cast<double>(f)))),
+      bias_hh(add("bias_hh_l0", within({4 * f}, static_cast<double>(f)))) {}
 LSTM::Result LSTM::operator()(const Tensor& x,
                               const std::optional<std::pair<Tensor, Tensor>>& state) const {
   const std::int64_t length = length_of(x, "LSTM");
@@ -147,10 +147,10 @@ LSTM::Result LSTM::operator()(const Tensor& x,
 
 GRU::GRU(std::int64_t in, std::int64_t f)
     : features(f),
-      weight_ih(add("weight_ih", within({3 * f, in}, static_cast<double>(f)))),
-      weight_hh(add("weight_hh", within({3 * f, f}, static_cast<double>(f)))),
-      bias_ih(add("bias_ih", within({3 * f}, static_cast<double>(f)))),
-      bias_hh(add("bias_hh", within({3 * f}, static_cast<double>(f)))) {}
+      weight_ih(add("weight_ih_l0", within({3 * f, in}, static_cast<double>(f)))),
+      weight_hh(add("weight_hh_l0", within({3 * f, f}, static_cast<double>(f)))),
+      bias_ih(add("bias_ih_l0", within({3 * f}, static_cast<double>(f)))),
+      bias_hh(add("bias_hh_l0", within({3 * f}, static_cast<double>(f)))) {}
 std::pair<Tensor, Tensor> GRU::operator()(const Tensor& x, const std::optional<Tensor>& state) const {
   const std::int64_t length = length_of(x, "GRU");
   Tensor h = state ? *state : Tensor::zeros({x.size(0), features}, x.dtype()).to(x.device());

@@ -133,7 +133,8 @@ class TransformerBlock : public Module {
   Dropout drop;
 };
 
-/// One layer over a sequence: (batch, length, in) to (batch, length, features), with the last state.
+/// One layer over a sequence: (batch, length, in) to (batch, length, features), with the last state. In state_dict() its tensors
+/// are named as PyTorch's first layer: weight_ih_l0.
 class LSTM : public Module {
  public:
   LSTM(std::int64_t in, std::int64_t features);
@@ -145,7 +146,8 @@ class LSTM : public Module {
   std::int64_t features;
   Tensor weight_ih, weight_hh, bias_ih, bias_hh;  ///< gates one after another: input, forget, cell, output
 };
-/// One layer over a sequence: (batch, length, in) to (batch, length, features), with the last state.
+/// One layer over a sequence: (batch, length, in) to (batch, length, features), with the last state. In state_dict() its tensors
+/// are named as PyTorch's first layer: weight_ih_l0.
 class GRU : public Module {
  public:
   GRU(std::int64_t in, std::int64_t features);

@@ -60,7 +60,8 @@ void Module::load_state_dict(const NamedTensors& state) const {
     return std::find_if(in.begin(), in.end(), [&](const auto& entry) { return entry.first == name; });
   };
   for (const auto& [name, tensor] : state)
-    STRATA_CHECK(find(mine, name) != mine.end(), domain, "[load_state_dict] the module has no ", name);
+    STRATA_CHECK(is_batch_count(name) || find(mine, name) != mine.end(), domain,
+                 "[load_state_dict] the module has no ", name);
   for (const auto& [name, tensor] : mine) {
     const auto it = find(state, name);
     STRATA_CHECK(it != state.end(), domain, "[load_state_dict] ", name, " is missing");

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,11 @@
 #include "strata/tensor/tensor.h"
 
 namespace strata::nn {
+
+/// The number of batches, which PyTorch's batch norms keep in their state and these do not.
+inline bool is_batch_count(std::string_view name) {
+  return name == "num_batches_tracked" || name.ends_with(".num_batches_tracked");
+}
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
@@ -36,8 +42,8 @@ class Module {
   NamedTensors named_parameters() const;
   /// Parameters, and what else a module keeps (running means).
   NamedTensors state_dict() const;
-  /// Takes the values of tensors by name. @throws Error (domain) naming what is missing or unknown, (shape) where sizes differ; nothing
-  /// has changed then
+  /// Takes the values of tensors by name; what is_batch_count() is left out. @throws Error (domain) naming what is missing or unknown,
+  /// (shape) where sizes differ; nothing has changed then
   void load_state_dict(const NamedTensors& state) const;
 
   /// Whether dropout drops and normalisations learn; of all inner modules, too. They do at first.

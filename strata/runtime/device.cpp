@@ -57,8 +57,12 @@ const Device& Device::default_device() {
 
 Executor& default_executor() {
   if (Executor* const chosen = chosen_executor().load(std::memory_order_acquire)) return *chosen;
-  static const std::unique_ptr<Executor> own =
-      make_executor(static_cast<int>(std::clamp<std::int64_t>(flags::THREADS.get(), 0, 4096)));
+  static const std::unique_ptr<Executor> own = [] {
+    const std::int64_t threads = flags::THREADS.get();
+    STRATA_CHECK(threads >= 0, domain, "[flags] THREADS is ", threads,
+                 ": a number of threads, or 0");
+    return make_executor(static_cast<int>(std::min<std::int64_t>(threads, 4096)));
+  }();
   return *own;
 }
 

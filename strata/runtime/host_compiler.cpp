@@ -85,7 +85,7 @@ std::shared_ptr<const HostCompiler> look_for(const std::string& wanted, const st
                "', which is no program on PATH");
   STRATA_CHECK(
       path, undefined,
-      "[host compiler] there is no C compiler: none of clang-19, clang, gcc, cc is on PATH (",
+      "[host compiler] there is no C compiler: none of clang-15 to clang-22, clang, gcc, cc is on PATH (",
       folders, "); name one with STRATA_CC, or ", HostCompiler::remedy().text());
   return std::make_shared<const HostCompiler>(*path);
 }

@@ -72,11 +72,11 @@ const StrataLlvmTable* open_table(const std::string& path) {
   // NOTE: never closed: LLVM cannot be unloaded.
   void* const handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
   const char* const reason = handle ? "" : dlerror();
-  STRATA_CHECK(handle, domain, "[llvm] ", path, " cannot be opened (",
+  STRATA_CHECK(handle, undefined, "[llvm] ", path, " cannot be opened (",
                reason ? reason : "no reason given", "): ", remedy_for(path).text());
   const auto entry = reinterpret_cast<StrataLlvmEntry>(dlsym(handle, STRATA_LLVM_ENTRY));
   const StrataLlvmTable* const table = entry ? entry() : nullptr;
-  STRATA_CHECK(table && table->abi_version == STRATA_LLVM_ABI, domain, "[llvm] ", path,
+  STRATA_CHECK(table && table->abi_version == STRATA_LLVM_ABI, undefined, "[llvm] ", path,
                " is of another version of Strata: build both together");
   return table;
 }
@@ -133,7 +133,7 @@ std::shared_ptr<const LlvmLibrary> LlvmLibrary::open() { return open(default_fol
 std::shared_ptr<const LlvmLibrary> LlvmLibrary::open(std::span<const std::string> folders) {
   const std::string path = find_plugin(folders);
   STRATA_CHECK(
-      !path.empty(), domain, "[llvm] no ", kFileName, " (sought: ", joined(folders),
+      !path.empty(), undefined, "[llvm] no ", kFileName, " (sought: ", joined(folders),
       "; STRATA_PLUGIN_DIR may name its folder, by an absolute path): ", remedy_for(path).text());
   return std::shared_ptr<const LlvmLibrary>(new LlvmLibrary(open_table(path)));
 }

@@ -49,6 +49,8 @@ inline Tensor as_summable(const Tensor& x) {
 inline LazyOp at_or_below(const LazyOp& a, const LazyOp& b) {
   return LazyOp::alu(Ops::OR, {LazyOp::alu(Ops::CMPLT, {a, b}), LazyOp::alu(Ops::CMPEQ, {a, b})});
 }
+/// What a parameter is that stands for `plain`: memory where that is.
+LazyOp parameter_over(const LazyOp& plain, const std::shared_ptr<GradientSlot>& slot);
 /// A number in a dtype: integers wrap as C's do, reals go to integers towards zero.
 Scalar scalar_of(const Number& number, DType dtype);
 

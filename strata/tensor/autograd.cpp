@@ -54,7 +54,7 @@ Tensor& Tensor::requires_grad(bool on) {
   if (on == (state_->slot != nullptr)) return *this;
   state_->slot = on ? std::make_shared<GradientSlot>() : nullptr;
   const LazyOp plain = node().detached();
-  state_->node = on ? plain.tracked(state_->slot) : plain;
+  state_->node = on ? parameter_over(plain, state_->slot) : plain;
   return *this;
 }
 

@@ -28,6 +28,12 @@ bool is_view_of_memory(const LazyOp& n) {
 
 }  // namespace
 
+LazyOp parameter_over(const LazyOp& plain, const std::shared_ptr<GradientSlot>& slot) {
+  const LazyOp out = plain.tracked(slot);
+  if (is_realized(*plain.node())) out.realize_as(std::make_shared<BufferStorage>(buffer_of(plain)));
+  return out;
+}
+
 Tensor::Tensor(LazyOp node, const Device& device)
     : state_(std::make_shared<TensorState>(TensorState{
           NoGrad::is_active() ? node.detached() : std::move(node), &device, nullptr, next_birth()})) {}
@@ -55,8 +61,7 @@ const Tensor& Tensor::realize() const {
   if (is_view_of_memory(node()) || (!is_parameter && node().is_tracked())) return *this;
   const Buffer memory = buffer_of(node());
   const LazyOp leaf = leaf_of(memory, shape());
-  state_->node = is_parameter ? leaf.tracked(state_->slot) : leaf;
-  state_->node.realize_as(std::make_shared<BufferStorage>(memory));
+  state_->node = is_parameter ? parameter_over(leaf, state_->slot) : leaf;
   return *this;
 }
 
@@ -91,7 +96,7 @@ void Tensor::assign(const Tensor& value) const {
                " to one on ", device().name());
   if (TensorListener::current() != nullptr) TensorListener::current()->assigned(state_);
   const LazyOp plain = value.node().detached();
-  state_->node = state_->slot != nullptr ? plain.tracked(state_->slot) : plain;
+  state_->node = state_->slot != nullptr ? parameter_over(plain, state_->slot) : plain;
 }
 
 }  // namespace strata

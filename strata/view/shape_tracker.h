@@ -91,7 +91,7 @@ class ShapeTracker {
   /// 1 + the largest address of a valid index, 0 when there is none (or it is negative): elements that memory must have.
   /// @throws Error (undefined) where symbolic sizes leave it open, (budget)
   Int real_size() const;
-  /// Dimensions whose real stride (validity ignored) is 1.
+  /// Dimensions whose real stride, as real_strides() has it, is 1.
   Axes unit_stride_axes(bool ignore_valid = false) const;
   /// True iff validity depends on the axis: a valid and an invalid index differ in that coordinate alone. (For symbolic
   /// sizes: iff the validity is written with it.) @throws Error (shape) for an axis outside of the rank, (budget)

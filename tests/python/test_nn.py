@@ -25,7 +25,7 @@ class Net(nn.Module):
 def test_parameters_by_name():
     net = Net()
     names = [name for name, _ in net.named_parameters()]
-    inner = ["hidden", "out", "blocks.0.layers.0", "blocks.1.norm"]
+    inner = ["hidden", "out", "blocks.0.0", "blocks.1.norm"]
     assert sorted(names) == sorted(["scale"] + [f"{name}.{part}" for name in inner for part in ("weight", "bias")])
     assert set(net.state_dict()) == set(names) | {"seen"} and len(net.parameters()) == 9
     assert net.training and net.eval() is net and not net.hidden.training and net.train().blocks[1]["norm"].training
@@ -221,3 +221,50 @@ def test_a_tensor_is_one_object():
     assert steps[net.weight] == 0 and steps[net.bias] == 1
     net(strata.ones(1, 2)).sum().backward()
     assert net.weight.grad is net.weight.grad
+
+
+def test_states_of_pytorch():
+    """What PyTorch saved is taken, and computes the same."""
+    torch = pytest.importorskip("torch")
+    strata.manual_seed(3)
+    x = strata.randn(4, 6, 5)
+    image = strata.randn(2, 3, 8, 8)
+    pairs = [
+        (torch.nn.Linear(5, 2), nn.Linear(5, 2), x), (torch.nn.LayerNorm(5), nn.LayerNorm(5), x), (torch.nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(3, 4, 3, padding=1), image),
+        (torch.nn.BatchNorm2d(3).eval(), nn.BatchNorm2d(3).eval(), image), (torch.nn.GroupNorm(3, 3), nn.GroupNorm(3, 3), image),
+        (torch.nn.LSTM(5, 3, batch_first=True), nn.LSTM(5, 3), x), (torch.nn.GRU(5, 3, batch_first=True), nn.GRU(5, 3), x),
+        (torch.nn.Embedding(7, 2), nn.Embedding(7, 2), Tensor([[1, 6], [0, 3]])),
+        (torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU()).eval(), nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU()).eval(), image),
+    ]
+    for theirs, ours, given in pairs:
+        for name, tensor in theirs.state_dict().items():
+            if name.endswith("running_mean"):
+                tensor.uniform_(-1, 1)
+        ours.load_state_dict(theirs.state_dict())
+        want, got = theirs(torch.tensor(given.numpy())), ours(given)
+        if isinstance(want, tuple):
+            want, got = want[0], got[0]
+        np.testing.assert_allclose(got.numpy(), want.detach().numpy(), rtol=2e-5, atol=2e-6)
+        back = {name: torch.tensor(t.numpy()) for name, t in ours.state_dict().items()}
+        assert set(back) == {name for name in theirs.state_dict() if not name.endswith("num_batches_tracked")}
+
+
+def test_lists_of_modules():
+    layers = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 3)]).append(nn.Identity(7, "any"))
+    assert list(layers.state_dict()) == ["0.weight", "0.bias", "1.weight", "1.bias"] and len(layers) == 3
+    assert layers[1].weight.shape == (3, 2) and isinstance(layers[1:], nn.ModuleList) and len(layers[1:]) == 2
+    net = nn.Sequential(*layers)
+    assert net[0] is layers[0] and len(net[:2]) == 2 and net(strata.ones(1, 2)).shape == (1, 3)
+    assert len(pickle.loads(pickle.dumps(net)).parameters()) == 4
+
+
+@pytest.mark.parametrize("name, options, target", [
+    ("CrossEntropyLoss", {"label_smoothing": 0.1}, "classes"), ("NLLLoss", {}, "classes"), ("MSELoss", {"reduction": "sum"}, "same"), ("L1Loss", {}, "same"),
+    ("SmoothL1Loss", {"beta": 0.5}, "same"), ("HuberLoss", {"delta": 0.5}, "same"), ("BCELoss", {}, "same"), ("BCEWithLogitsLoss", {"reduction": "none"}, "same"),
+    ("KLDivLoss", {"reduction": "batchmean"}, "same")])
+def test_losses_are_pytorchs(name, options, target):
+    torch = pytest.importorskip("torch")
+    x = np.random.default_rng(5).uniform(0.1, 0.9, (4, 3)).astype(np.float32)
+    y = np.array([0, 2, 1, 1]) if target == "classes" else x[::-1].copy()
+    want = getattr(torch.nn, name)(**options)(torch.tensor(x), torch.tensor(y))
+    np.testing.assert_allclose(getattr(nn, name)(**options)(Tensor(x), Tensor(y)).numpy(), want.numpy(), rtol=1e-5, atol=1e-6)

@@ -455,7 +455,7 @@ TEST_F(LlvmPlugin, ThreadsCompileSideBySide) {
 TEST(LlvmLibraryFile, OneThatIsAbsentSaysHowToGetIt) {
   const PrivateFolder folder;
   const std::vector<std::string> folders{folder.path()};
-  const std::string words = error_of(ErrorKind::domain, [&] { LlvmLibrary::open(folders); });
+  const std::string words = error_of(ErrorKind::undefined, [&] { LlvmLibrary::open(folders); });
   EXPECT_TRUE(has(words, "apt-get install llvm-19-dev, then build Strata again")) << words;
   EXPECT_TRUE(has(words, folders[0])) << words;
 }
@@ -465,7 +465,7 @@ TEST(LlvmLibraryFile, OneThatIsNoneIsRefused) {
   write_file(folder.path() + "/" + std::string(LlvmLibrary::kFileName), "no library");
   const std::vector<std::string> folders{folder.path()};
   EXPECT_TRUE(
-      has(error_of(ErrorKind::domain, [&] { LlvmLibrary::open(folders); }), "cannot be opened"));
+      has(error_of(ErrorKind::undefined, [&] { LlvmLibrary::open(folders); }), "cannot be opened"));
 }
 
 TEST(LlvmLibraryFile, TheWorkingDirectoryIsNeverSearched) {
@@ -475,7 +475,7 @@ TEST(LlvmLibraryFile, TheWorkingDirectoryIsNeverSearched) {
   std::filesystem::current_path(folder.path());
   for (const char* relative : {"", ".", "./"}) {
     const std::vector<std::string> folders{relative};
-    EXPECT_TRUE(has(error_of(ErrorKind::domain, [&] { LlvmLibrary::open(folders); }),
+    EXPECT_TRUE(has(error_of(ErrorKind::undefined, [&] { LlvmLibrary::open(folders); }),
                     "no libstrata_llvm.so"));
   }
   std::filesystem::current_path(before);

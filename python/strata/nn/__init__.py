@@ -12,7 +12,7 @@
 """
 from __future__ import annotations
 
-from typing import Any, Callable, ClassVar, Iterator, Type, Union
+from typing import Any, Callable, ClassVar, Iterable, Iterator, List, Type, Union
 
 from .. import _strata
 from .._strata import load as _load_file
@@ -54,12 +54,48 @@ def Parameter(data: Any, requires_grad: bool = True) -> _strata.Tensor:
     return _strata.Tensor(data, requires_grad=requires_grad)
 
 
-class Sequential(Module):
+class ModuleList(Module):
+    """Modules by number: a list that is a module, as others have it. A plain list as an attribute does, too."""
+
+    def __init__(self, modules: Iterable[Callable[..., Any]] = ()) -> None:
+        super().__init__()
+        self.extend(modules)
+
+    @property
+    def layers(self) -> List[Any]:
+        """Those inside, in order."""
+        return [value for name, value in vars(self).items() if name.isdigit()]
+
+    def append(self, module: Callable[..., Any]) -> ModuleList:
+        """One more."""
+        setattr(self, str(len(self)), module)
+        return self
+
+    def extend(self, modules: Iterable[Callable[..., Any]]) -> ModuleList:
+        """Several more."""
+        for module in modules:
+            self.append(module)
+        return self
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    def __getitem__(self, k: Union[int, slice]) -> Any:
+        return type(self)._made(self.layers[k]) if isinstance(k, slice) else self.layers[k]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.layers)
+
+    @classmethod
+    def _made(cls, modules: List[Any]) -> ModuleList:
+        return cls(modules)
+
+
+class Sequential(ModuleList):
     """Layers and functions, one after another."""
 
     def __init__(self, *layers: Callable[..., Any]) -> None:
-        super().__init__()
-        self.layers = list(layers)
+        super().__init__(layers)
 
     def forward(self, x: Any) -> Any:
         """The last layer's result."""
@@ -67,18 +103,13 @@ class Sequential(Module):
             x = layer(x)
         return x
 
-    def __len__(self) -> int:
-        return len(self.layers)
-
-    def __getitem__(self, k: Union[int, slice]) -> Any:
-        return Sequential(*self.layers[k]) if isinstance(k, slice) else self.layers[k]
-
-    def __iter__(self) -> Iterator[Callable[..., Any]]:
-        return iter(self.layers)
+    @classmethod
+    def _made(cls, modules: List[Any]) -> ModuleList:
+        return cls(*modules)
 
 
-class _Activation(Module):
-    """A function of one tensor as a module."""
+class _Function(Module):
+    """A function of tensors as a module."""
 
     _function: ClassVar[Callable[..., Any]]
 
@@ -86,17 +117,22 @@ class _Activation(Module):
         super().__init__()
         self.args, self.kwargs = args, kwargs
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, *x: Any) -> Any:
         """The function of x."""
-        return type(self)._function(x, *self.args, **self.kwargs)
+        return type(self)._function(*x, *self.args, **self.kwargs)
 
     def __repr__(self) -> str:
         return type(self).__name__ + "()"
 
 
-def _activation(name: str, function: Callable[..., Any]) -> Type[_Activation]:
+def _of(name: str, function: Callable[..., Any]) -> Type[_Function]:
     members = {"__doc__": function.__doc__, "__module__": __name__, "_function": staticmethod(function)}
-    return type(name, (_Activation,), members)
+    return type(name, (_Function,), members)
+
+
+def _identity(x: Any, *_: Any, **__: Any) -> Any:
+    """x as it is, whatever was said."""
+    return x
 
 
 def _flatten(x: Any, start_dim: int = 1, end_dim: int = -1) -> Any:
@@ -105,30 +141,43 @@ def _flatten(x: Any, start_dim: int = 1, end_dim: int = -1) -> Any:
 
 
 # Modules without parameters, by the functions that they are.
-ReLU = _activation("ReLU", _strata.relu)
-ReLU6 = _activation("ReLU6", _strata.relu6)
-LeakyReLU = _activation("LeakyReLU", _strata.leaky_relu)
-ELU = _activation("ELU", _strata.elu)
-CELU = _activation("CELU", _strata.celu)
-SELU = _activation("SELU", _strata.selu)
-GELU = _activation("GELU", _strata.gelu)
-SiLU = _activation("SiLU", _strata.silu)
-Mish = _activation("Mish", _strata.mish)
-Sigmoid = _activation("Sigmoid", _strata.sigmoid)
-Tanh = _activation("Tanh", _strata.tanh)
-Softplus = _activation("Softplus", _strata.softplus)
-Softmax = _activation("Softmax", _strata.softmax)
-LogSoftmax = _activation("LogSoftmax", _strata.log_softmax)
-Hardtanh = _activation("Hardtanh", _strata.hardtanh)
-Hardswish = _activation("Hardswish", _strata.hardswish)
-Flatten = _activation("Flatten", _flatten)
-MaxPool1d = _activation("MaxPool1d", _strata.max_pool1d)
-MaxPool2d = _activation("MaxPool2d", _strata.max_pool2d)
-MaxPool3d = _activation("MaxPool3d", _strata.max_pool3d)
-AvgPool1d = _activation("AvgPool1d", _strata.avg_pool1d)
-AvgPool2d = _activation("AvgPool2d", _strata.avg_pool2d)
-AvgPool3d = _activation("AvgPool3d", _strata.avg_pool3d)
-AdaptiveAvgPool2d = _activation("AdaptiveAvgPool2d", _strata.adaptive_avg_pool2d)
+ReLU = _of("ReLU", _strata.relu)
+ReLU6 = _of("ReLU6", _strata.relu6)
+LeakyReLU = _of("LeakyReLU", _strata.leaky_relu)
+ELU = _of("ELU", _strata.elu)
+CELU = _of("CELU", _strata.celu)
+SELU = _of("SELU", _strata.selu)
+GELU = _of("GELU", _strata.gelu)
+SiLU = _of("SiLU", _strata.silu)
+Mish = _of("Mish", _strata.mish)
+Sigmoid = _of("Sigmoid", _strata.sigmoid)
+Tanh = _of("Tanh", _strata.tanh)
+Softplus = _of("Softplus", _strata.softplus)
+Softmax = _of("Softmax", _strata.softmax)
+LogSoftmax = _of("LogSoftmax", _strata.log_softmax)
+Hardtanh = _of("Hardtanh", _strata.hardtanh)
+Hardswish = _of("Hardswish", _strata.hardswish)
+Flatten = _of("Flatten", _flatten)
+MaxPool1d = _of("MaxPool1d", _strata.max_pool1d)
+MaxPool2d = _of("MaxPool2d", _strata.max_pool2d)
+MaxPool3d = _of("MaxPool3d", _strata.max_pool3d)
+AvgPool1d = _of("AvgPool1d", _strata.avg_pool1d)
+AvgPool2d = _of("AvgPool2d", _strata.avg_pool2d)
+AvgPool3d = _of("AvgPool3d", _strata.avg_pool3d)
+AdaptiveAvgPool2d = _of("AdaptiveAvgPool2d", _strata.adaptive_avg_pool2d)
+
+Identity = _of("Identity", _identity)
+
+# Losses: of scores or values, and a target.
+CrossEntropyLoss = _of("CrossEntropyLoss", _strata.cross_entropy)
+NLLLoss = _of("NLLLoss", _strata.nll_loss)
+MSELoss = _of("MSELoss", _strata.mse_loss)
+L1Loss = _of("L1Loss", _strata.l1_loss)
+SmoothL1Loss = _of("SmoothL1Loss", _strata.smooth_l1_loss)
+HuberLoss = _of("HuberLoss", _strata.huber_loss)
+BCELoss = _of("BCELoss", _strata.binary_cross_entropy)
+BCEWithLogitsLoss = _of("BCEWithLogitsLoss", _strata.binary_cross_entropy_with_logits)
+KLDivLoss = _of("KLDivLoss", _strata.kl_div)
 
 # functional takes its names from the module, and optim is where tinygrad has it.
 from . import functional as functional, state as state  # noqa: E402
