@@ -160,9 +160,10 @@ constexpr Option batch_options[] = {
 };
 constexpr Example batch_examples[] = {
     {R"(echo '{"do":"expr","text":"a%4","vars":{"a":[0,3]}}' | strata batch)", R"({"render":"a","c":"a","min":0,"max":3,"exact":true,...})"},
-    {R"(echo '{"do":"prove","text":"a*2 < 9","vars":{"a":[0,9]},"id":1}' | strata batch)", R"({"id":1,"answer":"false","counterexample":{"a":5}})"},
+    {R"(echo '{"do":"prove","text":"a*2 < 9","vars":{"a":[0,5]},"id":1}' | strata batch)", R"({"id":1,"answer":"false","counterexample":{"a":5}})"},
     {R"(echo '{"do":"equal_expr","a":"x/2*2+x%2","b":"x","vars":{"x":[-99,99]}}' | strata batch)", R"({"equal":true,"witness":null})"},
     {R"(echo '{"do":"affine","text":"i*128+64","at":[{"i":3}]}' | strata batch)", R"({"values":[448]})"},
+    {R"(echo '{"do":"layout","fn":"complement","args":["4:2",24]}' | strata batch)", R"~({"layout":"(2,3):(1,8)","table":[0,1,8,9,16,17]})~"},
     {"strata batch requests.jsonl > answers.jsonl", "an answer line for each request line, in order"},
 };
 
@@ -261,9 +262,16 @@ constexpr Command command_table[] = {
      cache_options, cache_examples, command_cache},
     {"batch", "[FILE...]", 0, any, "FILE", "answer JSON requests, one a line",
      "Reads one JSON object a line from the files, or from standard input, and writes one JSON object\n"
-     "a line in the same order. \"do\" is expr, prove, equal_expr, view, equal_view, layout or affine; an\n"
-     "\"id\" comes back in the answer; an error is an answer too. A line ends in a newline; a last line of\n"
-     "white space alone that has none is no request.",
+     "a line in the same order. An \"id\" comes back in the answer; an error is an answer too. A line ends\n"
+     "in a newline; a last line of white space alone that has none is no request. \"do\", and its keys:\n"
+     "  expr        text [vars assume at]: simplified, its bounds, C text, values\n"
+     "  prove       text [vars assume]: true, false with a counterexample, or unknown\n"
+     "  equal_expr  a b [vars]: are two texts equal\n"
+     "  affine      text at: its values\n"
+     "  view        shape or views [ops simplify addresses idxs]: a stack of Views\n"
+     "  equal_view  a b, each as of view: do two stacks address the same\n"
+     "  layout      fn args: a function of 'strata layout'\n"
+     "All keys and answers are in docs/batch.md of the source.",
      "a file cannot be read",
      batch_options, batch_examples, command_batch},
     {"rules", "[NAME...]", 0, any, "", "list the rewrite rules and how each is proven",
