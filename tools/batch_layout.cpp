@@ -36,7 +36,7 @@ void write_coordinate(JsonWriter& json, const Coordinate& c) {
   std::size_t next = 0;
   for (const std::int32_t children : c.profile()) {
     if (children == kLeaf) {
-      json.value(c.values()[next++].value());
+      write_int(json, c.values()[next++]);
     } else {
       json.begin_array();
       open.push_back(children + 1);  // itself is done at once

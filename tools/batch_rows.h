@@ -15,6 +15,8 @@ void answer_view(const Request& request, Work& work, JsonWriter& json);
 void answer_equal_view(const Request& request, Work& work, JsonWriter& json);
 void answer_layout(const Request& request, Work& work, JsonWriter& json);
 
+/// A number, or what is none as its text.
+void write_int(JsonWriter& json, const Int& n);
 /// The stack that `views` says, memory first, as the `view` request lists it.
 std::vector<View> read_views(const JsonValue& views, Work& work);
 /// The fields of the `view` answer. A size or stride that is no number is written as its text.

@@ -98,14 +98,6 @@ ShapeTracker read_side(const Request& request, std::string_view key, Work& work)
 
 // --- writing ---
 
-void write_int(JsonWriter& json, const Int& n) {
-  if (n.is_number()) {
-    json.value(n.value());
-  } else {
-    json.value(n.render());
-  }
-}
-
 void write_ints(JsonWriter& json, const Ints& list) {
   json.begin_array();
   for (const Int& n : list) write_int(json, n);
@@ -145,6 +137,14 @@ void write_optional(JsonWriter& json, const std::optional<Int>& n) {
 }
 
 }  // namespace
+
+void write_int(JsonWriter& json, const Int& n) {
+  if (n.is_number()) {
+    json.value(n.value());
+  } else {
+    json.value(n.render());
+  }
+}
 
 std::vector<View> read_views(const JsonValue& views, Work& work) {
   std::vector<View> out;

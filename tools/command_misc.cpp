@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "strata/base/check.h"
 #include "strata/base/flags.h"
 #include "strata/base/json.h"
 #include "tools/commands.h"

@@ -162,11 +162,16 @@ struct Incoming<Operand> {
   Operand value;
 };
 
+/// @throws py::type_error
+inline const Generator& generator_of(const Given& g) {
+  if (!py::isinstance<Generator>(py::handle(g.object))) g.refuse("a strata.Generator or None");
+  return py::cast<const Generator&>(py::handle(g.object));
+}
+
 template <>
 struct Incoming<Generator> {
   explicit Incoming(const Given& g)
-      : value(g.is_none() ? Generator::default_generator()
-                          : py::cast<Generator&>(py::handle(g.object))) {}
+      : value(g.is_none() ? Generator::default_generator() : generator_of(g)) {}
   const Generator& get() const { return value; }
   static constexpr const char* type = "Generator | None";
   Generator value;

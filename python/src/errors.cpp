@@ -45,7 +45,8 @@ bool says(const Error& e, std::string_view words) {
 
 /// The library's kinds say of what is in a file what they say of the file.
 bool is_of_a_file(const Error& e) {
-  return says(e, ": cannot read it: ") || says(e, "] cannot write ");
+  return says(e, ": cannot read it: ") || says(e, "] cannot write ") ||
+         says(e, ": it is not a regular file");
 }
 
 int class_of(const Error& e) {

@@ -62,8 +62,13 @@ struct type_caster<strata::python::ExprArg> {
       return true;
     }
     if (!PyIndex_Check(source.ptr())) return false;
-    value.value =
-        strata::python::int_of_object(reinterpret_steal<object>(PyNumber_Index(source.ptr()))).expr();
+    // Arrays and tensors have the method, and most of them refuse.
+    const auto index = reinterpret_steal<object>(PyNumber_Index(source.ptr()));
+    if (!index) {
+      PyErr_Clear();
+      return false;
+    }
+    value.value = strata::python::int_of_object(index).expr();
     return true;
   }
 };

@@ -15,7 +15,7 @@ using LayerClass = py::class_<L, nn::Module>;
 /// Called with one tensor.
 template <class L>
 LayerClass<L> layer(py::module_& m, const char* name, const char* doc) {
-  LayerClass<L> out(m, name, py::dynamic_attr(), doc);
+  LayerClass<L> out(m, name, py::dynamic_attr(), collected_once(), doc);
   const auto call = [name](const L& l, const py::object& x) {
     const PlaceScope scope(name);
     return l(layer_input(x));
@@ -106,7 +106,7 @@ AttentionOptions attention_options(const std::optional<Tensor>& mask, bool causa
 
 void bind_attention(py::module_& m) {
   using MHA = nn::MultiheadAttention;
-  LayerClass<MHA>(m, "MultiheadAttention", py::dynamic_attr(),
+  LayerClass<MHA>(m, "MultiheadAttention", py::dynamic_attr(), collected_once(),
                   "Attention of several heads side by side: (batch, length, features) to the same.")
       .def(py::init<std::int64_t, std::int64_t, bool>(), py::arg("embed_dim"), py::arg("num_heads"),
            py::arg("bias") = true)
@@ -121,7 +121,7 @@ void bind_attention(py::module_& m) {
           py::arg("query"), py::arg("key") = py::none(), py::arg("value") = py::none(),
           py::arg("attn_mask") = py::none(), py::arg("is_causal") = false);
   using Block = nn::TransformerBlock;
-  LayerClass<Block>(m, "TransformerBlock", py::dynamic_attr(),
+  LayerClass<Block>(m, "TransformerBlock", py::dynamic_attr(), collected_once(),
                     "x + attention(norm(x)), then x + feed-forward(norm(x)).")
       .def(py::init<std::int64_t, std::int64_t, std::int64_t, double>(), py::arg("embed_dim"),
            py::arg("num_heads"), py::arg("hidden"), py::arg("dropout") = 0.0)
@@ -149,7 +149,7 @@ void with_recurrent_weights(LayerClass<L>& c) {
 }
 
 void bind_recurrent(py::module_& m) {
-  LayerClass<nn::LSTM> lstm(m, "LSTM", py::dynamic_attr(),
+  LayerClass<nn::LSTM> lstm(m, "LSTM", py::dynamic_attr(), collected_once(),
                             "One layer over a sequence: (batch, length, in) to (batch, length, "
                             "features), with the last state (hidden, cell).");
   lstm.def(py::init<std::int64_t, std::int64_t>(), py::arg("input_size"), py::arg("hidden_size"))
@@ -162,7 +162,7 @@ void bind_recurrent(py::module_& m) {
           },
           py::arg("input"), py::arg("state") = py::none());
   with_recurrent_weights(lstm);
-  LayerClass<nn::GRU> gru(m, "GRU", py::dynamic_attr(),
+  LayerClass<nn::GRU> gru(m, "GRU", py::dynamic_attr(), collected_once(),
                           "One layer over a sequence: (batch, length, in) to (batch, length, "
                           "features), with the last state.");
   gru.def(py::init<std::int64_t, std::int64_t>(), py::arg("input_size"), py::arg("hidden_size"))

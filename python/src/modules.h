@@ -19,6 +19,11 @@ struct FoundModule {
 /// holds something.
 void check_made(py::handle module);
 
+/// Attributes of its own for a class of modules, which the collector of garbage sees once.
+/// NOTE: py::dynamic_attr() alone has them seen twice in objects of classes below it from Python 3.11 on: in cycles they would never
+/// be collected.
+py::custom_type_setup collected_once();
+
 std::vector<FoundModule> modules_in(const py::object& module);
 
 void bind_layer_classes(py::module_& m);  // layers.cpp

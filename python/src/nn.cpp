@@ -148,9 +148,19 @@ void register_buffer(const py::object& self, const std::string& name, const Tens
   self.attr(name.c_str()) = object_of(tensor);
 }
 
+int traverse_module(PyObject* self, visitproc visit, void* argument) {
+  // A class of Python has a function of its own, which sees the attributes from 3.11 on.
+  constexpr bool is_seen_below = PY_VERSION_HEX >= 0x030B0000;
+  PyObject** const attributes = _PyObject_GetDictPtr(self);
+  const bool sees = !is_seen_below || Py_TYPE(self)->tp_traverse == &traverse_module;
+  if (sees && attributes != nullptr && *attributes != nullptr)
+    if (const int out = visit(*attributes, argument); out != 0) return out;
+  return visit(reinterpret_cast<PyObject*>(Py_TYPE(self)), argument);
+}
+
 void bind_module_class(py::module_& m) {
   py::class_<nn::Module> base(m, "_NativeModule");
-  py::class_<PythonModule, nn::Module>(m, "Module", py::dynamic_attr(),
+  py::class_<PythonModule, nn::Module>(m, "Module", py::dynamic_attr(), collected_once(),
                                        R"(What has parameters, which are found by name.
 
     class Net(nn.Module):
@@ -253,6 +263,11 @@ void bind_init(py::module_& m) {
 }
 
 }  // namespace
+
+py::custom_type_setup collected_once() {
+  return py::custom_type_setup(
+      [](PyHeapTypeObject* type) { type->ht_type.tp_traverse = &traverse_module; });
+}
 
 void check_made(py::handle module) {
   if (!py::isinstance<nn::Module>(module)) return;

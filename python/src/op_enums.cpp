@@ -63,6 +63,7 @@ Scalar scalar_of_object(const py::handle& object, DType dtype) {
   if (!PyIndex_Check(object.ptr()))
     throw py::type_error(detail::message("not a number: ", py::repr(object).cast<std::string>()));
   const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
+  if (!number) throw py::error_already_set();
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
   if (overflow == 0) return Scalar::of(dtype, static_cast<std::int64_t>(value));

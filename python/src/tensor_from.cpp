@@ -26,6 +26,10 @@ LeafKind leaf_kind(PyObject* o) {
   return LeafKind::other;
 }
 
+bool is_negative(const Scalar& integer) {
+  return !integer.dtype().is_bool() && !integer.dtype().is_unsigned() && integer.as_int() < 0;
+}
+
 /// Nested lists as one list of leaves.
 class Nested {
  public:
@@ -50,7 +54,7 @@ class Nested {
   }
   Buffer elements(std::optional<DType> wanted) const {
     const DType natural = leaves_.empty() || kind_ == LeafKind::real ? dtypes::float32
-                          : kind_ == LeafKind::integer               ? dtypes::int64
+                          : kind_ == LeafKind::integer               ? integer_dtype()
                                                                      : dtypes::boolean;
     const DType dtype = wanted.value_or(natural);
     const Buffer out = Buffer::allocate(static_cast<std::int64_t>(leaves_.size()), dtype);
@@ -84,6 +88,16 @@ class Nested {
     for (Py_ssize_t k = 0; k < size; ++k) collect(PyTuple_GET_ITEM(items.ptr(), k), depth + 1);
   }
 
+  /// i64; u64 where one does not fit.
+  DType integer_dtype() const {
+    const bool fit = std::all_of(leaves_.begin(), leaves_.end(), [](const py::object& leaf) {
+      int overflow = 0;
+      PyLong_AsLongLongAndOverflow(leaf.ptr(), &overflow);
+      return overflow <= 0;
+    });
+    return fit ? dtypes::int64 : dtypes::uint64;
+  }
+
   double real(std::size_t k) const {
     const double out = PyFloat_AsDouble(leaves_[k].ptr());
     if (out == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
@@ -94,7 +108,8 @@ class Nested {
     const Number number = *try_number(leaves_[k].ptr());
     const Scalar value = number.value().cast(dtype);
     const bool fits = !dtype.is_int() || number.value().dtype().is_float() ||
-                      value.cast(number.value().dtype()) == number.value();
+                      (value.cast(number.value().dtype()) == number.value() &&
+                       is_negative(value) == is_negative(number.value()));
     STRATA_CHECK(fits, overflow, "[", owner_, "] ", number.value().text(), " does not fit in ",
                  dtype.name());
     return value;
@@ -223,8 +238,14 @@ Tensor tensor_from_object(PyObject* object, const char* owner, std::optional<DTy
   if (is_list(object)) return tensor_from_list(object, owner, dtype, 0);
   if (PyObject_CheckBuffer(object) != 0)
     if (const auto t = tensor_over_buffer(object)) return *t;
-  if (PyObject_HasAttrString(object, "__dlpack__") != 0 && PyObject_CheckBuffer(object) == 0)
-    return tensor_from_dlpack(object);
+  if (PyObject_HasAttrString(object, "__dlpack__") != 0 && PyObject_CheckBuffer(object) == 0) {
+    try {
+      return tensor_from_dlpack(object);
+    } catch (const py::error_already_set&) {
+      // PyTorch 1 gives no bools that way.
+      if (PyObject_HasAttrString(object, "__array__") == 0) throw;
+    }
+  }
   if (PyObject_HasAttrString(object, "__array_interface__") != 0 ||
       PyObject_HasAttrString(object, "__array__") != 0)
     return tensor_from_array(object, owner);

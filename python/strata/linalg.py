@@ -1,11 +1,12 @@
 """Products, norms, systems of equations and factors, under the names of torch.linalg and numpy.linalg."""
-from typing import Any, Sequence, Union
+import math
+from typing import Any, Sequence, Tuple, Union
 
 from . import _strata
 from ._strata import _lu as lu, inverse as inv
 from ._strata import cholesky as cholesky, det as det, diagonal as diagonal, inner as inner, matmul as matmul
-from ._strata import matrix_exp as matrix_exp, matrix_norm as matrix_norm, matrix_power as matrix_power
-from ._strata import multi_dot as multi_dot, norm as norm, outer as outer, qr as qr, slogdet as slogdet, solve as solve
+from ._strata import matrix_exp as matrix_exp, matrix_power as matrix_power
+from ._strata import multi_dot as multi_dot, outer as outer, qr as qr, slogdet as slogdet, solve as solve
 from ._strata import solve_triangular as solve_triangular, tensordot as tensordot, trace as trace
 
 __all__ = ["cholesky", "cross", "det", "diagonal", "inner", "inv", "lu", "matmul", "matrix_exp", "matrix_norm",
@@ -20,7 +21,39 @@ def cross(x: Any, other: Any, dim: int = -1) -> _strata.Tensor:
 
 def vector_norm(x: Any, ord: Any = 2, dim: Union[int, Sequence[int], None] = None, keepdim: bool = False) -> _strata.Tensor:
     """The norm of vectors along axes: of all elements where none is said."""
-    return norm(x, p=ord, axis=dim, keepdim=keepdim)
+    return _strata.norm(x, p=ord, axis=dim, keepdim=keepdim)
+
+
+def matrix_norm(x: Any, ord: Any = "fro", dim: Tuple[int, int] = (-2, -1), keepdim: bool = False) -> _strata.Tensor:
+    """The norm of matrices: "fro", 1 and -1 (of sums of columns), inf and -inf (of rows).
+
+    Those of singular values (2, -2, "nuc") are not here.
+    """
+    kinds = {1: "1", -1: "-1", math.inf: "inf", -math.inf: "-inf"}
+    kind = ord if isinstance(ord, str) else kinds.get(ord, str(ord))
+    matrices = _strata.movedim(x, dim, (-2, -1))
+    norms = _strata.matrix_norm(matrices, kind, keepdim=keepdim)
+    return norms.movedim((-2, -1), dim) if keepdim else norms
+
+
+def norm(x: Any, ord: Any = None, dim: Union[int, Sequence[int], None] = None, keepdim: bool = False, *,
+         axis: Union[int, Sequence[int], None] = None) -> _strata.Tensor:
+    """The norm of a vector or of a matrix, where an order is said: of two axes it is matrix_norm().
+
+    Without an order it is the root of the sum of squares, along the axes or of all elements.
+    """
+    along = dim if dim is not None else axis
+    if ord is None:
+        return vector_norm(x, 2, along, keepdim)
+    if along is None:
+        dimensions = _strata.as_tensor(x).ndim
+        if dimensions not in (1, 2):
+            raise _strata.ShapeError(f"[norm] of order {ord}, of {dimensions} dimensions: dim says which are the vector's or the matrix's")
+        along = (0, 1) if dimensions == 2 else 0
+    if isinstance(along, int):
+        return vector_norm(x, ord, along, keepdim)
+    axes = tuple(along)
+    return matrix_norm(x, ord, (axes[0], axes[1]), keepdim) if len(axes) == 2 else vector_norm(x, ord, axes, keepdim)
 
 
 def vecdot(x: Any, y: Any, dim: int = -1) -> _strata.Tensor:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "strata/engine/feed.h"
@@ -31,6 +32,22 @@ void realize_all(const std::vector<Tensor>& tensors) {
   strata::realize(nodes, tensors[0].device());
 }
 
+}  // namespace
+
+namespace {
+/// @throws Error (domain) unless 0 <= value, and value < end
+void check_option(const char* optimizer, const char* option, double value,
+                  double end = std::numeric_limits<double>::infinity()) {
+  STRATA_CHECK(value >= 0 && value < end, domain, "[", optimizer, "] ", option, " is ", value,
+               std::isfinite(end) ? ", not between 0 and 1" : ", not a number from 0 on");
+}
+void check_options(const char* optimizer, const AdamOptions& o) {
+  check_option(optimizer, "lr", o.lr);
+  check_option(optimizer, "beta1", o.beta1, 1);
+  check_option(optimizer, "beta2", o.beta2, 1);
+  check_option(optimizer, "eps", o.eps);
+  check_option(optimizer, "weight_decay", o.weight_decay);
+}
 }  // namespace
 
 Optimizer::Optimizer(std::vector<Tensor> parameters, double lr, std::size_t states,
@@ -140,6 +157,9 @@ SGD::SGD(std::vector<Tensor> parameters, SgdOptions options)
     : Optimizer(std::move(parameters), options.lr, options.momentum != 0 ? 1 : 0,
                 first_undamped(options.dampening)),
       options_(options) {
+  check_option("SGD", "lr", options.lr);
+  check_option("SGD", "momentum", options.momentum);
+  check_option("SGD", "weight_decay", options.weight_decay);
   STRATA_CHECK(!options.nesterov || (options.momentum > 0 && options.dampening == 0), domain,
                "[SGD] Nesterov's momentum needs a momentum above 0 and no dampening");
 }
@@ -178,7 +198,9 @@ Moments moments(const AdamOptions& o, const Tensor& m0, const Tensor& v0, const 
 Adam::Adam(std::vector<Tensor> parameters, AdamOptions options, bool decoupled)
     : Optimizer(std::move(parameters), options.lr, 2, bias_corrections(options)),
       options_(options),
-      decoupled_(decoupled) {}
+      decoupled_(decoupled) {
+  check_options(decoupled ? "AdamW" : "Adam", options);
+}
 std::vector<Tensor> Adam::updated(const Group& group, const Tensor& gradient,
                                   const std::vector<Tensor>& numbers) const {
   const bool decays = options_.weight_decay != 0;
@@ -192,8 +214,13 @@ std::vector<Tensor> Adam::updated(const Group& group, const Tensor& gradient,
 // --- RMSprop: state 0 is the mean square, state 1 the velocity ---
 
 RMSprop::RMSprop(std::vector<Tensor> parameters, RmspropOptions options)
-    : Optimizer(std::move(parameters), options.lr, options.momentum != 0 ? 2 : 1),
-      options_(options) {}
+    : Optimizer(std::move(parameters), options.lr, options.momentum != 0 ? 2 : 1), options_(options) {
+  check_option("RMSprop", "lr", options.lr);
+  check_option("RMSprop", "alpha", options.alpha, 1);
+  check_option("RMSprop", "eps", options.eps);
+  check_option("RMSprop", "weight_decay", options.weight_decay);
+  check_option("RMSprop", "momentum", options.momentum);
+}
 std::vector<Tensor> RMSprop::updated(const Group& group, const Tensor& gradient,
                                      const std::vector<Tensor>& numbers) const {
   const Tensor g =
@@ -208,7 +235,9 @@ std::vector<Tensor> RMSprop::updated(const Group& group, const Tensor& gradient,
 // --- LAMB ---
 
 LAMB::LAMB(std::vector<Tensor> parameters, AdamOptions options)
-    : Optimizer(std::move(parameters), options.lr, 2, bias_corrections(options)), options_(options) {}
+    : Optimizer(std::move(parameters), options.lr, 2, bias_corrections(options)), options_(options) {
+  check_options("LAMB", options);
+}
 std::vector<Tensor> LAMB::updated(const Group& group, const Tensor& gradient,
                                   const std::vector<Tensor>& numbers) const {
   const Moments next = moments(options_, group.states[0], group.states[1], gradient, numbers);

@@ -69,6 +69,8 @@ void Tensor::set_grad(const std::optional<Tensor>& gradient) const {
                "[set_grad] the tensor is none that gradients are taken by");
   STRATA_CHECK(!gradient || gradient->shape() == shape(), shape, "[set_grad] a gradient of shape ",
                render(gradient->shape()), " for a tensor of shape ", render(shape()));
+  STRATA_CHECK(!gradient || gradient->dtype() == dtype(), domain, "[set_grad] a gradient of ",
+               gradient->dtype().name(), " for a tensor of ", dtype().name());
   const std::lock_guard lock(state_->slot->mutex);
   state_->slot->gradient = gradient;
 }
@@ -77,7 +79,8 @@ void Tensor::backward(const std::optional<Tensor>& gradient, At at) const {
   const OriginScope scope("backward", at);
   STRATA_CHECK(
       requires_grad(), domain,
-      "[backward] nothing that the tensor depends on takes a gradient: requires_grad(true)");
+      "[backward] nothing that the tensor depends on takes a gradient: requires_grad(true); what a "
+      "jit function gave has no history, backward() is called inside of it");
   const auto by = backpropagate(node(), seed(*this, gradient, "backward").detached());
   for (const auto& [n, dn] : by) {
     const auto* identity = std::get_if<IdentityArg>(&n->arg);

@@ -5,8 +5,10 @@ import signal
 import threading
 import time
 
+import numpy as np
 import pytest
 import strata
+from strata import Tensor
 
 
 def test_kinds():
@@ -96,3 +98,52 @@ def test_other_threads_run_meanwhile():
     done.set()
     thread.join()
     assert turns
+
+
+@pytest.mark.parametrize("call", [
+    lambda v: Tensor([1, 2]) * v, lambda v: v + Tensor([1, 2]), lambda v: v * Tensor([1.5]), lambda v: v + np.zeros(2), lambda v: v < np.array([1, 2]),
+    lambda v: strata.prove(np.ones(2)), lambda v: strata.prove_equal(np.zeros(0), 1), lambda v: strata.Expr(np.zeros(0)), lambda v: v // Tensor([[1.0]])])
+def test_arrays_are_no_expressions(call):
+    with pytest.raises(TypeError):
+        call(strata.Variable("x", 0, 5))
+
+
+def test_files_that_are_not_there(tmp_path):
+    x = Tensor([1.0])
+    with pytest.raises(FileNotFoundError, match="cannot read it") as raised:
+        strata.load(str(tmp_path / "missing.npy"))
+    assert isinstance(raised.value, strata.FileError) and raised.value.kind == "parse"
+    with pytest.raises(FileNotFoundError, match="cannot write"):
+        strata.save(x, str(tmp_path / "none" / "x.npy"))
+    (tmp_path / "folder.npy").mkdir()
+    with pytest.raises(OSError):
+        strata.load(str(tmp_path / "folder.npy"))
+
+
+def test_integers_beyond_63_bits():
+    assert Tensor([1 << 63, 3]).dtype == np.uint64 and Tensor([1 << 63, 3]).tolist() == [1 << 63, 3]
+    for list_ in ([1 << 63, -1], [1 << 64]):
+        with pytest.raises(OverflowError, match="does not fit"):
+            Tensor(list_)
+    with pytest.raises(OverflowError, match="does not fit in i64"):
+        Tensor([1 << 63], dtype="int64")
+
+
+@pytest.mark.parametrize("call", [lambda: strata.rand(2, generator=5), lambda: Tensor([1.0]).dropout(generator="g")])
+def test_generators(call):
+    with pytest.raises(TypeError, match=r"generator must be a strata.Generator or None, not (int|str)"):
+        call()
+
+
+@pytest.mark.parametrize("make", [
+    lambda p: strata.optim.SGD(p, lr=-1.0), lambda p: strata.optim.SGD(p, lr=float("nan")), lambda p: strata.optim.SGD(p, momentum=-1.0), lambda p: strata.optim.Adam(p, betas=(1.0, 2.0)),
+    lambda p: strata.optim.AdamW(p, weight_decay=-1.0), lambda p: strata.optim.RMSprop(p, alpha=1.5)])
+def test_options_of_optimisers(make):
+    with pytest.raises(strata.DomainError, match=r"\[\w+\] \w+ is -?[\dna.]+, not "):
+        make([strata.ones(2).requires_grad_()])
+
+
+def test_a_gradient_of_another_dtype():
+    w = strata.ones(2).requires_grad_()
+    with pytest.raises(strata.DomainError, match="a gradient of f64 for a tensor of f32"):
+        w.grad = Tensor([1.0, 2.0], dtype="float64")

@@ -74,3 +74,24 @@ def test_how_elements_lie():
     m = [strata.tensor(RANDOM.normal(size=s)) for s in ((2, 3), (3, 4), (4, 1))]
     np.testing.assert_allclose(strata.chain_matmul(*m).numpy(), (m[0] @ m[1] @ m[2]).numpy())
     assert strata.bool == strata.bool_ and strata.zeros(1, dtype=strata.bool).tolist() == [False]
+
+
+@pytest.mark.parametrize("order", [None, "fro", 1, -1, np.inf, -np.inf])
+def test_norms_are_numpys(order):
+    a = np.random.default_rng(2).standard_normal((3, 4)).astype(np.float32)
+    b = np.random.default_rng(3).standard_normal((2, 3, 4)).astype(np.float32)
+    for given, options in ((a, {}), (b, {"axis": (1, 2)}), (b, {"axis": (2, 0)}), (b, {"axis": (0, 2), "keepdims": True})):
+        ours = {"dim": options["axis"], "keepdim": "keepdims" in options} if options else {}
+        np.testing.assert_allclose(strata.linalg.norm(strata.Tensor(given), order, **ours).numpy(), np.linalg.norm(given, order, **options), rtol=1e-5)
+    if order != "fro":
+        np.testing.assert_allclose(strata.linalg.norm(strata.Tensor(a[0]), order).numpy(), np.linalg.norm(a[0], order), rtol=1e-5)
+        np.testing.assert_allclose(strata.linalg.norm(strata.Tensor(b), order, dim=1).numpy(), np.linalg.norm(b, order, axis=1), rtol=1e-5)
+
+
+def test_norms_that_are_not_here():
+    with pytest.raises(strata.DomainError, match=r'there is no norm "nuc"'):
+        strata.linalg.norm(strata.ones(2, 2), "nuc")
+    with pytest.raises(strata.DomainError, match=r'there is no norm "2"'):
+        strata.linalg.matrix_norm(strata.ones(2, 2), 2)
+    with pytest.raises(strata.ShapeError, match="of 3 dimensions"):
+        strata.linalg.norm(strata.ones(2, 2, 2), 1)

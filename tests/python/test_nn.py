@@ -1,6 +1,8 @@
 """Modules, optimisers and files."""
 import copy
+import gc
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -268,3 +270,18 @@ def test_losses_are_pytorchs(name, options, target):
     y = np.array([0, 2, 1, 1]) if target == "classes" else x[::-1].copy()
     want = getattr(torch.nn, name)(**options)(torch.tensor(x), torch.tensor(y))
     np.testing.assert_allclose(getattr(nn, name)(**options)(Tensor(x), Tensor(y)).numpy(), want.numpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("base", [nn.Module, nn.Linear, nn.LSTM, nn.Sequential])
+def test_cycles_are_collected(base):
+    class Inner(base):
+        def __init__(self):
+            super().__init__(*{nn.Module: (), nn.Sequential: (nn.Linear(2, 2),)}.get(base, (2, 2)))
+            self.me, self.bound, self.table = self, self.train, {"net": self, "layer": nn.Linear(2, 2)}
+
+    gone = [weakref.ref(Inner()) for _ in range(3)]
+    gc.collect()
+    assert [r() for r in gone] == [None] * 3
+    kept = Inner()
+    gc.collect()
+    assert kept.me is kept and kept.table["layer"].weight.shape == (2, 2)

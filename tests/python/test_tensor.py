@@ -182,6 +182,13 @@ def test_dlpack():
     assert Tensor(t.bfloat16()).dtype == strata.bfloat16 and Tensor(t).tolist() == t.tolist()
 
 
+def test_tensors_of_pytorch_are_operands():
+    torch = pytest.importorskip("torch")
+    x = Tensor([1.0, 2.0])
+    assert (x + torch.ones(2)).tolist() == [2, 3] and (x > torch.tensor([1.5, 1.5])).tolist() == [False, True]
+    assert Tensor(torch.tensor([True, False])).tolist() == [True, False]
+
+
 def test_copies():
     x = Tensor([[1.0, 2.0]], requires_grad=True)
     y = pickle.loads(pickle.dumps(x))
