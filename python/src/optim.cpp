@@ -55,6 +55,27 @@ void bind_optimizers(py::module_& m) {
           },
           "Moves the parameters. Realizes. Raises DomainError where none has a gradient.")
       .def("zero_grad", &nn::Optimizer::zero_grad, "Forgets the gradients.")
+      .def(
+          "state_dict",
+          [](const nn::Optimizer& o) {
+            py::dict out;
+            for (const auto& [name, tensor] : o.state_dict()) out[name.c_str()] = object_of(tensor);
+            return out;
+          },
+          "What a run is taken up again with: steps, lr, and what is kept for each parameter; "
+          "strata.save() writes it to a file.")
+      .def(
+          "load_state_dict",
+          [](nn::Optimizer& o, const py::dict& state) {
+            nn::NamedTensors given;
+            for (const auto& [name, tensor] : state)
+              given.emplace_back(py::cast<std::string>(name),
+                                 tensor_of({tensor.ptr(), "load_state_dict", "state"}));
+            running([&] { o.load_state_dict(given); });
+          },
+          py::arg("state"),
+          "Takes up what state_dict() gave. Raises DomainError naming what is missing or unknown, "
+          "ShapeError where sizes differ; nothing has changed then.")
       .def_property("lr", &nn::Optimizer::lr, &nn::Optimizer::set_lr,
                     "The learning rate: no part of a kernel, so that changing it compiles nothing.")
       .def_property_readonly(

@@ -54,23 +54,34 @@ NamedTensors Module::state_dict() const {
   return out;
 }
 
-void Module::load_state_dict(const NamedTensors& state) const {
-  const NamedTensors mine = state_dict();
-  const auto find = [](const NamedTensors& in, const std::string& name) {
-    return std::find_if(in.begin(), in.end(), [&](const auto& entry) { return entry.first == name; });
-  };
-  for (const auto& [name, tensor] : state)
-    STRATA_CHECK(is_batch_count(name) || find(mine, name) != mine.end(), domain,
-                 "[load_state_dict] the module has no ", name);
+namespace {
+NamedTensors::const_iterator place_of_name(const NamedTensors& state, std::string_view name) {
+  return std::find_if(state.begin(), state.end(), [&](const auto& e) { return e.first == name; });
+}
+}  // namespace
+
+void check_state(const NamedTensors& mine, const NamedTensors& given) {
+  for (const auto& [name, tensor] : given)
+    STRATA_CHECK(is_batch_count(name) || place_of_name(mine, name) != mine.end(), domain,
+                 "[load_state_dict] there is no ", name);
   for (const auto& [name, tensor] : mine) {
-    const auto it = find(state, name);
-    STRATA_CHECK(it != state.end(), domain, "[load_state_dict] ", name, " is missing");
+    const auto it = place_of_name(given, name);
+    STRATA_CHECK(it != given.end(), domain, "[load_state_dict] ", name, " is missing");
     STRATA_CHECK(it->second.shape() == tensor.shape(), shape, "[load_state_dict] ", name,
                  " has shape ", render(tensor.shape()), ", and is given as ",
                  render(it->second.shape()));
   }
+}
+
+const Tensor& tensor_named(const NamedTensors& state, std::string_view name) {
+  return place_of_name(state, name)->second;
+}
+
+void Module::load_state_dict(const NamedTensors& state) const {
+  const NamedTensors mine = state_dict();
+  check_state(mine, state);
   for (const auto& [name, tensor] : mine)
-    tensor.assign(find(state, name)->second.to(tensor.device()).cast(tensor.dtype()));
+    tensor.assign(tensor_named(state, name).to(tensor.device()).cast(tensor.dtype()));
 }
 
 void Module::train(bool on) {

@@ -29,6 +29,12 @@ inline bool is_batch_count(std::string_view name) {
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
+/// Whether `given` has a tensor for each name of `mine`, of its shape, and no other but is_batch_count(). @throws Error (domain) naming
+/// what is missing or unknown, (shape) where sizes differ
+void check_state(const NamedTensors& mine, const NamedTensors& given);
+/// The tensor of a name. @pre it is there
+const Tensor& tensor_named(const NamedTensors& state, std::string_view name);
+
 /// A function with parameters and inner modules, by name. What derives from it adds them.
 class Module {
  public:
@@ -42,8 +48,7 @@ class Module {
   NamedTensors named_parameters() const;
   /// Parameters, and what else a module keeps (running means).
   NamedTensors state_dict() const;
-  /// Takes the values of tensors by name; what is_batch_count() is left out. @throws Error (domain) naming what is missing or unknown,
-  /// (shape) where sizes differ; nothing has changed then
+  /// Takes the values of tensors by name. @throws as check_state(); nothing has changed then
   void load_state_dict(const NamedTensors& state) const;
 
   /// Whether dropout drops and normalisations learn; of all inner modules, too. They do at first.

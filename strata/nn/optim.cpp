@@ -21,6 +21,10 @@ Tensor joined(const std::vector<Tensor>& parts) {
   return TensorAccess::of(LazyOp::concatenated(nodes), parts[0]);
 }
 
+std::string state_name(std::size_t parameter, std::size_t k) {
+  return detail::message("state.", parameter, ".", k);
+}
+
 /// The part of a flat tensor that stands for one of a shape.
 Tensor part_of(const Tensor& flat, const Int& begin, const Ints& shape) {
   return flat.shrink({{begin, begin + product(shape)}}).reshape(shape);
@@ -62,7 +66,8 @@ Optimizer::Optimizer(std::vector<Tensor> parameters, double lr, std::size_t stat
                  parameters_[0].device().name(), " and on ", p.device().name());
     const auto known = std::find_if(groups_.begin(), groups_.end(),
                                     [&](const Group& g) { return g.flat.dtype() == p.dtype(); });
-    Group& group = known != groups_.end() ? *known : groups_.emplace_back(Group{p, {}, {}, {}});
+    Group& group = known != groups_.end() ? *known : groups_.emplace_back(Group{p, {}, {}, {}, {}});
+    group.numbers.push_back(static_cast<std::size_t>(&p - parameters_.data()));
     group.members.push_back(p);
   }
   for (Group& group : groups_) {
@@ -140,6 +145,37 @@ void Optimizer::step(At at) {
 
 void Optimizer::zero_grad() const {
   for (const Tensor& p : parameters_) p.set_grad(std::nullopt);
+}
+
+NamedTensors Optimizer::state_dict() const {
+  NamedTensors out = {{"steps", Tensor::full({}, scalars_->steps, dtypes::int64)},
+                      {"lr", Tensor::full({}, scalars_->lr, dtypes::float64)}};
+  for (const Group& group : groups_) {
+    Int begin = 0;
+    for (std::size_t m = 0; m < group.members.size(); ++m) {
+      const Tensor& p = group.members[m];
+      for (std::size_t k = 0; k < group.states.size(); ++k)
+        out.emplace_back(state_name(group.numbers[m], k), part_of(group.states[k], begin, p.shape()));
+      begin += p.numel();
+    }
+  }
+  return out;
+}
+
+void Optimizer::load_state_dict(const NamedTensors& state) {
+  const NoGrad none;
+  check_state(state_dict(), state);
+  for (Group& group : groups_)
+    for (std::size_t k = 0; k < group.states.size(); ++k) {
+      std::vector<Tensor> parts;
+      for (const std::size_t number : group.numbers)
+        parts.push_back(
+            tensor_named(state, state_name(number, k)).to(group.flat.device()).cast(group.flat.dtype()));
+      group.states[k].assign(joined(parts));
+      group.states[k].realize();
+    }
+  scalars_->steps = tensor_named(state, "steps").cast(dtypes::int64).item<std::int64_t>();
+  scalars_->lr = tensor_named(state, "lr").cast(dtypes::float64).item();
 }
 
 // --- SGD: state 0 is the velocity; number 1 is what of the gradient goes into it ---

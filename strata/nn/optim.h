@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "strata/tensor/tensor.h"
+#include "strata/nn/module.h"
 
 namespace strata::nn {
 
@@ -31,6 +31,11 @@ class Optimizer {
   /// @throws Error (domain) where none has a gradient
   void step(At at = At::current());
   void zero_grad() const;
+  /// What a run is taken up again with: "steps", "lr", and what is kept for each parameter, "state.<parameter>.<number>". The
+  /// parameters are the module's to keep.
+  NamedTensors state_dict() const;
+  /// @throws as check_state(); nothing has changed then
+  void load_state_dict(const NamedTensors& state);
   const std::vector<Tensor>& parameters() const { return parameters_; }
 
  protected:
@@ -52,7 +57,8 @@ class Optimizer {
     Tensor flat;
     std::vector<Tensor> states;
     std::vector<Tensor> members;
-    std::vector<LazyOp> nodes;  // of the members, as they were left
+    std::vector<std::size_t> numbers;  // of the members among the parameters
+    std::vector<LazyOp> nodes;         // of the members, as they were left
   };
   /// The parameters and states after a step, from those before, the gradient and the step's numbers: lr, then the
   /// corrections.

@@ -204,5 +204,37 @@ TEST(Optim, RefusesWhatItCannotDo) {
   EXPECT_THROW(optimizer.step(), Error);
 }
 
+TEST(OptimizerState, TakesUpWhereItWas) {
+  const Tensor w = parameter({1, -2}), v = parameter({3, 0.5, 2});
+  nn::Adam through({w, v}, {.lr = 0.1});
+  for (int k = 0; k < 3; ++k) descend(through, w, v);
+  const nn::NamedTensors state = through.state_dict();
+  const Tensor w2 = parameter(w.to_vector<double>()), v2 = parameter(v.to_vector<double>());
+  for (int k = 0; k < 2; ++k) descend(through, w, v);  // what was taken stays as it was
+  nn::Adam again({w2, v2}, {.lr = 7});
+  again.load_state_dict(state);
+  EXPECT_EQ(again.lr(), 0.1);
+  for (int k = 0; k < 2; ++k) descend(again, w2, v2);
+  EXPECT_EQ(w2.to_vector<double>(), w.to_vector<double>());
+  EXPECT_EQ(v2.to_vector<double>(), v.to_vector<double>());
+  ASSERT_EQ(state.size(), 6U);
+  EXPECT_EQ(state[4].first, "state.1.0");
+  EXPECT_EQ(state[4].second.shape(), Ints({3}));
+}
+
+TEST(OptimizerState, RefusesWhatDoesNotFit) {
+  const Tensor w = parameter({1, -2});
+  nn::SGD optimizer({w}, {.lr = 0.1, .momentum = 0.5});
+  nn::NamedTensors state = optimizer.state_dict();
+  state[2].second = Tensor::ones({3}, dtypes::float64);
+  EXPECT_THROW(optimizer.load_state_dict(state), Error);
+  state[2].first = "state.1.0";
+  EXPECT_THROW(optimizer.load_state_dict(state), Error);
+  state.pop_back();
+  EXPECT_THROW(optimizer.load_state_dict(state), Error);
+  EXPECT_THROW(nn::SGD({w}, {.lr = -1}), Error);
+  EXPECT_THROW(nn::Adam({w}, {.beta2 = 1}), Error);
+}
+
 }  // namespace
 }  // namespace strata::test

@@ -285,3 +285,26 @@ def test_cycles_are_collected(base):
     kept = Inner()
     gc.collect()
     assert kept.me is kept and kept.table["layer"].weight.shape == (2, 2)
+
+
+def test_a_run_is_taken_up_again(tmp_path):
+    def descend(net, optimizer, steps):
+        for _ in range(steps):
+            optimizer.zero_grad()
+            (net(strata.ones(2, 3)) ** 2).sum().backward()
+            optimizer.step()
+
+    net = nn.Linear(3, 2)
+    optimizer = optim.AdamW(net.parameters(), lr=0.05)
+    descend(net, optimizer, 3)
+    nn.save(net, str(tmp_path / "net.safetensors"))
+    strata.save(optimizer.state_dict(), str(tmp_path / "optimizer.npz"))
+    descend(net, optimizer, 3)
+    other = nn.Linear(3, 2)
+    again = optim.AdamW(other.parameters())
+    nn.load(other, str(tmp_path / "net.safetensors"))
+    again.load_state_dict(strata.load(str(tmp_path / "optimizer.npz")))
+    descend(other, again, 3)
+    assert again.lr == 0.05 and other.weight.tolist() == net.weight.tolist()
+    with pytest.raises(strata.DomainError, match="lr is missing"):
+        again.load_state_dict({"steps": 3})
