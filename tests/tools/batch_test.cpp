@@ -163,7 +163,7 @@ TEST(Batch, ErrorsShowTheWholeTextAtFault) {
       {R"({"do":"expr","text":"1","vars":{"a\u0000b":[0,1]}})",
        R"("[variable] 'a\\x00b' is not a name: letters, digits and _, and no word of the grammar")"},
       {R"({"do":"expr","text":"1","vars":{"a\u0000b":[0]}})",
-       R"("[request] a bound of 'a\\x00b' are not [min,max]")"},
+       R"("[request] the bounds of 'a\\x00b' are not [min,max]")"},
       {R"({"do":"expr","text":"1","at":[{"a\u0000b":1}]})", R"("[at[0]] unknown name 'a\\x00b'")"},
       {R"({"do":"expr","text":"1","at":[{"a\u0000b":1.5}]})",
        R"("[request] the value of 'a\\x00b' is a number with a fraction or exponent, not an integer")"},
