@@ -139,6 +139,15 @@ Tensors tensor_split_in(const Tensor& x, const py::object& where, std::int64_t a
   return x.tensor_split(integers_of(given(where, "tensor_split", "indices")), axis);
 }
 
+/// hsplit() and its relatives, by what is given.
+Tensors split_at(const Tensor& x, const py::object& where, const char* name,
+                 Tensors (Tensor::*into)(std::int64_t, At) const,
+                 Tensors (Tensor::*before)(std::span<const std::int64_t>, At) const) {
+  const Given indices = given(where, name, "indices_or_sections");
+  if (PyIndex_Check(where.ptr())) return (x.*into)(integer_of(indices), At::current());
+  return (x.*before)(integers_of(indices), At::current());
+}
+
 /// Several tensors as positions, or one sequence of them.
 template <Tensor (*join)(std::span<const Tensor>, At)>
 Tensor joined(std::span<const Tensor> tensors) {
@@ -182,7 +191,12 @@ void bind_shapes(Functions& f) {
 }
 
 void bind_moves(Functions& f) {
-  f.op("flip", "*axes=()", &Tensor::flip, "Backwards along axes; along all where none is said.");
+  f.op(
+      "flip", "*axes=None",
+      [](const Tensor& x, const std::optional<Axes>& axes) {
+        return x.flip(axes ? *axes : AxesArg().of(x.ndim(), "flip"));
+      },
+      "Backwards along axes; along all where none is said, along none of ().");
   f.op("flipud", "", &Tensor::flipud, "Backwards along the first axis.");
   f.op("fliplr", "", &Tensor::fliplr, "Backwards along the second axis.");
   f.op("shrink", "bounds|arg", &shrunk, "From begin to end on each dimension; None: all of it.");
@@ -274,17 +288,22 @@ void bind_joins(Functions& f) {
   f.op(
       "hsplit", "indices_or_sections",
       [](const Tensor& x, const py::object& where) {
-        return tensor_split_in(x, where, x.ndim() > 1 ? 1 : 0);
+        return split_at(x, where, "hsplit", &Tensor::hsplit, &Tensor::hsplit);
       },
-      "tensor_split() along the second axis; of vectors along the first.");
+      "So many equal parts, or cut before indices, along the second axis; of vectors along the "
+      "first.");
   f.op(
       "vsplit", "indices_or_sections",
-      [](const Tensor& x, const py::object& where) { return tensor_split_in(x, where, 0); },
-      "tensor_split() along the first axis.");
+      [](const Tensor& x, const py::object& where) {
+        return split_at(x, where, "vsplit", &Tensor::vsplit, &Tensor::vsplit);
+      },
+      "hsplit() along the first axis.");
   f.op(
       "dsplit", "indices_or_sections",
-      [](const Tensor& x, const py::object& where) { return tensor_split_in(x, where, 2); },
-      "tensor_split() along the third axis.");
+      [](const Tensor& x, const py::object& where) {
+        return split_at(x, where, "dsplit", &Tensor::dsplit, &Tensor::dsplit);
+      },
+      "hsplit() along the third axis.");
 }
 
 }  // namespace

@@ -166,9 +166,16 @@ PyObject* slot_item(PyObject* self, Py_ssize_t k) {
   return operation(
       "select", [&] { return new_tensor(tensor_in(self)->select(0, static_cast<std::int64_t>(k))); });
 }
+/// NOTE: each row that is read would be a kernel of its own: many are made by one first. A few stay lazy, as `a, b = x` is no reading.
 PyObject* slot_iter(PyObject* self) {
-  if (slot_length(self) < 0) return nullptr;
-  return PySeqIter_New(self);
+  constexpr Py_ssize_t kMostLazyRows = 16;
+  const Py_ssize_t rows = slot_length(self);
+  if (rows < 0) return nullptr;
+  return operation("iter", [&] {
+    const Tensor& x = *tensor_in(self);
+    if (rows > kMostLazyRows && !x.requires_grad()) running([&] { x.realize(); });
+    return PySeqIter_New(self);
+  });
 }
 int slot_contains(PyObject* self, PyObject* value) {
   PyObject* const equal = slot_eq(self, value);

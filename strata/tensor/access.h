@@ -49,6 +49,9 @@ inline Tensor as_summable(const Tensor& x) {
 inline LazyOp at_or_below(const LazyOp& a, const LazyOp& b) {
   return LazyOp::alu(Ops::OR, {LazyOp::alu(Ops::CMPLT, {a, b}), LazyOp::alu(Ops::CMPEQ, {a, b})});
 }
+/// `f` of real numbers, element by element, whose derivative `slope` makes of x and f(x) of them; 16-bit floats in f32.
+Tensor differentiated(const Tensor& x, Tensor (*f)(const Tensor& x),
+                      Tensor (*slope)(const Tensor& x, const Tensor& y));
 /// What a parameter is that stands for `plain`: memory where that is.
 LazyOp parameter_over(const LazyOp& plain, const std::shared_ptr<GradientSlot>& slot);
 /// A number in a dtype: integers wrap as C's do, reals go to integers towards zero.

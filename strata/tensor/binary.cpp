@@ -5,6 +5,7 @@
 #include <numbers>
 #include <vector>
 
+#include "strata/base/int_math.h"
 #include "strata/tensor/access.h"
 #include "strata/tensor/autograd.h"
 
@@ -72,7 +73,7 @@ Tensor rest_of(const Tensor& n, const Tensor& m, const Tensor& q) {
 Tensor float_modulus(const char* name, const Operand& a, const Operand& b, DType d) {
   const bool is_narrow = d.itemsize() == 2;
   const auto [x, y] = both(name, a, b, is_narrow ? dtypes::float32 : d);
-  const Tensor m = y.abs(), n = x.abs();
+  const Tensor m = y.abs(), n = x.lt(0).where(-x, x);  // of which abs() has no slope at 0
   Tensor r = rest_of(n, m, (n / m).floor().detach());
   r = r.lt(0).where(r + m, r);
   r = r.ge(m).where(r - m, r);
@@ -150,14 +151,37 @@ Tensor power(const Operand& a, const Operand& b) {
   return integer_power(x, y);
 }
 
-Tensor larger(const Operand& a, const Operand& b) { return apply("maximum", Ops::MAX, a, b); }
-Tensor smaller(const Operand& a, const Operand& b) { return apply("minimum", Ops::MIN, a, b); }
+/// What a tensor of a dtype is compared with: a whole number beyond what the dtype holds is the nearest end of that, unwrapped.
+Operand as_bound(const Operand& bound, DType d) {
+  if (bound.tensor() != nullptr || !d.is_int() || !bound.number().value().dtype().is_int())
+    return bound;
+  const auto wide = [](const Scalar& s) {
+    return s.dtype() == dtypes::uint64 ? Int128{s.as_uint()} : Int128{s.as_int()};
+  };
+  const Scalar low = identity_of(Ops::REDUCE_MAX, d), high = identity_of(Ops::REDUCE_MIN, d);
+  const Int128 value = wide(bound.number().value());
+  if (value < wide(low)) return Operand(Number(low), bound.at());
+  return value > wide(high) ? Operand(Number(high), bound.at()) : bound;
+}
+/// Both as the bounds of each other.
+std::pair<Tensor, Tensor> bounds(const char* name, const Operand& a, const Operand& b) {
+  const DType d = meeting(a, b);
+  return both(name, as_bound(a, d), as_bound(b, d), d);
+}
+Tensor larger(const Operand& a, const Operand& b) {
+  const DType d = meeting(a, b);
+  return apply("maximum", Ops::MAX, as_bound(a, d), as_bound(b, d), d);
+}
+Tensor smaller(const Operand& a, const Operand& b) {
+  const DType d = meeting(a, b);
+  return apply("minimum", Ops::MIN, as_bound(a, d), as_bound(b, d), d);
+}
 Tensor known_larger(const Operand& a, const Operand& b) {
-  const auto [x, y] = both("fmax", a, b, meeting(a, b));
+  const auto [x, y] = bounds("fmax", a, b);
   return (x.ge(y) | y.isnan()).where(x, y);
 }
 Tensor known_smaller(const Operand& a, const Operand& b) {
-  const auto [x, y] = both("fmin", a, b, meeting(a, b));
+  const auto [x, y] = bounds("fmin", a, b);
   return (x.le(y) | y.isnan()).where(x, y);
 }
 Tensor angle_of(const Operand& a, const Operand& b) {
@@ -175,15 +199,25 @@ Tensor with_sign(const Operand& a, const Operand& b) {
   const auto [x, y] = both("copysign", a, b, real_meeting(a, b));
   return x.signbit().ne(y.signbit()).where(-x, x);
 }
+/// `out`, a logarithm of the sum of powers of `base` to x and y: its slopes are the shares of both in the sum.
+Tensor with_shares(const Tensor& out, const Tensor& x, const Tensor& y, double ln_base) {
+  if (!x.requires_grad() && !y.requires_grad()) return out;
+  const std::array inputs = {x, y};
+  return with_gradient(out, inputs, [x, y, ln_base](const Tensor& dy) {
+    const Tensor ahead = (x.eq(y) & x.isinf()).where(0, x - y) * ln_base;
+    return std::vector{dy * ahead.sigmoid(), dy * ahead.neg().sigmoid()};
+  });
+}
 Tensor log_of_sum(const Operand& a, const Operand& b) {
   const auto [x, y] = both("logaddexp", a, b, real_meeting(a, b));
   const Tensor apart = x.eq(y).where(0, x - y).abs();
-  return x.maximum(y) + (-apart).exp().log1p();
+  return with_shares(x.maximum(y) + (-apart).exp().log1p(), x, y, 1);
 }
 Tensor log_of_sum_of_twos(const Operand& a, const Operand& b) {
   const auto [x, y] = both("logaddexp2", a, b, real_meeting(a, b));
   const Tensor apart = x.eq(y).where(0, x - y).abs();
-  return x.maximum(y) + (-apart).exp2().log1p() * std::numbers::log2e;
+  return with_shares(x.maximum(y) + (-apart).exp2().log1p() * std::numbers::log2e, x, y,
+                     std::numbers::ln2);
 }
 /// NOTE: where x is 0, a logarithm that is not finite is not taken; the slope along x stays the logarithm elsewhere.
 Tensor x_log_y(const Operand& a, const Operand& b) {
@@ -242,7 +276,8 @@ Tensor step_function(const Operand& a, const Operand& b) {
   return x.eq(0).where(y, x.gt(0).cast(x.dtype()));
 }
 /// What is beyond a bound is the bound; of equal ones the gradient is the tensor's.
-Tensor bounded(const Tensor& x, const Operand& bound, bool is_low) {
+Tensor bounded(const Tensor& x, const Operand& given, bool is_low) {
+  const Operand bound = as_bound(given, meeting(x, given));
   if (bound.tensor() == nullptr) return (is_low ? x.lt(bound) : x.gt(bound)).where(bound, x);
   return ((is_low ? x.ge(bound) : x.le(bound)) | x.isnan()).where(x, bound);
 }
@@ -388,9 +423,16 @@ Tensor Tensor::masked_fill(const Tensor& mask, const Operand& value) const {
   const OriginScope scope("masked_fill", value.at());
   return mask.where(value, *this).cast(dtype());
 }
+/// From the end that is nearer, so that one that is infinite stays.
 Tensor Tensor::lerp(const Tensor& end, const Operand& weight) const {
   const OriginScope scope("lerp", weight.at());
-  return *this + (end - *this) * weight;
+  const Tensor way = end - *this;
+  if (weight.tensor() != nullptr)
+    return weight.tensor()->abs().lt(0.5).where(*this + way * weight, end - way * (1 - weight));
+  const Scalar& w = weight.number().value();
+  const bool is_exact = !way.dtype().is_float() && !w.dtype().is_float();
+  if (is_exact || std::abs(w.as_double()) < 0.5) return *this + way * weight;
+  return end - way * (1 - w.as_double());
 }
 Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Number& value, At at) const {
   const OriginScope scope("addcmul", at);

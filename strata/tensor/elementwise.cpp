@@ -1,6 +1,7 @@
 // Functions of one tensor and of two, element by element.
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <vector>
 
@@ -24,13 +25,27 @@ Tensor rounded(Ops op, const Tensor& x, const char* name, At at) {
   return x.dtype().is_float() ? apply(op, x) : x;
 }
 
-/// The largest x whose exp is finite, a little less.
-double most_exponent(DType d) {
-  if (d == dtypes::float64) return 709;
-  return d == dtypes::float16 ? 11 : 88;
+using Slope = Tensor (*)(const Tensor& x, const Tensor& y);
+
+/// `y`, computed from x, with its derivative. NOTE: backward holds nodes, as x itself may be set in place, and not the result, as
+/// that holds backward.
+Tensor with_slope(const Tensor& y, const Tensor& x, Slope slope) {
+  if (!x.requires_grad() || NoGrad::is_active()) return y;
+  const Tensor same = TensorAccess::of(x.node(), x);
+  return with_gradient(y, {&same, 1}, [y, same, slope](const Tensor& dy) {
+    return std::vector{dy * slope(same, with_slope(y, same, slope))};
+  });
 }
 
+/// The smaller of x and 0. Unlike minimum() it has the slope 1 at 0.
+Tensor not_above_zero(const Tensor& x) { return x.gt(0).where(0, x); }
+
 }  // namespace
+
+Tensor differentiated(const Tensor& x, Tensor (*f)(const Tensor& x), Slope slope) {
+  const Tensor real = as_real(x), wide = real.itemsize() == 2 ? real.cast(dtypes::float32) : real;
+  return with_slope(f(wide.detach()), wide, slope).cast(real.dtype());
+}
 
 Tensor Tensor::cast(DType dtype, At at) const {
   const OriginScope scope("cast", at);
@@ -106,13 +121,15 @@ Tensor Tensor::log10(At at) const {
 }
 Tensor Tensor::asin(At at) const {
   const OriginScope scope("asin", at);
-  const Tensor x = as_real(*this);
-  return x.atan2(((1 - x) * (1 + x)).sqrt());
+  return differentiated(
+      *this, [](const Tensor& x) { return x.atan2(((1 - x) * (1 + x)).sqrt()); },
+      [](const Tensor& x, const Tensor&) { return ((1 - x) * (1 + x)).rsqrt(); });
 }
 Tensor Tensor::acos(At at) const {
   const OriginScope scope("acos", at);
-  const Tensor x = as_real(*this);
-  return ((1 - x) * (1 + x)).sqrt().atan2(x);
+  return differentiated(
+      *this, [](const Tensor& x) { return ((1 - x) * (1 + x)).sqrt().atan2(x); },
+      [](const Tensor& x, const Tensor&) { return -((1 - x) * (1 + x)).rsqrt(); });
 }
 Tensor Tensor::sinh(At at) const {
   const OriginScope scope("sinh", at);
@@ -127,19 +144,34 @@ Tensor Tensor::cosh(At at) const {
 }
 Tensor Tensor::asinh(At at) const {
   const OriginScope scope("asinh", at);
-  const Tensor x = as_real(*this), a = x.abs();
-  const Tensor small = (a + a * a / (1 + (a * a + 1).sqrt())).log1p();
-  return a.gt(1e9).where(a.log() + std::numbers::ln2, small) * x.sign();
+  return differentiated(
+      *this,
+      [](const Tensor& x) {
+        const Tensor a = x.abs(), small = (a + a * a / (1 + (a * a + 1).sqrt())).log1p();
+        const Tensor out = a.gt(1e9).where(a.log() + std::numbers::ln2, small);
+        return x.lt(0).where(-out, out);
+      },
+      [](const Tensor& x, const Tensor&) { return (x * x + 1).rsqrt(); });
 }
 Tensor Tensor::acosh(At at) const {
   const OriginScope scope("acosh", at);
-  const Tensor x = as_real(*this), t = x - 1;
-  return x.gt(1e9).where(x.log() + std::numbers::ln2, (t + (t * (x + 1)).sqrt()).log1p());
+  return differentiated(
+      *this,
+      [](const Tensor& x) {
+        const Tensor t = x.lt(1).where(std::numeric_limits<double>::quiet_NaN(), x - 1);
+        return x.gt(1e9).where(x.log() + std::numbers::ln2, (t + (t * (x + 1)).sqrt()).log1p());
+      },
+      [](const Tensor& x, const Tensor&) { return ((x - 1).sqrt() * (x + 1).sqrt()).reciprocal(); });
 }
 Tensor Tensor::atanh(At at) const {
   const OriginScope scope("atanh", at);
-  const Tensor x = as_real(*this);
-  return (x * 2 / (1 - x)).log1p() * 0.5;
+  return differentiated(
+      *this,
+      [](const Tensor& x) {
+        const Tensor a = x.abs(), out = (a * 2 / (1 - a)).log1p() * 0.5;
+        return x.lt(0).where(-out, out);
+      },
+      [](const Tensor& x, const Tensor&) { return ((1 - x) * (1 + x)).reciprocal(); });
 }
 Tensor Tensor::frac(At at) const {
   const OriginScope scope("frac", at);
@@ -257,11 +289,12 @@ Tensor Tensor::relu6(At at) const {
   const OriginScope scope("relu6", at);
   return hardtanh(0, 6);
 }
-/// NOTE: the exponent is kept finite, as the gradient would be 0 * infinity.
+/// NOTE: where exp(-x) is infinite the derivatives of its parts would be 0 * infinity.
 Tensor Tensor::sigmoid(At at) const {
   const OriginScope scope("sigmoid", at);
-  const Tensor x = as_real(*this);
-  return (1 + x.neg().minimum(most_exponent(x.dtype())).exp()).reciprocal();
+  return differentiated(
+      *this, [](const Tensor& x) { return (1 + x.neg().exp()).reciprocal(); },
+      [](const Tensor&, const Tensor& y) { return y * (1 - y); });
 }
 Tensor Tensor::logsigmoid(At at) const {
   const OriginScope scope("logsigmoid", at);
@@ -277,11 +310,11 @@ Tensor Tensor::mish(At at) const {
 }
 Tensor Tensor::elu(double alpha, At at) const {
   const OriginScope scope("elu", at);
-  return gt(0).where(*this, minimum(0).expm1() * alpha);
+  return gt(0).where(*this, not_above_zero(*this).expm1() * alpha);
 }
 Tensor Tensor::celu(double alpha, At at) const {
   const OriginScope scope("celu", at);
-  return gt(0).where(*this, (minimum(0) / alpha).expm1() * alpha);
+  return gt(0).where(*this, (not_above_zero(*this) / alpha).expm1() * alpha);
 }
 Tensor Tensor::selu(At at) const {
   const OriginScope scope("selu", at);

@@ -49,9 +49,10 @@ Tensor Tensor::expand(const Ints& to, At at) const {
   return TensorAccess::of(broadcast(node(), sizes), *this);
 }
 
-Tensor Tensor::flip(const AxesArg& axes, At at) const {
+Tensor Tensor::flip(const ListedAxes& axes, At at) const {
   const OriginScope scope("flip", at);
-  return TensorAccess::of(node().flip(axes.of(ndim(), "flip")), *this);
+  if (axes.axes.empty()) return *this;
+  return TensorAccess::of(node().flip(AxesArg(axes.axes).of(ndim(), "flip")), *this);
 }
 
 Tensor Tensor::shrink(const Mask& bounds, At at) const {

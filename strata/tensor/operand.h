@@ -77,6 +77,16 @@ class AxesArg {
   bool all_ = true;
 };
 
+/// Axes of which each is said: one, several, or none.
+struct ListedAxes {
+  ListedAxes(std::initializer_list<std::int64_t> listed) : axes(listed) {}
+  ListedAxes(const Axes& listed) : axes(listed) {}
+  template <std::integral T>
+  ListedAxes(T axis) : axes{static_cast<std::int64_t>(axis)} {}
+
+  Axes axes;
+};
+
 /// An axis from 0. @throws Error (shape) naming `operation` unless -ndim <= axis < ndim (a scalar takes 0 and -1)
 std::int64_t axis_of(std::int64_t axis, std::int64_t ndim, const char* operation);
 

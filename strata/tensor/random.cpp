@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "strata/engine/feed.h"
@@ -238,7 +239,8 @@ Tensor normal(const Tensor& mean, const Tensor& deviation, Generator generator, 
   return m + deviation * noise.to(m.device());
 }
 
-/// Exponentials raced by their weights (Efraimidis and Spirakis): those that are first are a sample without replacement.
+/// Exponentials raced by their weights (Efraimidis and Spirakis): those that are first are a sample without replacement. Who has no
+/// weight never arrives.
 Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement, Generator generator,
                    At at) {
   const OriginScope scope("multinomial", at);
@@ -250,12 +252,19 @@ Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement, 
   const auto race = [&](const Ints& shape) {
     return -(1 - rand(shape, dtypes::float64, generator).to(weights.device())).log();
   };
-  const Tensor w = weights.cast(dtypes::float64);
-  if (!replacement) return (race(w.shape()) / w).topk(count, -1, false).second;
+  const double never = std::numeric_limits<double>::infinity();
+  const Tensor w = weights.cast(dtypes::float64).detach(), takes_part = w.gt(0);
+  const Tensor pace = takes_part.where(w, 1);
+  if (!replacement) {
+    const auto [times, places] =
+        takes_part.where(race(w.shape()) / pace, never).topk(count, -1, false);
+    return times.lt(never).where(places, -1);
+  }
   Ints shape = w.shape();
   shape.push_back(shape.back());
   shape[shape.size() - 2] = count;
-  return (race(shape) / w.unsqueeze(-2)).argmin(-1);
+  const Tensor times = takes_part.unsqueeze(-2).where(race(shape) / pace.unsqueeze(-2), never);
+  return takes_part.any(-1, true).where(times.argmin(-1), -1);
 }
 
 }  // namespace strata

@@ -69,6 +69,7 @@ struct GumbelOptions {
 Tensor gumbel_softmax(const Tensor& logits, const GumbelOptions& options = {},
                       Generator generator = Generator::default_generator(), At at = At::current());
 /// `count` indices drawn by the weights of the last dimension, with replacement or not (then at most as many as are there). i64.
+/// NOTE: what has a weight that is not above 0 (0, negative, NaN) is never drawn; -1 where nothing else is left.
 Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement = false,
                    Generator generator = Generator::default_generator(), At at = At::current());
 

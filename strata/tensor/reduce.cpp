@@ -101,7 +101,7 @@ Tensor Tensor::var(const AxesArg& axes, double correction, bool keepdim, At at) 
 }
 Tensor Tensor::std(const AxesArg& axes, double correction, bool keepdim, At at) const {
   const OriginScope scope("std", at);
-  return var(axes, correction, keepdim).sqrt();
+  return of_positive(var(axes, correction, keepdim), [](const Tensor& t) { return t.sqrt(); });
 }
 /// The largest is taken away before exp; where it is infinite it stays.
 Tensor Tensor::logsumexp(const AxesArg& axes, bool keepdim, At at) const {

@@ -363,7 +363,9 @@ Tensor Tensor::mvlgamma(std::int64_t p, At at) const {
 Tensor Tensor::logit(std::optional<double> eps, At at) const {
   const OriginScope scope("logit", at);
   const Tensor real = as_real(*this), x = eps ? real.clip(*eps, 1 - *eps) : real;
-  return (x / (1 - x)).log();
+  return differentiated(
+      x, [](const Tensor& t) { return (t / (1 - t)).log(); },
+      [](const Tensor& t, const Tensor&) { return (t * (1 - t)).reciprocal(); });
 }
 
 }  // namespace strata

@@ -15,6 +15,12 @@ std::int64_t axis_to_cut(const Tensor& x, std::int64_t axis, const char* operati
   return axis_of(axis, x.ndim(), operation);
 }
 
+void check_parts(std::int64_t count, const char* operation) {
+  constexpr std::int64_t kMostParts = std::int64_t{1} << 20;
+  STRATA_CHECK(count <= kMostParts, budget, "[", operation, "] ", count, " parts, where ",
+               kMostParts, " at most are made");
+}
+
 /// How many indices of its axis each part has.
 std::vector<Tensor> parts_of(const Tensor& x, std::int64_t axis, std::span<const std::int64_t> sizes) {
   std::vector<Tensor> out;
@@ -27,8 +33,9 @@ std::vector<Tensor> parts_of(const Tensor& x, std::int64_t axis, std::span<const
 }
 
 /// Parts of `size`, of which the last may be smaller; one at least.
-std::vector<std::int64_t> sizes_up_to(std::int64_t n, std::int64_t size) {
+std::vector<std::int64_t> sizes_up_to(std::int64_t n, std::int64_t size, const char* operation) {
   std::vector<std::int64_t> out;
+  if (n > 0) check_parts((n - 1) / size + 1, operation);
   for (std::int64_t left = n; left > 0; left -= size) out.push_back(std::min(left, size));
   if (out.empty()) out.push_back(0);
   return out;
@@ -41,7 +48,7 @@ std::vector<Tensor> Tensor::split(std::int64_t size, std::int64_t axis, At at) c
   const std::int64_t a = axis_to_cut(*this, axis, "split"), n = number_of(this->size(a), "split");
   STRATA_CHECK(size > 0 || (size == 0 && n == 0), shape, "[split] axis ", axis, " of size ", n,
                " into parts of ", size);
-  return parts_of(*this, a, sizes_up_to(n, size));
+  return parts_of(*this, a, sizes_up_to(n, size, "split"));
 }
 
 std::vector<Tensor> Tensor::split(std::span<const std::int64_t> sizes, std::int64_t axis, At at) const {
@@ -61,8 +68,11 @@ std::vector<Tensor> Tensor::chunk(std::int64_t count, std::int64_t axis, At at) 
   const OriginScope scope("chunk", at);
   const std::int64_t a = axis_to_cut(*this, axis, "chunk"), n = number_of(size(a), "chunk");
   STRATA_CHECK(count > 0, shape, "[chunk] axis ", axis, " of size ", n, " into ", count, " parts");
-  if (n == 0) return std::vector<Tensor>(static_cast<std::size_t>(count), *this);
-  return parts_of(*this, a, sizes_up_to(n, n / count + (n % count != 0)));
+  if (n == 0) {
+    check_parts(count, "chunk");
+    return std::vector<Tensor>(static_cast<std::size_t>(count), *this);
+  }
+  return parts_of(*this, a, sizes_up_to(n, n / count + (n % count != 0), "chunk"));
 }
 
 std::vector<Tensor> Tensor::tensor_split(std::int64_t count, std::int64_t axis, At at) const {
@@ -71,6 +81,7 @@ std::vector<Tensor> Tensor::tensor_split(std::int64_t count, std::int64_t axis, 
                      n = number_of(size(a), "tensor_split");
   STRATA_CHECK(count > 0, shape, "[tensor_split] axis ", axis, " of size ", n, " into ", count,
                " parts");
+  check_parts(count, "tensor_split");
   std::vector<std::int64_t> sizes;
   for (std::int64_t k = 0; k < count; ++k) sizes.push_back(n / count + (k < n % count));
   return parts_of(*this, a, sizes);
@@ -96,6 +107,7 @@ std::vector<Tensor> Tensor::tensor_split(std::span<const std::int64_t> indices, 
 std::vector<Tensor> Tensor::unbind(std::int64_t axis, At at) const {
   const OriginScope scope("unbind", at);
   const std::int64_t a = axis_to_cut(*this, axis, "unbind"), n = number_of(size(a), "unbind");
+  check_parts(n, "unbind");
   std::vector<Tensor> out;
   for (std::int64_t k = 0; k < n; ++k) out.push_back(select(a, k));
   return out;

@@ -256,7 +256,7 @@ class Tensor {
   Tensor view_as(const Tensor& other, At at = At::current()) const;
   Tensor reshape_as(const Tensor& other, At at = At::current()) const;
   Tensor expand_as(const Tensor& other, At at = At::current()) const;
-  Tensor flip(const AxesArg& axes, At at = At::current()) const;
+  Tensor flip(const ListedAxes& axes, At at = At::current()) const;
   Tensor flipud(At at = At::current()) const;
   Tensor fliplr(At at = At::current()) const;
   /// From begin to end on each dimension. @throws Error (shape)

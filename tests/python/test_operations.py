@@ -147,6 +147,8 @@ def test_movement():
     check(x.flip(0), A[::-1])
     check(x.flip((0, 1)), A[::-1, ::-1])
     check(x.flip(dims=[1]), A[:, ::-1])
+    check(x.flip(()), A)
+    check(x.flip(), A[::-1, ::-1])
     check(x.unsqueeze(0).expand(2, -1, 4), np.broadcast_to(A, (2, 3, 4)))
     check(x.repeat(2, 1), np.tile(A, (2, 1)))
     check(x.tile((2, 2)), np.tile(A, (2, 2)))

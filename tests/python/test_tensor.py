@@ -212,3 +212,10 @@ def test_properties():
     assert x.to(strata.ones(1, dtype="int32")).dtype == "int32"
     with pytest.raises(AttributeError):
         x.no_such_thing
+
+
+def test_iterating_over_many_rows_realizes():
+    many, few, tracked = strata.rand(17, 2) * 3, strata.rand(16, 2) * 3, strata.rand(17, 2).requires_grad_() * 3
+    iter(many), iter(few), iter(tracked)
+    assert many.is_realized() and not few.is_realized() and not tracked.is_realized()
+    assert [row.tolist() for row in many] == many.tolist()

@@ -109,6 +109,9 @@ TEST(Rearrange, Turns) {
   expect_elements(x.rot90(-1), {4, 3}, [](const Place& i) { return (2 - i[1]) * 4 + i[0]; });
   expect_elements(x.rot90(4), {3, 4}, [](const Place& i) { return i[0] * 4 + i[1]; });
   expect_elements(x.rot90(1, 1, 0), {4, 3}, [](const Place& i) { return (2 - i[1]) * 4 + i[0]; });
+  expect_elements(x.flip({0, -1}), {3, 4}, [](const Place& i) { return 11 - i[0] * 4 - i[1]; });
+  expect_elements(x.flip({}), {3, 4}, [](const Place& i) { return i[0] * 4 + i[1]; });
+  expect_error([&] { x.flip({1, -1}); }, "[flip] axis -1 is there twice");
   expect_error([&] { x.rot90(1, 0, -2); }, "[rot90] axes 0 and -2");
   expect_elements(x.flipud(), {3, 4}, [](const Place& i) { return (2 - i[0]) * 4 + i[1]; });
   expect_elements(x.fliplr(), {3, 4}, [](const Place& i) { return i[0] * 4 + 3 - i[1]; });
@@ -372,6 +375,14 @@ TEST(Split, IntoParts) {
   expect_error([&] { x.split(Place{1, 2}); }, "[split] of axis 0 of size 5 2 are left");
   expect_error([&] { x.split(Place{4, 2}); }, "[split] axis 0 of size 5 has no 2 left: 1");
   expect_error([&] { x.chunk(0); }, "[chunk] axis 0 of size 5 into 0 parts");
+  const std::int64_t far = std::int64_t{1} << 40;
+  expect_error([&] { x.tensor_split(far); }, "[tensor_split] 1099511627776 parts, where 1048576");
+  expect_error([&] { counted({0}).chunk(far); }, "[chunk] 1099511627776 parts");
+  expect_error([&] { Tensor::zeros({far}).split(2); }, "[split] 549755813888 parts");
+  expect_error([&] { Tensor::zeros({far}).chunk(far); }, "[chunk] 1099511627776 parts");
+  expect_error([&] { Tensor::zeros({far}).unbind(); }, "[unbind] 1099511627776 parts");
+  EXPECT_EQ(x.chunk(far).size(), 5U);
+  EXPECT_EQ(x.split(far).size(), 1U);
   expect_error([] { Tensor(1).unbind(); }, "[unbind] a scalar has no axis 0");
 }
 

@@ -155,6 +155,34 @@ TEST(Pairs, GradientsWhereThereAreTwo) {
         {-3, 1, 3, 5, 7, 6, 6, NAN});
 }
 
+TEST(Pairs, BoundsBeyondWhatIntegersHold) {
+  const Tensor small = i64({100, -128, 127}).cast(dtypes::int8),
+               whole = i64({100, 0, 255}).cast(dtypes::uint8);
+  expect_all(small.clamp(std::nullopt, 300), {100, -128, 127});
+  expect_all(small.clamp(-1000, 5), {5, -128, 5});
+  expect_all(small.clamp(300), {127, 127, 127});
+  expect_all(whole.clamp(-1), {100, 0, 255}), expect_all(whole.clamp(-1, 300), {100, 0, 255});
+  expect_all(whole.maximum(-1), {100, 0, 255}), expect_all(whole.minimum(-1), {0, 0, 0});
+  expect_all(whole.fmax(-1), {100, 0, 255}), expect_all(small.fmin(1 << 20), {100, -128, 127});
+  expect_all(whole.clamp_max(256), {100, 0, 255}), expect_all(whole.clamp_min(7), {100, 7, 255});
+  expect_all(i64({5, -5}).minimum(~std::uint64_t{0}), {5, -5});
+  expect_all(i64({5}).cast(dtypes::uint64).maximum(-1), {5});
+  EXPECT_EQ(whole.clamp(-1).dtype(), dtypes::uint8);
+  expect_all(whole.clamp(-0.5, 300.5), {100, 0, 255});
+}
+
+TEST(Pairs, BetweenInfiniteEnds) {
+  const Tensor a = f64({-kInf, kInf, 1, 2}, {4}), b = f64({1, 2, -kInf, 4}, {4});
+  const Tensor near = f64({1, 2, 3, 4}, {4});
+  expect_all(a.lerp(near, 0.5), {-kInf, kInf, 2, 3});
+  expect_all(a.lerp(near, 0.75), {-kInf, kInf, 2.5, 3.5});
+  expect_all(near.lerp(a, 0.25), {-kInf, kInf, 2.5, 3.5});
+  expect_all(b.lerp(a, f64({0.25, 0.25, 0.75, 0.25}, {4})), {-kInf, kInf, -kInf, 3.5});
+  expect_all(i64({2, 4}).lerp(i64({4, 8}), 1), {4, 8});
+  expect_gradients([](const Many& xs) { return xs[0].lerp(xs[1], 0.7) + xs[1].lerp(xs[0], xs[2]); },
+                   {{4}, {4}, {4}});
+}
+
 TEST(Pairs, OtherNames) {
   const Tensor a = f64({-1.5, 2}, {2}), b = f64({4, 0.5}, {2});
   EXPECT_TRUE(a.multiply(b).equal(a * b) && a.subtract(b).equal(a - b) &&

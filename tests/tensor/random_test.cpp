@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace strata::test {
 namespace {
@@ -105,6 +106,14 @@ TEST(Random, IsDistributedAsItSays) {
   EXPECT_LT(wide.low, -9e18);
   EXPECT_GT(wide.high, 9e18);
   EXPECT_NEAR(bernoulli(Tensor::full({20000}, 0.3), Generator(5)).mean().item(), 0.3, 0.02);
+}
+
+TEST(Random, OnlyWhatHasAWeightIsDrawn) {
+  const Tensor rows = Tensor::from(std::vector<double>{0, 2, -1, NAN, 0, 0, -3, NAN}, {2, 4});
+  EXPECT_EQ(multinomial(rows, 3, true, Generator(1)).to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{1, 1, 1, -1, -1, -1}));
+  EXPECT_EQ(multinomial(rows, 2, false, Generator(1)).to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{1, -1, -1, -1}));
 }
 
 TEST(Random, DropoutKeepsTheMean) {

@@ -103,6 +103,10 @@ TEST(Structure, Apart) {
   EXPECT_EQ(x.vsplit(at).size(), 3U);
   EXPECT_EQ(x.dsplit(at)[2].shape(), (Ints{2, 4, 0}));
   expect_error([&] { x.hsplit(3); }, "[hsplit] axis 1 of size 4 into 3 equal parts");
+  expect_error([&] { x.vsplit(std::int64_t{1} << 40); },
+               "[vsplit] axis 0 of size 2 into 1099511627776");
+  expect_error([] { counted({0}).hsplit(std::int64_t{1} << 40); },
+               "[tensor_split] 1099511627776 parts");
   expect_error([&] { counted({2}).vsplit(2); }, "[vsplit] of shape (2,)");
   expect_error([&] { counted({2, 2}).dsplit(2); }, "3 dimensions at least");
 }

@@ -10,6 +10,7 @@
 #include "strata/runtime/allocator.h"
 #include "strata/schedule/schedule.h"
 #include "strata/tensor/autograd.h"
+#include "strata/tensor/losses.h"
 #include "tests/tensor/arrays.h"
 #include "tests/tensor/finite_differences.h"
 
@@ -214,6 +215,97 @@ TEST(Tensor, GradientsStayFiniteFarOut) {
   EXPECT_TRUE(finite([](const Tensor& t) { return t.silu().sum(); }));
   EXPECT_TRUE(finite([](const Tensor& t) { return t.softplus().sum(); }));
   EXPECT_TRUE(finite([](const Tensor& t) { return t.logsigmoid().sum(); }));
+}
+
+using Function1 = Tensor (*)(const Tensor&);
+std::vector<double> slopes_at(const std::vector<double>& at, Function1 f) {
+  return grad([f](const Tensor& t) { return f(t).sum(); })(f64(at, {std::ssize(at)})).to_vector<double>();
+}
+
+TEST(Tensor, SlopesWhereBranchesMeet) {
+  const auto at_zero = [](Function1 f) { return slopes_at({0}, f)[0]; };
+  EXPECT_EQ(at_zero([](const Tensor& t) { return t.asinh(); }), 1);
+  EXPECT_EQ(at_zero([](const Tensor& t) { return t.elu(); }), 1);
+  EXPECT_EQ(at_zero([](const Tensor& t) { return t.elu(0.5); }), 0.5);
+  EXPECT_EQ(at_zero([](const Tensor& t) { return t.celu(2); }), 1);
+  EXPECT_NEAR(at_zero([](const Tensor& t) { return t.selu(); }), 1.7580993408473766, 1e-15);
+  EXPECT_EQ(at_zero([](const Tensor& t) { return t.fmod(5.0); }), 1);
+  EXPECT_EQ(at_zero([](const Tensor& t) { return t.remainder(5.0); }), 1);
+  EXPECT_EQ(slopes_at({2, 2}, [](const Tensor& t) { return t.std(); }), (std::vector<double>{0, 0}));
+}
+
+TEST(Tensor, SlopesOfSlopes) {
+  const auto second = [](double at, Tensor (*f)(const Tensor&)) {
+    const TensorFunction first = grad([f](const Tensor& t) { return f(t).sum(); });
+    return grad([&](const Tensor& t) { return first(t).sum(); })(f64({at}, {1})).item();
+  };
+  const double ln2 = std::log(2.0), s = sigmoid_of(0.7);
+  EXPECT_EQ(second(0, [](const Tensor& t) { return t.softplus(); }), 0.25);
+  EXPECT_EQ(second(0, [](const Tensor& t) { return t.logsigmoid(); }), -0.25);
+  EXPECT_EQ(second(0, [](const Tensor& t) { return t.logaddexp(0); }), 0.25);
+  EXPECT_EQ(second(0, [](const Tensor& t) { return Tensor(0.0).to("INTERP").logaddexp(t); }), 0.25);
+  EXPECT_NEAR(second(0, [](const Tensor& t) { return t.logaddexp2(0); }), ln2 / 4, 1e-15);
+  EXPECT_NEAR(second(0.7, [](const Tensor& t) { return t.sigmoid(); }), s * (1 - s) * (1 - 2 * s),
+              1e-15);
+  EXPECT_NEAR(second(0.7, [](const Tensor& t) { return t.softplus(); }), s * (1 - s), 1e-15);
+  EXPECT_NEAR(second(0.7, [](const Tensor& t) { return t.asinh(); }), -0.7 / std::pow(1.49, 1.5),
+              1e-15);
+  const TensorFunction loss = [](const Tensor& t) {
+    return binary_cross_entropy_with_logits(t, t.ones_like().detach());
+  };
+  const TensorFunction slope = grad(loss);
+  EXPECT_EQ(grad([&](const Tensor& t) { return slope(t).sum(); })(f64({0}, {1})).item(), 0.25);
+}
+
+TEST(Tensor, SlopesAtTheEnds) {
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(slopes_at({-1, 1}, [](const Tensor& t) { return t.asin(); }),
+            (std::vector<double>{inf, inf}));
+  EXPECT_EQ(slopes_at({-1, 1}, [](const Tensor& t) { return t.acos(); }),
+            (std::vector<double>{-inf, -inf}));
+  EXPECT_EQ(slopes_at({-1, 1}, [](const Tensor& t) { return t.atanh(); }),
+            (std::vector<double>{inf, inf}));
+  EXPECT_EQ(slopes_at({1}, [](const Tensor& t) { return t.acosh(); })[0], inf);
+  EXPECT_EQ(slopes_at({0, 1}, [](const Tensor& t) { return t.logit(); }),
+            (std::vector<double>{inf, inf}));
+  EXPECT_EQ(slopes_at({-inf, inf}, [](const Tensor& t) { return t.logaddexp(1); }),
+            (std::vector<double>{0, 1}));
+  EXPECT_EQ(slopes_at({inf}, [](const Tensor& t) { return t.logaddexp(INFINITY); })[0], 0.5);
+  EXPECT_EQ(slopes_at({-inf}, [](const Tensor& t) { return t.logaddexp2(-INFINITY); })[0], 0.5);
+  EXPECT_EQ(slopes_at({-inf, inf, 1e6}, [](const Tensor& t) { return t.sigmoid(); }),
+            (std::vector<double>{0, 0, 0}));
+}
+
+TEST(Tensor, FunctionsFarOut) {
+  for (const char* device : {"INTERP", "LLVM"}) {
+    SCOPED_TRACE(device);
+    for (const DType d : {dtypes::float16, dtypes::bfloat16, dtypes::float32, dtypes::float64}) {
+      const Tensor x = f64({-1000, -INFINITY, 1000, INFINITY}, {4}).to(device).cast(d);
+      expect_values(x.sigmoid(), {4}, {0, 0, 1, 1});
+      expect_values(x.narrow(0, 0, 1).silu(), {1}, {0});
+    }
+    EXPECT_EQ(f32({-1e38F}).to(device).silu().item(), 0);
+    EXPECT_FALSE(std::isinf(f32({-INFINITY}).to(device).silu().item()));
+    EXPECT_NEAR(f32({-80}).to(device).sigmoid().log().item(), -80, 1e-4);
+    const auto half = [&](double x) { return f64({x}, {1}).to(device).cast(dtypes::float16); };
+    EXPECT_NEAR(half(-12).sigmoid().item(), 6.1442e-6, 3e-8);
+    EXPECT_NEAR(half(300).asinh().item(), 6.3969, 4e-3);
+    EXPECT_NEAR(half(-300).asinh().item(), -6.3969, 4e-3);
+    EXPECT_NEAR(half(259.5).acosh().item(), 6.2519, 4e-3);
+    EXPECT_NEAR(half(-0.98486).atanh().item(), std::atanh(-0.98486328125), 2e-3);
+    EXPECT_EQ(half(2).asinh().dtype(), dtypes::float16);
+    expect_values(f32({-5000, 0.5, -INFINITY}).to(device).acosh().isnan(), {3}, {1, 1, 1});
+    EXPECT_NEAR(f32({-0x1.fffffep-1F}).to(device).atanh().item(), std::atanh(-0x1.fffffep-1), 1e-6);
+  }
+}
+
+TEST(Tensor, SlopesAreOfWhatWasThere) {
+  Tensor w = f64({0.5}, {1});
+  w.requires_grad(true);
+  const Tensor x = w * 1, y = x.asinh(), z = x.sigmoid();
+  set_in_place(x, x * 100, "mul_");
+  const double s = sigmoid_of(0.5);
+  EXPECT_NEAR(gradients((y + z).sum(), {&w, 1})[0].item(), 1 / std::sqrt(1.25) + s * (1 - s), 1e-15);
 }
 
 TEST(Tensor, NaNAndInfinitiesFlow) {
