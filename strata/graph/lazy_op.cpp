@@ -413,7 +413,8 @@ LazyOp LazyOp::store(int slot, ShapeTracker st, const LazyOp& value, Int size) {
 }
 
 LazyOp LazyOp::sink(std::span<const LazyOp> stores) {
-  STRATA_CHECK(!stores.empty(), domain, "[sink] a kernel stores something: none of its values is an output");
+  STRATA_CHECK(!stores.empty(), domain,
+               "[sink] a kernel stores something: none of its values is an output");
   for (const LazyOp& s : stores)
     STRATA_CHECK(s.op() == Ops::STORE, domain, "[sink] ", spec_name(s.op()), " is not a store");
   LazyOp out = make(Ops::SINK, stores, {}, dtypes::none, {});

@@ -83,10 +83,10 @@ std::shared_ptr<const HostCompiler> look_for(const std::string& wanted, const st
       wanted.empty() ? first_of(kCompilers, folders) : which(wanted, folders);
   STRATA_CHECK(path || wanted.empty(), undefined, "[host compiler] STRATA_CC names '", wanted,
                "', which is no program on PATH");
-  STRATA_CHECK(
-      path, undefined,
-      "[host compiler] there is no C compiler: none of clang-15 to clang-22, clang, gcc, cc is on PATH (",
-      folders, "); name one with STRATA_CC, or ", HostCompiler::remedy().text());
+  STRATA_CHECK(path, undefined,
+               "[host compiler] there is no C compiler: none of clang-15 to clang-22, clang, gcc, "
+               "cc is on PATH (",
+               folders, "); name one with STRATA_CC, or ", HostCompiler::remedy().text());
   return std::make_shared<const HostCompiler>(*path);
 }
 
