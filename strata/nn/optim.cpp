@@ -101,6 +101,21 @@ Tensor Optimizer::gradient_of(const Group& group) {
   return joined(parts);
 }
 
+void Optimizer::keep_without_gradient(const Group& group, std::vector<Tensor>& results) {
+  const auto has_gradient = [](const Tensor& p) { return p.grad().has_value(); };
+  if (std::all_of(group.members.begin(), group.members.end(), has_gradient)) return;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const Tensor& before = k == 0 ? group.flat : group.states[k - 1];
+    std::vector<Tensor> parts;
+    Int begin = 0;
+    for (const Tensor& p : group.members) {
+      parts.push_back(part_of(has_gradient(p) ? results[k] : before, begin, {p.numel()}));
+      begin += p.numel();
+    }
+    results[k] = joined(parts);
+  }
+}
+
 void Optimizer::step(At at) {
   const OriginScope scope("step", at);
   const NoGrad none;
@@ -131,6 +146,7 @@ void Optimizer::step(At at) {
                             .cast(group.flat.dtype()));
     }
     results.push_back(updated(group, gradient_of(group), numbers));
+    keep_without_gradient(group, results.back());
     all.insert(all.end(), results.back().begin(), results.back().end());
   }
   realize_all(all);

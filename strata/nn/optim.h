@@ -27,7 +27,7 @@ class Optimizer {
 
   double lr() const { return scalars_->lr; }
   void set_lr(double lr) { scalars_->lr = lr; }
-  /// Moves the parameters against their gradients; a parameter without one counts as having zeros. Realizes.
+  /// Moves the parameters against their gradients; one without a gradient stays as it is, with what is kept beside it. Realizes.
   /// @throws Error (domain) where none has a gradient
   void step(At at = At::current());
   void zero_grad() const;
@@ -69,6 +69,7 @@ class Optimizer {
   static void flatten(Group& group);
   static void point_members(Group& group);
   static Tensor gradient_of(const Group& group);
+  static void keep_without_gradient(const Group& group, std::vector<Tensor>& results);
 
   std::vector<Tensor> parameters_;
   std::vector<Group> groups_;

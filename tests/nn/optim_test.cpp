@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 
 #include "strata/engine/realize.h"
 #include "strata/tensor/jit.h"
@@ -202,6 +203,32 @@ TEST(Optim, RefusesWhatItCannotDo) {
   EXPECT_THROW(nn::SGD({parameter({1})}, {.nesterov = true}), Error);
   nn::SGD optimizer({parameter({1})});
   EXPECT_THROW(optimizer.step(), Error);
+}
+
+TEST(Optim, LeaveWhatHasNoGradient) {
+  for (const bool is_adam : {true, false}) {
+    const Tensor w = parameter({1, -2}), v = parameter({3, 0.5, 2}), u = parameter({4});
+    const std::vector<Tensor> all = {w, v, u};
+    std::unique_ptr<nn::Optimizer> optimizer;
+    if (is_adam)
+      optimizer = std::make_unique<nn::AdamW>(all, nn::AdamOptions{.lr = 0.1, .weight_decay = 0.5});
+    else
+      optimizer = std::make_unique<nn::SGD>(
+          all, nn::SgdOptions{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.5});
+    descend(*optimizer, w, v);
+    EXPECT_EQ(u.to_vector<double>(), Doubles({4}));
+    const Doubles v1 = v.to_vector<double>(), w1 = w.to_vector<double>();
+    const nn::NamedTensors before = optimizer->state_dict();
+    optimizer->zero_grad();
+    (w * w).sum().backward();
+    optimizer->step();
+    EXPECT_EQ(v.to_vector<double>(), v1);
+    EXPECT_NE(w.to_vector<double>(), w1);
+    for (const auto& [name, tensor] : optimizer->state_dict())
+      if (name.starts_with("state.1.")) {
+        EXPECT_EQ(tensor.to_vector<double>(), nn::tensor_named(before, name).to_vector<double>());
+      }
+  }
 }
 
 TEST(OptimizerState, TakesUpWhereItWas) {
