@@ -151,17 +151,21 @@ Tensor power(const Operand& a, const Operand& b) {
   return integer_power(x, y);
 }
 
-/// What a tensor of a dtype is compared with: a whole number beyond what the dtype holds is the nearest end of that, unwrapped.
-Operand as_bound(const Operand& bound, DType d) {
-  if (bound.tensor() != nullptr || !d.is_int() || !bound.number().value().dtype().is_int())
-    return bound;
+/// Whether a whole number is below (-1) or above (1) all that a dtype holds; 0 of what is none.
+int side_of(const Operand& x, DType d) {
+  if (x.tensor() != nullptr || !d.is_int() || !x.number().value().dtype().is_int()) return 0;
   const auto wide = [](const Scalar& s) {
     return s.dtype() == dtypes::uint64 ? Int128{s.as_uint()} : Int128{s.as_int()};
   };
-  const Scalar low = identity_of(Ops::REDUCE_MAX, d), high = identity_of(Ops::REDUCE_MIN, d);
-  const Int128 value = wide(bound.number().value());
-  if (value < wide(low)) return Operand(Number(low), bound.at());
-  return value > wide(high) ? Operand(Number(high), bound.at()) : bound;
+  const Int128 value = wide(x.number().value());
+  if (value < wide(identity_of(Ops::REDUCE_MAX, d))) return -1;
+  return value > wide(identity_of(Ops::REDUCE_MIN, d)) ? 1 : 0;
+}
+/// A bound for a tensor of a dtype: the nearest end of what that holds, where the bound is beyond.
+Operand as_bound(const Operand& bound, DType d) {
+  const int side = side_of(bound, d);
+  if (side == 0) return bound;
+  return Operand(Number(identity_of(side < 0 ? Ops::REDUCE_MAX : Ops::REDUCE_MIN, d)), bound.at());
 }
 /// Both as the bounds of each other.
 std::pair<Tensor, Tensor> bounds(const char* name, const Operand& a, const Operand& b) {
@@ -314,9 +318,26 @@ Tensor xor_of(const Operand& a, const Operand& b) {
   return apply("logical_xor", Ops::XOR, a, b, dtypes::boolean);
 }
 
-Tensor is_equal_to(const Operand& a, const Operand& b) { return apply("eq", Ops::CMPEQ, a, b); }
-Tensor differs(const Operand& a, const Operand& b) { return apply("ne", Ops::CMPNE, a, b); }
-Tensor is_below(const Operand& a, const Operand& b) { return apply("lt", Ops::CMPLT, a, b); }
+/// What a comparison with a number that the dtype does not hold always gives, or nothing.
+std::optional<Tensor> decided(const Operand& a, const Operand& b, bool if_below, bool if_above) {
+  const Tensor* const x = a.tensor() != nullptr ? a.tensor() : b.tensor();
+  if (x == nullptr || (a.tensor() != nullptr && b.tensor() != nullptr)) return std::nullopt;
+  const int side = x == a.tensor() ? -side_of(b, x->dtype()) : side_of(a, x->dtype());
+  if (side == 0) return std::nullopt;
+  return TensorAccess::of(LazyOp::constant(Scalar(side < 0 ? if_below : if_above), x->shape()), *x);
+}
+Tensor is_equal_to(const Operand& a, const Operand& b) {
+  if (const auto known = decided(a, b, false, false)) return *known;
+  return apply("eq", Ops::CMPEQ, a, b);
+}
+Tensor differs(const Operand& a, const Operand& b) {
+  if (const auto known = decided(a, b, true, true)) return *known;
+  return apply("ne", Ops::CMPNE, a, b);
+}
+Tensor is_below(const Operand& a, const Operand& b) {
+  if (const auto known = decided(a, b, true, false)) return *known;
+  return apply("lt", Ops::CMPLT, a, b);
+}
 Tensor is_above(const Operand& a, const Operand& b) {
   const OriginScope scope("gt", b.at());
   return is_below(b, a);
@@ -324,11 +345,13 @@ Tensor is_above(const Operand& a, const Operand& b) {
 /// NOTE: not the opposite of above, as of NaN neither holds.
 Tensor is_at_or_below(const Operand& a, const Operand& b) {
   const OriginScope scope("le", b.at());
+  if (const auto known = decided(a, b, true, false)) return *known;
   const Met met = meet("le", {&a, &b});
   return made(at_or_below(met.nodes[0], met.nodes[1]), met);
 }
 Tensor is_at_or_above(const Operand& a, const Operand& b) {
   const OriginScope scope("ge", b.at());
+  if (const auto known = decided(a, b, false, true)) return *known;
   const Met met = meet("ge", {&a, &b});
   return made(at_or_below(met.nodes[1], met.nodes[0]), met);
 }

@@ -171,6 +171,20 @@ TEST(Pairs, BoundsBeyondWhatIntegersHold) {
   expect_all(whole.clamp(-0.5, 300.5), {100, 0, 255});
 }
 
+TEST(Pairs, ComparedWithWhatTheDtypeDoesNotHold) {
+  const Tensor small = i64({100, -128, 127}).cast(dtypes::int8);
+  expect_all(small.lt(300), {1, 1, 1}), expect_all(small.le(300), {1, 1, 1});
+  expect_all(small.gt(300), {0, 0, 0}), expect_all(small.ge(300), {0, 0, 0});
+  expect_all(small.eq(-156), {0, 0, 0}), expect_all(small.ne(-156), {1, 1, 1});
+  expect_all(small.lt(-129), {0, 0, 0}), expect_all(-129 <= small, {1, 1, 1});
+  expect_all(300 < small, {0, 0, 0}), expect_all(300 > small, {1, 1, 1});
+  expect_all(small.lt(127), {1, 1, 0}), expect_all(small.ge(-128), {1, 1, 1});
+  const Tensor large = i64({0, -1}).cast(dtypes::uint64);
+  expect_all(large.gt(-1), {1, 1}), expect_all(large.eq(-1), {0, 0});
+  expect_all(i64({5, -5}).lt(~std::uint64_t{0}), {1, 1});
+  EXPECT_EQ(small.lt(300).dtype(), dtypes::boolean);
+}
+
 TEST(Pairs, BetweenInfiniteEnds) {
   const Tensor a = f64({-kInf, kInf, 1, 2}, {4}), b = f64({1, 2, -kInf, 4}, {4});
   const Tensor near = f64({1, 2, 3, 4}, {4});
