@@ -28,6 +28,7 @@
 #include "strata/base/flags.h"
 #include "strata/engine/realize.h"
 #include "strata/tensor/jit.h"
+#include "tests/fuzz/flags.h"
 #include "tests/fuzz/graph_program.h"
 #include "tests/fuzz/graph_ranges.h"
 #include "tests/fuzz/graph_slopes.h"
@@ -450,33 +451,23 @@ class GraphFuzzing {
   std::map<std::string, double> seconds_;
 };
 
-std::vector<std::string> words(std::string_view text) {
-  std::vector<std::string> out;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    out.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return out;
-}
-
 int main_of(int argc, char** argv) {
   Config config;
   for (int k = 1; k + 1 < argc; k += 2) {
     const std::string_view flag = argv[k];
-    const std::uint64_t number = std::strtoull(argv[k + 1], nullptr, 10);
+    const auto number = [&] { return number_of(flag, argv[k + 1]); };
     if (flag == "--count") {
-      config.count = number;
+      config.count = number();
     } else if (flag == "--seed") {
-      config.seed = number;
+      config.seed = number();
     } else if (flag == "--failures") {
-      config.failures = number;
+      config.failures = number();
     } else if (flag == "--only") {
-      config.only = number;
+      config.only = number();
     } else if (flag == "--suspects") {
-      config.suspects = number != 0;
+      config.suspects = number() != 0;
     } else if (flag == "--print") {
-      config.prints = number != 0;
+      config.prints = number() != 0;
     } else if (flag == "--devices") {
       config.devices = words(argv[k + 1]);
     } else {

@@ -20,6 +20,7 @@
 #include <set>
 
 #include "tests/codegen/kernel_trial.h"
+#include "tests/fuzz/flags.h"
 #include "tests/fuzz/program_stage.h"
 
 namespace strata::oracle {
@@ -319,31 +320,21 @@ class Fuzzing {
   Comparison counts_;
 };
 
-std::vector<std::string> words(std::string_view text) {
-  std::vector<std::string> out;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    out.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return out;
-}
-
 int main_of(int argc, char** argv) {
   Config config;
   for (int k = 1; k + 1 < argc; k += 2) {
     const std::string_view flag = argv[k];
-    const std::uint64_t number = std::strtoull(argv[k + 1], nullptr, 10);
+    const auto number = [&] { return number_of(flag, argv[k + 1]); };
     if (flag == "--count") {
-      config.count = number;
+      config.count = number();
     } else if (flag == "--seed") {
-      config.seed = number;
+      config.seed = number();
     } else if (flag == "--failures") {
-      config.failures = number;
+      config.failures = number();
     } else if (flag == "--batch") {
-      config.batch = std::max<std::uint64_t>(number, 1);
+      config.batch = std::max<std::uint64_t>(number(), 1);
     } else if (flag == "--only") {
-      config.only = number;
+      config.only = number();
     } else if (flag == "--devices") {
       const std::vector<std::string> names = words(argv[k + 1]);
       config.devices = {names.begin(), names.end()};
