@@ -11,6 +11,7 @@
 #include "strata/schedule/schedule.h"
 #include "strata/tensor/autograd.h"
 #include "strata/tensor/losses.h"
+#include "tests/dtype/special_values.h"
 #include "tests/tensor/arrays.h"
 #include "tests/tensor/finite_differences.h"
 
@@ -280,7 +281,7 @@ TEST(Tensor, FunctionsFarOut) {
   for (const char* device : {"INTERP", "LLVM"}) {
     SCOPED_TRACE(device);
     for (const DType d : {dtypes::float16, dtypes::bfloat16, dtypes::float32, dtypes::float64}) {
-      const Tensor x = f64({-1000, -INFINITY, 1000, INFINITY}, {4}).to(device).cast(d);
+      const Tensor x = f64({-1000, -kInf, 1000, kInf}, {4}).to(device).cast(d);
       expect_values(x.sigmoid(), {4}, {0, 0, 1, 1});
       expect_values(x.narrow(0, 0, 1).silu(), {1}, {0});
     }
