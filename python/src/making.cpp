@@ -175,8 +175,7 @@ void bind_random_numbers(Functions& f) {
        "1 with the probability that the element is, else 0.");
   f.op("multinomial", "num_samples|count, replacement=False, generator=None", &multinomial,
        "Indices drawn by the weights of the last axis. What has a weight that is not above 0 is "
-       "never drawn; -1 where nothing "
-       "else is left. int64.");
+       "never drawn; -1 where nothing else is left. int64.");
   f.function(
       "manual_seed", "seed", [](std::int64_t seed) { manual_seed(static_cast<std::uint64_t>(seed)); },
       "Seeds the default generator: random numbers from the beginning of a sequence.");

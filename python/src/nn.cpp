@@ -199,8 +199,7 @@ Tensors that gradients are taken by are parameters; modules are found in attribu
           "Parameters, and what else a module keeps, by name.")
       .def("load_state_dict", &load_state, py::arg("state"), py::arg("strict") = true,
            "Takes the values of tensors by name; num_batches_tracked of PyTorch's batch norms is "
-           "left "
-           "out. Raises DomainError naming what is missing or "
+           "left out. Raises DomainError naming what is missing or "
            "unknown, ShapeError where sizes differ; nothing has changed then.")
       .def("named_modules", &named_modules, "The module and those inside, with their names.")
       .def(

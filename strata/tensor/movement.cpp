@@ -51,7 +51,7 @@ Tensor Tensor::expand(const Ints& to, At at) const {
 
 Tensor Tensor::flip(const ListedAxes& axes, At at) const {
   const OriginScope scope("flip", at);
-  if (axes.axes.empty()) return *this;
+  if (axes.axes.empty()) return TensorAccess::of(node(), *this);
   return TensorAccess::of(node().flip(AxesArg(axes.axes).of(ndim(), "flip")), *this);
 }
 

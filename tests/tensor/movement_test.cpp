@@ -111,6 +111,9 @@ TEST(Rearrange, Turns) {
   expect_elements(x.rot90(1, 1, 0), {4, 3}, [](const Place& i) { return (2 - i[1]) * 4 + i[0]; });
   expect_elements(x.flip({0, -1}), {3, 4}, [](const Place& i) { return 11 - i[0] * 4 - i[1]; });
   expect_elements(x.flip({}), {3, 4}, [](const Place& i) { return i[0] * 4 + i[1]; });
+  const Tensor same = x.flip({});  // a tensor of its own, as where axes are flipped
+  same.assign(same + 1);
+  expect_elements(x, {3, 4}, [](const Place& i) { return i[0] * 4 + i[1]; });
   expect_error([&] { x.flip({1, -1}); }, "[flip] axis -1 is there twice");
   expect_error([&] { x.rot90(1, 0, -2); }, "[rot90] axes 0 and -2");
   expect_elements(x.flipud(), {3, 4}, [](const Place& i) { return (2 - i[0]) * 4 + i[1]; });
