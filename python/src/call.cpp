@@ -4,6 +4,7 @@
 #include <charconv>
 #include <limits>
 
+#include <Python.h>
 #include <structmember.h>
 
 #include "python/src/place.h"

@@ -2,6 +2,7 @@
 //
 // Tensors among the arguments, also inside of tuples, lists and dictionaries, are inputs; all else is part of what is captured: other
 // values are another capture. What the function returns is put together in the same way.
+#include <Python.h>
 #include <structmember.h>
 
 #include <map>

@@ -1,6 +1,7 @@
 // The class Tensor: its slots. Methods are added to it by name, from the files methods_*.cpp.
 #include "python/src/tensor_object.h"
 
+#include <Python.h>
 #include <structmember.h>
 
 #include <vector>
