@@ -7,9 +7,11 @@
 #include <limits>
 #include <optional>
 
+#include "strata/codegen/nests.h"
 #include "strata/codegen/register_tile.h"
 #include "strata/codegen/split_reduce.h"
 #include "strata/expr/node.h"
+#include "strata/ir/sum_order.h"
 
 namespace strata {
 
@@ -37,13 +39,20 @@ struct Step {
   bool guarded = false;  ///< whether its condition depends on the axis
 };
 
+/// The target for looking at a kernel: a loop an axis.
+Target as_written(Target target) {
+  target.reassociate = true;
+  target.bounded = false;
+  return target;
+}
+
 class Choice {
  public:
   Choice(const LazyOp& kernel, const Target& target)
       : kernel_(kernel),
         target_(target),
         axes_(kernel),
-        plain_(lower(kernel, axes_, target)),
+        plain_(lower(kernel, axes_, as_written(target))),
         main_(axes_.axes().size(), 0) {
     for (const Access& a : plain_.accesses) widest_ = std::max(widest_, dtype_of(a).itemsize());
     for (const auto& [v, axis] : plain_.counters) counters_.emplace_back(v, axis);
@@ -147,6 +156,7 @@ class Choice {
     const LoopAxis &first = axes_.axes()[a], &second = axes_.axes()[a + 1];
     if (first.group != second.group || !first.size.is_number() || !second.size.is_number())
       return false;
+    if (first.group >= 0 && keeps_order(static_cast<std::size_t>(first.group))) return false;
     if (first.size.value() == 0 || second.size.value() == 0) return false;
     if (first.group < 0)
       for (const LazyOp& s : kernel_.src())
@@ -252,13 +262,29 @@ class Choice {
         return static_cast<int>(b);
     return -1;
   }
+  /// Whether the target says the order in which a group is added up.
+  bool keeps_order(std::size_t group) const {
+    if (target_.reassociate) return false;
+    const std::vector<SumOrder> orders = sum_orders(kernel_, axes_, target_);
+    return orders[group] == SumOrder::defined;
+  }
+  /// The lanes that may go along the last axis of a group: 0 for none.
+  std::int64_t lanes_along(std::size_t group) const {
+    if (!keeps_order(group)) return lanes();
+    const ReduceGroup& g = axes_.groups()[group];
+    Ints sizes;
+    for (std::size_t j = 0; j < g.count; ++j) sizes.push_back(axes_.axes()[g.first + j].size);
+    const bool is_last = lane_axis_of({sizes.data(), sizes.size()}) == static_cast<int>(g.count) - 1;
+    return is_last && is_known(g.first + g.count - 1) ? kSumLanes : 0;
+  }
   /// The last axis of the first group, where the loads are contiguous along it; -1 where there is none.
   int contiguous_reduction() const {
-    if (axes_.groups().empty() || !target_.reassociate) return -1;
+    if (axes_.groups().empty()) return -1;
     const ReduceGroup& group = axes_.groups().front();
     if (group.count == 0) return -1;
     const std::size_t axis = group.first + group.count - 1;
-    if (size(axis) < lanes()) return -1;
+    const std::int64_t along = lanes_along(0);
+    if (along == 0 || size(axis) < along) return -1;
     bool some = false;
     for (std::size_t k = 0; k < steps_.size(); ++k) {
       const Step& s = steps_[k][axis];
@@ -384,18 +410,16 @@ class Choice {
   }
   /// Small reduced axes which conditions depend on.
   void unroll_windows(std::int64_t body) {
+    if (keeps_order(0)) return;
     const ReduceGroup& group = axes_.groups()[0];
     for (std::size_t a = group.first + group.count; a-- > group.first;) {
       const std::int64_t n = is_known(a) ? size(a) : 0;
       bool is_guarded = false;
       for (const std::vector<Step>& steps : steps_) is_guarded = is_guarded || steps[a].guarded;
-      if (!is_guarded || n < 2 || body * n > kLongBody || axes_.axes()[a].segments.size() != 1) {
-        if (!target_.reassociate) return;
+      if (!is_guarded || n < 2 || body * n > kLongBody || axes_.axes()[a].segments.size() != 1)
         continue;
-      }
       add(Opt::Kind::UNROLL, a, n);
       body *= n;
-      if (!target_.reassociate) return;  // around another axis it would be another order
     }
   }
 
@@ -475,12 +499,14 @@ class Choice {
 
   /// Every group of reductions along rows, and the stores, as vectors.
   void row_stages(int lane_axis) {
-    for (const ReduceGroup& group : axes_.groups()) {
+    for (std::size_t g = 0; g < axes_.groups().size(); ++g) {
+      const ReduceGroup& group = axes_.groups()[g];
       if (group.count == 0) continue;
       const std::size_t a = group.first + group.count - 1;
-      const std::int64_t vectors = size(a) / lanes();
+      const std::int64_t along = lanes_along(g), vectors = along == 0 ? 0 : size(a) / along;
       if (vectors < 1) continue;
-      add(Opt::Kind::LANES, a, lanes());
+      add(Opt::Kind::LANES, a, along);
+      if (keeps_order(g)) continue;
       if (const std::int64_t n = std::min(vectors / 2, copies()); is_known(a) && n > 1)
         add(Opt::Kind::UPCAST, a, n);
     }

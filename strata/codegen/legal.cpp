@@ -4,32 +4,41 @@
 
 #include <algorithm>
 
+#include "strata/ir/sum_order.h"
+
 namespace strata {
+
+namespace {
+
+/// Whether the segments are one loop, or `kSumLanes` lanes in a loop and what they leave over.
+bool is_whole(const LoopAxis& axis) {
+  return axis.segments.size() == 1 && axis.segments[0].parts.size() == 1 &&
+         axis.segments[0].parts[0].kind == PartKind::loop;
+}
+bool is_in_lanes(const LoopAxis& axis) {
+  const std::vector<Part>& parts = axis.segments[0].parts;
+  return axis.segments.size() <= 2 && !axis.padded && parts.size() == 2 &&
+         parts[0].kind == PartKind::loop && parts[1].kind == PartKind::lanes &&
+         parts[1].size == Int(kSumLanes);
+}
+
+}  // namespace
 
 void check_order(const LazyOp& kernel, const KernelAxes& axes, const Target& target) {
   if (target.reassociate) return;
   for (const LazyNode* n : postorder(kernel)) {
-    if ((n->op != Ops::SUM && n->op != Ops::PROD) || !n->dtype.is_float()) continue;
+    if (!is_ordered(n->op, n->dtype)) continue;
     const ReduceGroup& group = axes.group_of(n);
+    Ints sizes;
+    for (std::size_t j = 0; j < group.count; ++j)
+      sizes.push_back(axes.axes()[group.first + j].size);
     for (std::size_t j = 0; j < group.count; ++j) {
       const LoopAxis& axis = axes.axes()[group.first + j];
-      STRATA_CHECK(j == 0 || axis.segments.size() == 1, domain, "[lower] a ", spec_name(n->op),
-                   " of floats keeps its order here; axis ", group.first + j, " is cut");
-      for (const Segment& s : axis.segments) {
-        std::size_t loops = 0;
-        for (const Part& p : s.parts) {
-          STRATA_CHECK(p.kind == PartKind::loop || p.kind == PartKind::unroll, domain, "[lower] a ",
-                       spec_name(n->op), " of floats keeps its order here; axis ", group.first + j,
-                       " has ", to_string(p.kind));
-          loops += p.kind == PartKind::loop ? 1 : 0;
-        }
-        const bool unrolled = s.parts.size() != loops;
-        STRATA_CHECK(!unrolled || j + 1 == group.count, domain, "[lower] a ", spec_name(n->op),
-                     " of floats keeps its order here; axis ", group.first + j,
-                     " is unrolled around others");
-        STRATA_CHECK(group.count == 1 || loops <= 1, domain, "[lower] a ", spec_name(n->op),
-                     " of floats keeps its order here; axis ", group.first + j, " is tiled");
-      }
+      const bool may_have_lanes = static_cast<int>(j) == lane_axis_of({sizes.data(), sizes.size()});
+      STRATA_CHECK(
+          axis.dims.size() == 1 && (is_whole(axis) || (may_have_lanes && is_in_lanes(axis))), domain,
+          "[lower] a ", spec_name(n->op), " of floats keeps its order here; axis ", group.first + j,
+          may_have_lanes ? detail::message(" stays whole or has LANES ", kSumLanes) : " stays whole");
     }
   }
 }
@@ -38,7 +47,7 @@ void check_may_split(const LazyOp& kernel, const Opt& opt, const Target& target)
   if (target.reassociate) return;
   const KernelAxes axes(kernel);
   for (const LazyNode* n : postorder(kernel)) {
-    if ((n->op != Ops::SUM && n->op != Ops::PROD) || !n->dtype.is_float()) continue;
+    if (!is_ordered(n->op, n->dtype)) continue;
     const ReduceGroup& group = axes.group_of(n);
     STRATA_CHECK(opt.axis < group.first || opt.axis >= group.first + group.count, domain, "[",
                  opt.text(), "] a ", spec_name(n->op), " of floats keeps its order here");

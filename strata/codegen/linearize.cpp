@@ -111,6 +111,7 @@ class Linearizing {
 
   void find_free_loops() {
     for (const PlacedStore& p : kernel_.pinned) pinned_.emplace(p.store, &p.loops);
+    for (const LoopInside& in : kernel_.nest) around_.emplace(in.loop, in.around);
     // Reductions that share loops stand where the loops do: each depends on what any of them depends on.
     std::vector<LoopSet> shared(loops_.size());
     for (bool changed = true; changed;) {
@@ -139,6 +140,10 @@ class Linearizing {
       for (const UOp loop : *it->second) free_[k].insert(loop_number_.at(loop));
     if (!is_reduce_node(u)) return;
     free_[k].merge(shared[loop_number_.at(loops_of(u).front())]);
+    // What an inner level adds up may be the same in each turn of the outer one: it stands in there all the same.
+    for (auto it = around_.find(loops_of(u).front()); it != around_.end();
+         it = around_.find(it->second))
+      if (loop_number_.contains(it->second)) free_[k].insert(loop_number_.at(it->second));
     for (const UOp loop : loops_of(u)) free_[k].erase(loop_number_.at(loop));
   }
 
@@ -406,6 +411,7 @@ class Linearizing {
   std::unordered_map<UOp, std::size_t> uses_;
   std::unordered_map<UOp, const std::vector<UOp>*> pinned_;  // by LOAD
   std::unordered_map<UOp, const std::vector<UOp>*> staged_;  // by DEFINE_LOCAL: the loops inside of which it is filled
+  std::unordered_map<UOp, UOp> around_;  // by loop: the loop that it is directly inside of
   std::unordered_map<UOp, UOp> listed_;
   UOpGraph list_;
 };

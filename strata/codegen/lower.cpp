@@ -11,9 +11,11 @@
 #include "strata/codegen/nests.h"
 #include "strata/codegen/picks.h"
 #include "strata/codegen/stage.h"
+#include "strata/codegen/sums.h"
 #include "strata/codegen/variables.h"
 #include "strata/codegen/vectors.h"
 #include "strata/expr/node.h"
+#include "strata/ir/sum_order.h"
 
 namespace strata {
 
@@ -34,7 +36,9 @@ class Lowering {
         ops_(out_.graph, target_.native),
         index_(out_.graph, {[this](const Variable& v) { return value_of(v); },
                             [this](const Variable& v) { return depth_of(v); }}),
-        nests_(axes, out_, index_, [this](const Variable& v) { return parameter(v); }) {
+        nests_(
+            axes, out_, index_, [this](const Variable& v) { return parameter(v); },
+            sum_orders(kernel, axes, target)) {
     out_.buffers = buffers_of(kernel);
     out_.variables = kernel_variables(kernel);
     check_order(kernel, axes, target);
@@ -496,28 +500,28 @@ class Lowering {
     const ReduceGroup& group = axes_.group_of(k.node);
     std::vector<std::size_t> axes;
     for (std::size_t j = 0; j < group.count; ++j) axes.push_back(group.first + j);
+    const auto add = [&](const std::vector<Expr>& at, const Expr& guard, const Expr& around) {
+      Body body{{n.src[0].node(), {k.at.idxs, k.at.valid && guard, false, around}}, guard};
+      set_dims(body.key.at.idxs, {reduced.data(), reduced.size()}, axes, at, axes_);
+      out.push_back(std::move(body));
+    };
     for (const Nest& nest : nests_of(k)) {
       const std::vector<Expr> at = nest.coordinates();
       const Expr around = k.at.around && nests_.ranges_of(at);
       for (const Substitution& copy : choices(nest.copies))
         for (const Substitution& turn : choices(nest.turns)) {
           const std::vector<Expr> chosen = substituted(substituted(at, copy), turn);
-          const Expr guard = inside(axes, chosen);
-          Body body{{n.src[0].node(), {k.at.idxs, k.at.valid && guard, false, around}}, guard};
-          set_dims(body.key.at.idxs, {reduced.data(), reduced.size()}, axes, chosen, axes_);
-          out.push_back(std::move(body));
+          add(chosen, inside(axes, chosen), around);
         }
+      if (nest.tail) add(nest.tail->coordinates, nest.tail->guard, around);
     }
     return out;
   }
-  /// The values, with the identity in turns beyond the end.
+  /// The values as `type`, with the identity in turns beyond the end.
   std::vector<UOp> guarded(const Asked& k, std::span<const UOp> values, UOp identity) {
-    std::vector<UOp> out(values.begin(), values.end());
-    const ReduceGroup& group = axes_.group_of(k.node);
-    bool padded = false;
-    for (std::size_t j = 0; j < group.count; ++j)
-      padded = padded || axes_.axes()[group.first + j].padded;
-    if (!padded) return out;
+    std::vector<UOp> out;
+    for (const UOp v : values)
+      out.push_back(out_.graph.cast(v, identity.dtype().vec(v.dtype().lanes())));
     const std::vector<Body> of = bodies(k);
     for (std::size_t j = 0; j < out.size(); ++j)
       if (const Expr& guard = of[j].guard; guard.constant() == 0)
@@ -528,49 +532,15 @@ class Lowering {
     return out;
   }
 
-  UOp reduction(const Asked& k, std::span<const UOp> unguarded) {
+  UOp reduction(const Asked& k, std::span<const UOp> values) {
     const LazyNode& n = *k.node;
-    const Ops op = combining_op(n.op);
-    const UOp identity = out_.graph.constant(identity_of(n.op, n.dtype));
+    const UOp identity = out_.graph.constant(identity_of(n.op, accumulator_of(n.op, n.dtype)));
     UOp total = identity;
-    if (is_empty(n)) return total;
-    const std::vector<UOp> values = guarded(k, unguarded, identity);
-    std::size_t next = 0;
-    for (const Nest& nest : nests_of(k)) {
-      const std::size_t copies = choices(nest.copies).size(), turns = choices(nest.turns).size();
-      std::vector<UOp> parts;
-      for (std::size_t c = 0; c < copies; ++c, next += turns) {
-        const std::vector<UOp> body(values.begin() + static_cast<std::ptrdiff_t>(next),
-                                    values.begin() + static_cast<std::ptrdiff_t>(next + turns));
-        // The first copy goes on from what there is; the others begin anew.
-        const bool goes_on = c == 0 && nest.lanes == nullptr;
-        parts.push_back(accumulated(n, goes_on ? total : identity, body, nest));
-      }
-      UOp sum = ops_.folded(op, parts);
-      if (nest.lanes != nullptr) sum = ops_.across(op, sum, nest.lanes->count);
-      total = nest.lanes != nullptr && total != identity ? ops_.alu(op, {total, sum}) : sum;
-    }
-    return total;
+    if (!is_empty(n))
+      total = summed(out_.graph, ops_, n.op, identity, nests_of(k), guarded(k, values, identity));
+    return out_.graph.cast(total, n.dtype.vec(total.dtype().lanes()));
   }
-  UOp accumulated(const LazyNode& n, UOp first, std::vector<UOp> body, const Nest& nest) {
-    const int lanes = nest.lanes != nullptr
-                          ? nest.lanes->count
-                          : std::max(LaneOps::most_lanes(body), first.dtype().lanes());
-    for (UOp& v : body) {
-      if (v.op() == UOps::LOOP)
-        v = out_.graph.alu(Ops::NOOP, {v});  // not one of the loops of the REDUCE
-      v = ops_.widened(v, lanes);
-    }
-    first = ops_.widened(first, lanes);
-    std::vector<UOp> sources = {first};
-    sources.insert(sources.end(), body.begin(), body.end());
-    if (nest.loops.empty()) {
-      for (const UOp v : body) first = ops_.alu(combining_op(n.op), {first, v});
-      return first;
-    }
-    sources.insert(sources.end(), nest.loops.begin(), nest.loops.end());
-    return out_.graph.add(UOps::REDUCE, first.dtype(), sources, n.op);
-  }
+
   LazyOp kernel_;
   const KernelAxes& axes_;
   Target target_;

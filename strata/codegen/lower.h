@@ -23,8 +23,10 @@ struct Target {
   int vector_registers = 16;
   OpSet native = basic_ops();  ///< ops that the backend has; others are decomposed
   bool contract = true;        ///< a*b + c may be rounded once (MULACC)
-  bool reassociate =
-      true;  ///< float sums and products may be added up in another order: vectors and several accumulators
+  /// Float sums and products may be added up in another order than ir/sum_order.h says: vectors and several accumulators,
+  bool reassociate = true;
+  bool bounded =
+      true;  ///< but within its error; false: as the loops are, where a kernel is only looked at
   bool instances = false;  ///< turns of the parallel loop are instances of a launch: SPECIAL
   /// Nothing that changes a float's bits: what kernels give is what the interpreter gives, up to the errors of functions.
   Target deterministic() const {

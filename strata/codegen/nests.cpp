@@ -81,14 +81,15 @@ Expr Nests::have_turns(const Expr& around, const Expr& index) const {
 
 /// The loop called `path` (which says all that is around it), made where it is not there yet.
 Variable Nests::loop(const std::string& path, const Int& turns, int depth, bool is_parallel,
-                     UOp around) {
+                     UOp around, const std::function<Expr(const Variable&)>& range) {
   const auto [it, is_new] = paths_.try_emplace(path, Variable("ridx", 0, 0));
   if (!is_new) return it->second;
   // A loop that may have no turn keeps its variable, so that what is made in it stays in it.
   const std::int64_t last = std::max<std::int64_t>(turns.vmax(), turns.is_number() ? 1 : 2) - 1;
   it->second = Variable(detail::message("ridx", loops_.size()), 0, last);
   if (!turns.is_number())
-    ranges_.emplace(std::string(it->second.name()), it->second < turns.expr());
+    ranges_.emplace(std::string(it->second.name()),
+                    range ? range(it->second) : it->second < turns.expr());
   const DType width = last < std::numeric_limits<std::int32_t>::max() ? dtypes::int32 : dtypes::int64;
   UOp begin = out_.graph.constant(width, 0), end = index_.integer(turns.expr(), width);
   if (is_parallel) {
@@ -127,7 +128,7 @@ Nest Nests::nest(const std::vector<std::size_t>& axes, const std::vector<std::si
   };
   std::vector<Open> open;
   for (std::size_t k = 0; k < axes.size(); ++k) {
-    const Segment& segment = axes_.axes()[axes[k]].segments[segments[k]];
+    const Segment& segment = segments_of(axes[k])[segments[k]];
     out.places.push_back({axes[k], segment.begin.expr(), {}});
     std::size_t depth = 0;
     for (std::size_t p = 0; p < segment.parts.size(); ++p) {
@@ -146,11 +147,12 @@ Nest Nests::nest(const std::vector<std::size_t>& axes, const std::vector<std::si
     return std::tie(a.depth, a.order) < std::tie(b.depth, b.order);
   });
   UOp around;
+  std::vector<std::int64_t> turns;  // of the loops
   int depth = role == Role::output ? 1 : 100;
   for (std::size_t k = 0; k < axes.size() && role == Role::output; ++k)
     around = leftover(axes[k], segments[k], around, out);
   for (const Open& o : open) {
-    const Part& part = axes_.axes()[axes[o.place]].segments[segments[o.place]].parts[o.part];
+    const Part& part = segments_of(axes[o.place])[segments[o.place]].parts[o.part];
     path += detail::message("/", axes[o.place], ".", segments[o.place], ".", o.part);
     out.order.push_back({o.place, o.part, {}});
     if (part.size == Int(1) && part.kind == PartKind::loop) continue;
@@ -159,9 +161,12 @@ Nest Nests::nest(const std::vector<std::size_t>& axes, const std::vector<std::si
     if (loops_.size() != known) out_.counters.emplace_back(v, axes[o.place]);
     around = loops_.at(std::string(v.name())).loop;
     out.loops.push_back(around);
+    turns.push_back(part.size.vmax());
     out.order.back().loop = around;
     out.places[o.place].parts[o.part].first = v;
   }
+  if (role == Role::reduction)
+    out.levels = levels_of(out, turns, orders_[static_cast<std::size_t>(axes_.axes()[axes[0]].group)]);
   return out;
 }
 
@@ -201,9 +206,8 @@ std::vector<std::vector<std::size_t>> Nests::segment_choices(const std::vector<s
   for (const std::size_t a : axes) {
     std::vector<std::vector<std::size_t>> longer;
     for (const auto& choice : out)
-      for (std::size_t s = 0; s < axes_.axes()[a].segments.size(); ++s) {
-        if (axes_.axes()[a].segments[s].size().vmax() == 0)
-          continue;  // has no turn whatever the sizes
+      for (std::size_t s = 0; s < segments_of(a).size(); ++s) {
+        if (segments_of(a)[s].size().vmax() == 0) continue;  // has no turn whatever the sizes
         longer.push_back(choice);
         longer.back().push_back(s);
       }
@@ -232,6 +236,8 @@ std::vector<Nest> Nests::of_group(const ReduceGroup& group, std::span<const Expr
     }
   std::string path = detail::message("group", group.first, ".", apart_, apart, ":");
   for (const std::string& name : names) path += detail::message(name, ",");
+  const auto number = static_cast<std::size_t>(&group - axes_.groups().data());
+  if (orders_[number] == SumOrder::defined) return {ordered(group, path, outer_lanes)};
   std::vector<Nest> out;
   for (const auto& segments : segment_choices(axes)) {
     // One after another: no loop of one is shared with another.

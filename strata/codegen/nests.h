@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -34,18 +36,40 @@ struct Nest {
   std::vector<std::pair<Variable, int>> copies;  ///< unrolled, each with an accumulator; and how many
   std::vector<std::pair<Variable, int>> turns;  ///< unrolled, into one accumulator
 
+  // Of a reduction: which of its loops share an accumulator.
+  std::vector<std::size_t> levels;  ///< how many of `loops` do, outermost first: a level adds up what the next one comes to
+  bool is_ordered = false;  ///< as ir/sum_order.h says, lanes too; else lanes are added up last
+  std::size_t scalar_levels =
+      0;  ///< ordered: the first levels, which add up what the lanes come to; the others have a sum a lane
+  /// Elements that the lanes of the innermost level begin, and do not fill: they go into its sums last.
+  struct Tail {
+    std::vector<Expr> coordinates;
+    Expr guard;  ///< where they are there
+  };
+  std::optional<Tail> tail;
+
   std::vector<Expr> coordinates() const;
+};
+
+/// In which order a group of reductions is added up.
+enum class SumOrder : std::uint8_t {
+  free,     ///< as the loops are
+  bounded,  ///< long loops as levels, so that no accumulator adds up more than some dozens of values
+  defined,  ///< as ir/sum_order.h says
 };
 
 /// All values of unrolled variables, the last one fastest; one empty choice where there are none.
 std::vector<Substitution> choices(const std::vector<std::pair<Variable, int>>& unrolled);
 
+/// Of each group of the kernel's reductions.
+std::vector<SumOrder> sum_orders(const LazyOp& kernel, const KernelAxes& axes, const Target& target);
+
 class Nests {
  public:
   /// Adds LOOPs, counters, ranges and the parallel range to `out`. `parameter` gives the UOp of a variable of the kernel.
+  /// `orders`: of each group of reductions.
   Nests(const KernelAxes& axes, Lowered& out, IndexUOps& index,
-        std::function<UOp(const Variable&)> parameter)
-      : axes_(axes), out_(out), index_(index), parameter_(std::move(parameter)) {}
+        std::function<UOp(const Variable&)> parameter, std::vector<SumOrder> orders);
 
   /// The nests over output axes, one for each choice of segments.
   std::vector<Nest> of_outputs(const std::vector<std::size_t>& axes);
@@ -84,7 +108,14 @@ class Nests {
 
   Nest nest(const std::vector<std::size_t>& axes, const std::vector<std::size_t>& segments,
             std::string path, Role role, bool outer_lanes);
-  Variable loop(const std::string& path, const Int& turns, int depth, bool is_parallel, UOp around);
+  Nest ordered(const ReduceGroup& group, const std::string& path, bool outer_lanes);
+  void open_digits(Nest& out, std::span<const Int> sizes, std::string path, int lane_axis);
+  static std::vector<std::size_t> levels_of(const Nest& nest, std::span<const std::int64_t> turns,
+                                            SumOrder order);
+  /// `range`: what holds of the counter where `turns` is no number; empty: that it is below `turns`.
+  Variable loop(const std::string& path, const Int& turns, int depth, bool is_parallel, UOp around,
+                const std::function<Expr(const Variable&)>& range = {});
+  const std::vector<Segment>& segments_of(std::size_t axis) const { return segments_[axis]; }
   UOp parallel_end(std::string_view name);
   UOp last_call(const Int& turns);
   UOp leftover(std::size_t axis, std::size_t segment, UOp around, Nest& out);
@@ -97,6 +128,8 @@ class Nests {
   Lowered& out_;
   IndexUOps& index_;
   std::function<UOp(const Variable&)> parameter_;
+  std::vector<SumOrder> orders_;                // by group
+  std::vector<std::vector<Segment>> segments_;  // by axis: the axes', with long loops of bounded sums cut
   std::map<std::string, Variable> paths_;
   std::unordered_map<std::string, LoopVariable> loops_;
   std::unordered_map<std::string, Lanes> lanes_;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "strata/ir/sum_order.h"
 #include "strata/view/merge.h"
 
 namespace strata {
@@ -71,6 +72,76 @@ class Address {
 
  private:
   std::vector<Strided> views_;
+};
+
+/// A SUM or PROD of floats: each element of the result by itself, in the order that ir/sum_order.h says.
+class OrderedSum {
+ public:
+  OrderedSum(const LazyNode& n, const Elements& x)
+      : x_(x),
+        op_(combining_op(n.op)),
+        type_(accumulator_of(n.op, n.dtype)),
+        identity_(identity_of(n.op, type_)) {
+    const Index strides = contiguous_box(x.shape).stride;
+    Ints sizes;
+    for (const std::int64_t a : std::get<Axes>(n.arg)) {
+      sizes.push_back(n.src[0].shape()[static_cast<std::size_t>(a)]);
+      sizes_.push_back(x.shape[static_cast<std::size_t>(a)]);
+      strides_.push_back(strides[static_cast<std::size_t>(a)]);
+    }
+    digits_ = sum_order({sizes.data(), sizes.size()});
+  }
+
+  void into(Elements& out) {
+    const Index strides = contiguous_box(x_.shape).stride;
+    Index at(out.shape.size(), 0);
+    for (std::size_t k = 0; k < out.size(); ++k, advance(at, out.shape)) {
+      first_ = 0;
+      for (std::size_t t = 0; t < at.size(); ++t) first_ += at[t] * strides[t];
+      Scalar total = identity_;
+      if (product(sizes_) != 0) {
+        Index none(sizes_.size(), 0);
+        add(0, none, total);
+      }
+      out.put(k, total.cast(out.dtype));
+    }
+  }
+
+ private:
+  /// Adds the elements with the digits before digit `d` as in `at`.
+  void add(std::size_t d, Index& at, Scalar& total) {
+    if (d == digits_.size()) {
+      std::int64_t address = first_;
+      for (std::size_t k = 0; k < at.size(); ++k) address += at[k] * strides_[k];
+      combine(total, x_.at(static_cast<std::size_t>(address)).cast(type_));
+      return;
+    }
+    const SumDigit& digit = digits_[d];
+    std::int64_t& index = at[digit.axis];
+    const std::int64_t begin = index;
+    Scalar own = digit.continues ? total : identity_;
+    for (std::int64_t k = 0; k < digit.count && index < sizes_[digit.axis]; ++k) {
+      add(d + 1, at, own);
+      index += digit.stride;
+    }
+    index = begin;
+    if (digit.continues)
+      total = own;
+    else
+      combine(total, own);
+  }
+  void combine(Scalar& total, const Scalar& value) const {
+    const std::array operands{total, value};
+    total = evaluate(op_, operands);
+  }
+
+  const Elements& x_;
+  Ops op_;
+  DType type_;
+  Scalar identity_;
+  Index sizes_, strides_;  // of the reduced axes
+  std::vector<SumDigit> digits_;
+  std::int64_t first_ = 0;  // the element of x at which all reduced indices are 0
 };
 
 class Run {
@@ -207,6 +278,10 @@ class Run {
   Elements reduction(const LazyNode& n) {
     const Elements& x = done_.at(n.src[0].node());
     Elements out(n.dtype, numbers_of(n.shape));
+    if (is_ordered(n.op, n.dtype)) {
+      OrderedSum(n, x).into(out);
+      return out;
+    }
     const Ops op = combining_op(n.op);
     const Scalar first = identity_of(n.op, n.dtype);
     for (std::size_t k = 0; k < out.size(); ++k) out.put(k, first);

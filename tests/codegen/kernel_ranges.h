@@ -192,9 +192,13 @@ class KernelRanges {
       }
       parts[static_cast<std::size_t>(place)].push_back(x[k]);
     }
+    RangeOps::Reduced axes;
+    for (const std::int64_t a : std::get<Axes>(n.arg)) {
+      axes.sizes.push_back(n.src[0].shape()[static_cast<std::size_t>(a)]);
+      axes.numbers.push_back(from[static_cast<std::size_t>(a)]);
+    }
     Ranges out;
-    for (const Ranges& part : parts)
-      out.push_back(ops_.reduced(combining_op(n.op), part, identity_of(n.op, n.dtype)));
+    for (const Ranges& part : parts) out.push_back(ops_.reduced(n.op, part, n.dtype, axes));
     return out;
   }
 

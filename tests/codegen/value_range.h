@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "strata/codegen/decompose.h"
+#include "strata/graph/lazy_op.h"
+#include "strata/ir/sum_order.h"
 #include "strata/ir/uop.h"
 
 namespace strata::oracle {
@@ -112,21 +114,67 @@ class RangeOps {
     return real(op, v, result);
   }
 
-  /// What a reduction of `v`, in row-major order, comes to.
-  ValueRange reduced(Ops op, std::span<const ValueRange> v, const Scalar& identity) const {
-    const bool is_sum = op == Ops::ADD || op == Ops::MUL;
-    if (freedom_.reassociate && is_sum && identity.dtype().is_float())
-      return op == Ops::ADD ? any_order_sum(v, identity) : any_order_product(v, identity);
+  /// The reduced axes of a reduction: their sizes, and these as numbers.
+  struct Reduced {
+    Ints sizes;
+    std::vector<std::int64_t> numbers;
+  };
+  /// What a reduction of `v`, in row-major order of the reduced axes, comes to.
+  ValueRange reduced(Ops reduction, std::span<const ValueRange> v, DType dtype,
+                     const Reduced& axes) const {
+    const Ops op = combining_op(reduction);
+    const DType type = accumulator_of(reduction, dtype);
+    const Scalar identity = identity_of(reduction, type);
+    std::vector<ValueRange> values;
+    for (const ValueRange& x : v)
+      values.push_back(type == dtype ? x : (*this)(Ops::CAST, std::span(&x, 1), type));
     ValueRange out = exactly(identity);
-    for (const ValueRange& x : v) {
-      const ValueRange operands[] = {out, x};
-      out = (*this)(op, operands, identity.dtype());
+    if (!is_ordered(reduction, dtype)) {
+      for (const ValueRange& x : values) combine(op, out, x);
+    } else if (freedom_.reassociate) {
+      out = op == Ops::ADD ? any_order_sum(values, identity) : any_order_product(values, identity);
+    } else {
+      add_in_order(op, values, axes, sum_order({axes.sizes.data(), axes.sizes.size()}), identity, out);
     }
-    return out;
+    return type == dtype ? out : (*this)(Ops::CAST, std::span(&out, 1), dtype);
   }
 
  private:
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+  void combine(Ops op, ValueRange& total, const ValueRange& x) const {
+    const ValueRange operands[] = {total, x};
+    total = (*this)(op, operands, total.dtype());
+  }
+  /// One digit after another, by a list of all the places that have the same digits before it.
+  void add_in_order(Ops op, std::span<const ValueRange> v, const Reduced& axes,
+                    std::span<const SumDigit> digits, const Scalar& identity, ValueRange& total) const {
+    std::vector<std::size_t> all;
+    for (std::size_t k = 0; k < v.size(); ++k) all.push_back(k);
+    add_digit(op, v, axes, digits, identity, all, total);
+  }
+  void add_digit(Ops op, std::span<const ValueRange> v, const Reduced& axes,
+                 std::span<const SumDigit> digits, const Scalar& identity,
+                 const std::vector<std::size_t>& places, ValueRange& total) const {
+    if (digits.empty()) {
+      for (const std::size_t k : places) combine(op, total, v[k]);
+      return;
+    }
+    std::vector<std::vector<std::size_t>> by_digit(static_cast<std::size_t>(digits[0].count));
+    for (const std::size_t k : places) {
+      auto index = static_cast<std::int64_t>(k);
+      for (std::size_t a = axes.numbers.size(); a-- > digits[0].axis + 1;) index /= axes.numbers[a];
+      index = index % axes.numbers[digits[0].axis] / digits[0].stride % digits[0].count;
+      by_digit[static_cast<std::size_t>(index)].push_back(k);
+    }
+    ValueRange own = digits[0].continues ? total : exactly(identity);
+    for (const auto& some : by_digit)
+      if (!some.empty()) add_digit(op, v, axes, digits.subspan(1), identity, some, own);
+    if (digits[0].continues)
+      total = own;
+    else
+      combine(op, total, own);
+  }
 
   static Scalar computed(Ops op, std::initializer_list<Scalar> v, DType to = dtypes::none) {
     return evaluate(op, std::span<const Scalar>(v.begin(), v.size()), to);

@@ -168,9 +168,13 @@ class GraphRanges {
       for (const std::int64_t a : std::get<Axes>(n.arg)) place[static_cast<std::size_t>(a)] = 0;
       parts[flat(place, to)].push_back(x[next++]);
     });
+    RangeOps::Reduced axes;
+    for (const std::int64_t a : std::get<Axes>(n.arg)) {
+      axes.sizes.push_back(n.src[0].shape()[static_cast<std::size_t>(a)]);
+      axes.numbers.push_back(from[static_cast<std::size_t>(a)]);
+    }
     Ranges out;
-    for (const Ranges& part : parts)
-      out.push_back(ops_.reduced(combining_op(n.op), part, identity_of(n.op, n.dtype)));
+    for (const Ranges& part : parts) out.push_back(ops_.reduced(n.op, part, n.dtype, axes));
     return out;
   }
 

@@ -1,0 +1,205 @@
+// The loops of sums whose order is said, and those of long sums: accumulators inside of accumulators.
+
+#include <algorithm>
+
+#include "strata/codegen/nests.h"
+#include "strata/ir/sum_order.h"
+
+namespace strata {
+
+namespace {
+
+// A sum over few turns is one level; longer ones add up `kLongRun` turns in the innermost accumulator and `kTurnsOfLevel` sums in
+// each one around it, so that errors are bounded as ir/sum_order.h has it.
+constexpr std::int64_t kFewTurns = 64, kSomeTurns = 512;
+constexpr std::int64_t kLongRun = 32, kTurnsOfLevel = 8;
+
+bool is_turns(const Part& part) { return part.kind == PartKind::loop; }
+
+/// A divisor from `most` / 2 to `most` that leaves least over, the largest of these.
+std::int64_t fitting_turns(std::int64_t turns, std::int64_t most) {
+  std::int64_t best = most;
+  for (std::int64_t n = most; n > most / 2; --n)
+    if (turns % n < turns % best) best = n;
+  return best;
+}
+
+/// `segment` with the loop `at` cut into one of `inner` turns inside of another, and what is left over behind it.
+std::vector<Segment> cut_loop(const Segment& segment, std::size_t at, std::int64_t inner) {
+  const Int turns = segment.parts[at].size;
+  const Int whole = turns.is_number() ? Int(turns.value() / inner) : Int(turns.expr() / inner);
+  const Int rest = turns - whole * Int(inner);
+  Int stride = 1;
+  for (std::size_t k = at + 1; k < segment.parts.size(); ++k) stride *= segment.parts[k].size;
+  std::vector<Segment> out = {segment};
+  out[0].parts[at].size = whole;
+  out[0].parts.insert(out[0].parts.begin() + static_cast<std::ptrdiff_t>(at) + 1,
+                      Part{PartKind::loop, inner});
+  if (rest == Int(0)) return out;
+  out.push_back(segment);
+  out[1].begin = segment.begin + whole * Int(inner) * stride;
+  out[1].parts[at].size = rest;
+  return out;
+}
+
+/// The largest number of values that one accumulator of these segments adds up.
+std::int64_t longest_sum(std::span<const Segment> segments) {
+  std::int64_t out = 1;
+  for (const Segment& s : segments) {
+    std::int64_t turns = 1;
+    for (const Part& p : s.parts)
+      if (is_turns(p) || p.kind == PartKind::unroll)
+        if (!try_mul(turns, std::max<std::int64_t>(p.size.vmax(), 1), turns)) return turns;
+    out = std::max(out, turns);
+  }
+  return out;
+}
+
+/// The segments with each loop cut, from the innermost on: `room` turns first, then kTurnsOfLevel at a time.
+std::vector<Segment> cut_long(const std::vector<Segment>& segments, std::int64_t room) {
+  std::vector<Segment> out;
+  std::vector<Segment> open(segments.rbegin(), segments.rend());
+  while (!open.empty()) {
+    const Segment s = std::move(open.back());
+    open.pop_back();
+    std::int64_t most = room;
+    std::size_t at = s.parts.size();
+    // The outermost loop is the one that is cut next; loops inside of it have been cut, or are short.
+    for (std::size_t k = s.parts.size(); k-- > 0;) {
+      if (!is_turns(s.parts[k])) continue;
+      if (s.parts[k].size.vmax() > most) {
+        at = k;
+        break;
+      }
+      most = kTurnsOfLevel;
+    }
+    if (at == s.parts.size()) {
+      out.push_back(s);
+      continue;
+    }
+    const Int& turns = s.parts[at].size;
+    const std::vector<Segment> cut =
+        cut_loop(s, at, turns.is_number() ? fitting_turns(turns.value(), most) : most);
+    open.insert(open.end(), cut.rbegin(), cut.rend());
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<SumOrder> sum_orders(const LazyOp& kernel, const KernelAxes& axes, const Target& target) {
+  std::vector<SumOrder> out(axes.groups().size(), SumOrder::free);
+  if (target.reassociate && !target.bounded) return out;
+  for (const LazyNode* n : postorder(kernel))
+    if (is_ordered(n->op, n->dtype))
+      out[static_cast<std::size_t>(&axes.group_of(n) - axes.groups().data())] =
+          target.reassociate ? SumOrder::bounded : SumOrder::defined;
+  return out;
+}
+
+Nests::Nests(const KernelAxes& axes, Lowered& out, IndexUOps& index,
+             std::function<UOp(const Variable&)> parameter, std::vector<SumOrder> orders)
+    : axes_(axes),
+      out_(out),
+      index_(index),
+      parameter_(std::move(parameter)),
+      orders_(std::move(orders)) {
+  for (const LoopAxis& axis : axes.axes()) segments_.push_back(axis.segments);
+  for (std::size_t g = 0; g < axes.groups().size(); ++g) {
+    if (orders_[g] != SumOrder::bounded) continue;
+    const ReduceGroup& group = axes.groups()[g];
+    std::int64_t all = 1;
+    for (std::size_t a = group.first; a < group.first + group.count; ++a)
+      if (!try_mul(all, longest_sum(segments_[a]), all)) all = kSomeTurns + 1;
+    if (all <= kFewTurns) continue;
+    std::int64_t room = all <= kSomeTurns ? kFewTurns : kLongRun;
+    for (std::size_t a = group.first + group.count; a-- > group.first;) {
+      const std::int64_t turns = longest_sum(segments_[a]);
+      segments_[a] = cut_long(segments_[a], room > 1 ? room : kTurnsOfLevel);
+      room = turns <= room ? room / turns : 1;
+    }
+  }
+}
+
+/// Loops share an accumulator as long as they have few turns together; the innermost ones more than the others.
+std::vector<std::size_t> Nests::levels_of(const Nest& nest, std::span<const std::int64_t> turns,
+                                          SumOrder order) {
+  if (order == SumOrder::free) return {turns.size()};
+  std::vector<std::size_t> out = {0};  // innermost first
+  std::int64_t most = kFewTurns, together = 1;
+  for (const auto& [variable, count] : nest.turns) together *= count;
+  for (std::size_t k = turns.size(); k-- > 0;) {
+    const std::int64_t more = std::max<std::int64_t>(turns[k], 1);
+    if (out.back() > 0 && together > most / more) {
+      out.push_back(0);
+      most = kTurnsOfLevel;
+      together = 1;
+    }
+    together *= more;
+    ++out.back();
+  }
+  return {out.rbegin(), out.rend()};
+}
+
+/// The nest of sum_order(). Where an axis has lanes, they are the digits below kSumLanes.
+Nest Nests::ordered(const ReduceGroup& group, const std::string& path, bool outer_lanes) {
+  Nest out;
+  out.is_ordered = true;
+  Ints sizes;
+  int lane_axis = -1;
+  for (std::size_t j = 0; j < group.count; ++j) {
+    const LoopAxis& axis = axes_.axes()[group.first + j];
+    sizes.push_back(axis.size);
+    out.places.push_back({group.first + j, Expr(0), {}});
+    for (const Part& p : axis.segments[0].parts)
+      if (p.kind == PartKind::lanes && !outer_lanes) lane_axis = static_cast<int>(j);
+  }
+  open_digits(out, {sizes.data(), sizes.size()}, path, lane_axis);
+  return out;
+}
+
+void Nests::open_digits(Nest& out, std::span<const Int> sizes, std::string path, int lane_axis) {
+  UOp around;
+  int depth = 100;
+  const std::vector<SumDigit> digits = sum_order(sizes);
+  Expr in_front = 0;  // of the lane axis: its index where index // kSumLanes % S is 0
+  for (std::size_t d = 0; d < digits.size(); ++d) {
+    const SumDigit& digit = digits[d];
+    const bool in_lanes = static_cast<int>(digit.axis) == lane_axis;
+    if (in_lanes && digit.stride < kSumLanes) {
+      out.scalar_levels = out.levels.size();
+      continue;
+    }
+    Expr& at = out.places[digit.axis].begin;
+    const Expr size = sizes[digit.axis].expr();
+    const bool is_run = in_lanes && digit.stride == kSumLanes;
+    if (is_run) in_front = at;
+    // Lanes that are not all there are the tail.
+    const std::int64_t whole = is_run ? digit.stride : 1;
+    const Int turns = min(Expr(digit.count), (size - at + (digit.stride - whole)) / digit.stride);
+    path += detail::message("/", d);
+    if (!digit.continues || out.levels.empty()) out.levels.push_back(0);
+    if (turns == Int(1)) continue;
+    const Expr begin = at;
+    const Variable v = loop(path, turns, depth++, false, around, [&](const Variable& counter) {
+      return begin + counter * digit.stride + (whole - 1) < size;
+    });
+    around = loops_.at(std::string(v.name())).loop;
+    out.loops.push_back(around);
+    ++out.levels.back();
+    at += v * digit.stride;
+  }
+  if (lane_axis < 0) return;
+  const auto axis = static_cast<std::size_t>(lane_axis);
+  out.lanes = lanes(detail::message("lane_a", out.places[axis].axis), static_cast<int>(kSumLanes));
+  out.places[axis].begin += out.lanes->variable;
+  const Expr size = sizes[axis].expr(), filled = size / kSumLanes * kSumLanes;
+  if (same(filled, size)) return;
+  Nest::Tail tail{out.coordinates(), 1};
+  tail.coordinates[axis] = filled + out.lanes->variable;
+  constexpr std::int64_t run = kSumLanes * kSumRun;
+  tail.guard = (out.lanes->variable < size - filled) && (in_front == filled / run * run);
+  out.tail = std::move(tail);
+}
+
+}  // namespace strata
