@@ -278,12 +278,19 @@ TEST(Lower, ReadingAnotherPlaceOfWhatItWritesIsRefused) {
 TEST(Lower, SumsOfFloatsKeepTheirOrderWhereThatIsAsked) {
   const LazyOp k = matmul(4, 6, 8);
   const Target ordered = Target().deterministic();
-  EXPECT_EQ(lower_refusal(k, "UPCAST 0 4, LANES 2 8, UNROLL 3 3", ordered), "");
-  for (const std::string_view opts : {"UPCAST 3 2", "LANES 3 2"}) {
+  EXPECT_EQ(lower_refusal(k, "UPCAST 0 4, LANES 2 8", ordered), "");
+  for (const std::string_view opts :
+       {"UPCAST 3 2", "LANES 3 2", "UNROLL 3 3", "SPLIT 3 2", "CUT 3 2"}) {
     const std::string text = lower_refusal(k, opts, ordered);
-    EXPECT_TRUE(has(text, "ReduceOps.SUM of floats keeps its order here; axis 3 has")) << text;
+    EXPECT_TRUE(has(
+        text, "ReduceOps.SUM of floats keeps its order here; axis 3 stays whole or has LANES 16"))
+        << text;
     EXPECT_EQ(lower_refusal(k, opts), "");
   }
+  EXPECT_EQ(lower_refusal(matmul(4, 40, 8), "LANES 3 16", ordered), "");
+  const LazyOp last_in_run = kernel(LazyOp::reduce(Ops::SUM, input(1, {64, 16}), {0, 1}));
+  EXPECT_TRUE(has(lower_refusal(last_in_run, "LANES 3 16", ordered), "axis 3 stays whole"));
+  EXPECT_TRUE(has(lower_refusal(last_in_run, "MERGE 2", ordered), "axis 2 stays whole"));
   const LazyOp integers = kernel(LazyOp::reduce(Ops::SUM, input(1, {4, 8}, dtypes::int32), {1}));
   EXPECT_EQ(lower_refusal(integers, "LANES 2 4", ordered), "");
   const LazyOp largest = kernel(LazyOp::reduce(Ops::REDUCE_MAX, input(1, {4, 8}), {1}));

@@ -108,12 +108,33 @@ TEST(InterpretKernel, IotaAndMaskedConstants) {
   EXPECT_EQ(result(LazyOp::constant(Scalar(7.0F), plain({2}).pad({{1, 0}}))), (Floats{0, 7, 7}));
 }
 
-// A sum in f32 in row-major order: 2^24 swallows the ones that come after it.
-TEST(InterpretKernel, SumsAreInRowMajorOrderInTheirDtype) {
+// Sums in f32: 2^24 swallows a one that comes after it, and not those that are added up before.
+TEST(InterpretKernel, SumsAreInTheOrderThatIsDefined) {
   std::vector<float> out(1), in = {16777216, 1, 1, -16777216};
   const Memory buffers[] = {memory(out), memory(in)};
+  interpret(kernel(LazyOp::reduce(Ops::SUM, input(1, {4}), {0})), buffers);
+  EXPECT_EQ(out[0], 0);  // one after another
   interpret(kernel(LazyOp::reduce(Ops::SUM, input(1, {2, 2}), {0, 1})), buffers);
-  EXPECT_EQ(out[0], 0);
+  EXPECT_EQ(out[0], 1);  // (2^24 + 1) + (1 - 2^24)
+  std::vector<float> many(32, 1), total(1);
+  many[0] = 16777216;
+  const Memory lanes[] = {memory(total), memory(many)};
+  interpret(kernel(LazyOp::reduce(Ops::SUM, input(1, {32}), {0})), lanes);
+  EXPECT_EQ(total[0], 16777216 + 30);  // of 31 ones that in the lane of 2^24 is lost
+}
+
+TEST(InterpretKernel, SumsOf16BitFloatsAreRoundedOnce) {
+  const auto total = [](DType dtype, std::int64_t n) {
+    std::vector<std::uint16_t> out(1), in;
+    for (std::int64_t k = 0; k < n; ++k)
+      in.push_back(static_cast<std::uint16_t>(Scalar::of(dtype, 1.0).bits()));
+    const Memory buffers[] = {{out.data(), 1}, {in.data(), n}};
+    interpret(kernel(LazyOp::reduce(Ops::SUM, input(1, {n}, dtype), {0})), buffers);
+    return Scalar::from_bits(dtype, out[0]).as_double();
+  };
+  EXPECT_EQ(total(dtypes::bfloat16, 4096), 4096);
+  EXPECT_EQ(total(dtypes::bfloat16, 50000), 49920);  // the nearest to 50000
+  EXPECT_EQ(total(dtypes::float16, 4001), 4000);
 }
 
 TEST(InterpretKernel, StoresThroughViewsLeaveTheRest) {
