@@ -2,6 +2,7 @@
 #pragma once
 
 #include "strata/tensor/autograd.h"
+#include "strata/tensor/custom_gradient.h"
 #include "strata/tensor/dlpack.h"
 #include "strata/tensor/functional.h"
 #include "strata/tensor/interop.h"

@@ -23,6 +23,8 @@ stack stdexcept stop_token streambuf string string_view system_error thread tupl
 unordered_map unordered_set utility valarray variant vector version""".split())
 POSIX = {"sys/stat.h"}
 PRIVATE = "strata/runtime/llvm_plugin/"  # what cmake/install.cmake leaves out
+USERS_GRADIENT = "strata/tensor/custom_gradient.h"  # whose functions may capture a Tensor
+MAY_INCLUDE_USERS_GRADIENT = {"strata/tensor.h", "strata/tensor/custom_gradient.cpp"}
 FOREIGN = re.compile(r"\bnamespace (?:fmt|nlohmann|llvm|tbb|pybind11)\b|\b(?:fmt|nlohmann|llvm|tbb|pybind11)::"
                      r"|\b(?:LLVM[A-Z]|_?cl_|z_|Py(?:Object|_))\w*")
 LENGTH_CAP = 600  # tables (*.def) exempt
@@ -56,6 +58,8 @@ def check_includes(path: str, text: str, graph: dict) -> list[str]:
             problems.append(f"{floor} uses the standard library only, not <{angled}>")
         elif is_public and angled not in STANDARD | POSIX:
             problems.append(f"a header that is installed includes <{angled}>")
+        if quoted == USERS_GRADIENT and floor and path not in MAY_INCLUDE_USERS_GRADIENT:
+            problems.append(f'includes "{quoted}": operations of ours capture nothing, with_gradient() of autograd.h is meant')
         if is_public and quoted.startswith(PRIVATE):
             problems.append(f'a header that is installed includes "{quoted}", which is not')
     code = re.sub(r"//[^\n]*", "", text) if is_public else ""

@@ -7,6 +7,7 @@
 #include "strata/engine/realize.h"
 #include "strata/tensor/access.h"
 #include "strata/tensor/autograd.h"
+#include "strata/tensor/custom_gradient.h"
 
 namespace strata::python {
 
@@ -181,7 +182,8 @@ void bind_gradients(Functions& f) {
       "dy/dx for each x: zeros where y does not depend on it. They can be differentiated again.");
   f.function("with_gradient", "value, inputs, backward", &with_custom_gradient,
              "The value, whose gradients by the inputs are what backward(dy) returns for the "
-             "gradient dy by it.");
+             "gradient dy by it. A tensor that backward uses is what it stands for when gradients "
+             "are taken: x.detach(), made beforehand, stays when x is changed in place.");
   py::module_& m = f.module();
   bind_no_grad(m);
   m.def("_value_and_gradients", [](const py::object& function, const py::object& argnums,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "strata/graph/origin.h"
+#include "strata/tensor/autograd.h"
 #include "strata/tensor/tensor.h"
 
 namespace strata {
@@ -49,9 +50,24 @@ inline Tensor as_summable(const Tensor& x) {
 inline LazyOp at_or_below(const LazyOp& a, const LazyOp& b) {
   return LazyOp::alu(Ops::OR, {LazyOp::alu(Ops::CMPLT, {a, b}), LazyOp::alu(Ops::CMPEQ, {a, b})});
 }
-/// `f` of real numbers, element by element, whose derivative `slope` makes of x and f(x) of them; 16-bit floats in f32.
-Tensor differentiated(const Tensor& x, Tensor (*f)(const Tensor& x),
-                      Tensor (*slope)(const Tensor& x, const Tensor& y));
+/// `y`, computed from x, whose derivative Slope makes of both. NOTE: y is saved as it was computed, not as the result, which has
+/// what was saved.
+template <class Slope>
+Tensor with_slope_by_both(const Tensor& y, const Tensor& x, Slope) {
+  if (!x.requires_grad() || NoGrad::is_active()) return y;
+  const auto backward = [](const Tensor& dy, const Saved& saved) {
+    const Tensor a = saved[0];
+    return std::vector{dy * Slope{}(a, with_slope_by_both(saved[1], a, Slope{}))};
+  };
+  return with_gradient(y, {&x, 1}, backward, Saved({x, y}));
+}
+/// `f` of real numbers, element by element, whose derivative `slope` makes of x and f(x) of them and captures nothing; 16-bit
+/// floats in f32.
+template <class Slope>
+Tensor differentiated(const Tensor& x, Tensor (*f)(const Tensor& x), Slope slope) {
+  const Tensor real = as_real(x), wide = real.itemsize() == 2 ? real.cast(dtypes::float32) : real;
+  return with_slope_by_both(f(wide.detach()), wide, slope).cast(real.dtype());
+}
 /// What a parameter is that stands for `plain`: memory where that is.
 LazyOp parameter_over(const LazyOp& plain, const std::shared_ptr<GradientSlot>& slot);
 /// A number in a dtype: integers wrap as C's do, reals go to integers towards zero.

@@ -13,16 +13,17 @@ thread_local int no_grad_scopes = 0;
 /// A backward function of tensors as one of nodes.
 class TensorGradient final : public GradientFunction {
  public:
-  TensorGradient(std::function<std::vector<Tensor>(const Tensor&)> f, const Device& device)
-      : f_(std::move(f)), device_(device) {}
+  TensorGradient(Backward f, Saved saved, const Device& device)
+      : f_(f), saved_(std::move(saved)), device_(device) {}
   std::vector<LazyOp> gradients(const LazyOp& dy) const override {
     std::vector<LazyOp> out;
-    for (const Tensor& t : f_(TensorAccess::of(dy, device_))) out.push_back(t.node());
+    for (const Tensor& t : f_(TensorAccess::of(dy, device_), saved_)) out.push_back(t.node());
     return out;
   }
 
  private:
-  std::function<std::vector<Tensor>(const Tensor&)> f_;
+  Backward f_;
+  Saved saved_;
   const Device& device_;
 };
 
@@ -103,8 +104,9 @@ void set_in_place(const Tensor& x, const Tensor& value, const char* operation) {
     after = value.node();
   else if (state->slot == nullptr && x.requires_grad())
     after = value.node().with_gradient(
-        {&x.node(), 1}, std::make_shared<const TensorGradient>(
-                            [](const Tensor& dy) { return std::vector{dy}; }, x.device()));
+        {&x.node(), 1},
+        std::make_shared<const TensorGradient>(
+            [](const Tensor& dy, const Saved&) { return std::vector{dy}; }, Saved({}), x.device()));
   x.assign(value);
   if (after) state->node = *after;
 }
@@ -135,11 +137,20 @@ TensorFunction grad(TensorFunction f) {
   return [f = std::move(f)](const Tensor& x) { return value_and_grad(f, x).second; };
 }
 
-Tensor with_gradient(const Tensor& value, std::span<const Tensor> inputs,
-                     std::function<std::vector<Tensor>(const Tensor& dy)> backward) {
+Saved::Saved(const std::vector<Tensor>& tensors, Ints numbers) : numbers_(std::move(numbers)) {
+  for (const Tensor& t : tensors) nodes_.emplace_back(t.node(), &t.device());
+}
+
+Tensor Saved::operator[](std::size_t k) const {
+  const auto& [node, device] = nodes_[k];
+  return TensorAccess::of(node, *device);
+}
+
+Tensor with_gradient(const Tensor& value, std::span<const Tensor> inputs, Backward backward,
+                     Saved saved) {
   std::vector<LazyOp> nodes;
   for (const Tensor& x : inputs) nodes.push_back(x.node());
-  auto function = std::make_shared<const TensorGradient>(std::move(backward), value.device());
+  auto function = std::make_shared<const TensorGradient>(backward, std::move(saved), value.device());
   return TensorAccess::of(value.node().with_gradient(nodes, std::move(function)), value);
 }
 

@@ -66,8 +66,10 @@ Tensor rest_of(const Tensor& n, const Tensor& m, const Tensor& q) {
   Tensor rest = (n - q * high) - q * (m - high);
   if (!n.requires_grad() && !m.requires_grad()) return rest;
   const std::array inputs = {n, m};
-  return with_gradient(rest.detach(), inputs,
-                       [q](const Tensor& dy) { return std::vector{dy, -(dy * q)}; });
+  const auto backward = [](const Tensor& dy, const Saved& saved) {
+    return std::vector{dy, -(dy * saved[0])};
+  };
+  return with_gradient(rest.detach(), inputs, backward, Saved({q}));
 }
 /// a - b*trunc(a/b): the quotient's error is taken back by one step. 16-bit floats in f32, which is exact.
 Tensor float_modulus(const char* name, const Operand& a, const Operand& b, DType d) {
@@ -204,24 +206,26 @@ Tensor with_sign(const Operand& a, const Operand& b) {
   return x.signbit().ne(y.signbit()).where(-x, x);
 }
 /// `out`, a logarithm of the sum of powers of `base` to x and y: its slopes are the shares of both in the sum.
-Tensor with_shares(const Tensor& out, const Tensor& x, const Tensor& y, double ln_base) {
+template <bool is_of_twos>
+Tensor with_shares(const Tensor& out, const Tensor& x, const Tensor& y) {
   if (!x.requires_grad() && !y.requires_grad()) return out;
   const std::array inputs = {x, y};
-  return with_gradient(out, inputs, [x, y, ln_base](const Tensor& dy) {
-    const Tensor ahead = (x.eq(y) & x.isinf()).where(0, x - y) * ln_base;
+  const auto backward = [](const Tensor& dy, const Saved& saved) {
+    const Tensor a = saved[0], b = saved[1], apart = (a.eq(b) & a.isinf()).where(0, a - b);
+    const Tensor ahead = is_of_twos ? apart * std::numbers::ln2 : apart;
     return std::vector{dy * ahead.sigmoid(), dy * ahead.neg().sigmoid()};
-  });
+  };
+  return with_gradient(out, inputs, backward, Saved({x, y}));
 }
 Tensor log_of_sum(const Operand& a, const Operand& b) {
   const auto [x, y] = both("logaddexp", a, b, real_meeting(a, b));
   const Tensor apart = x.eq(y).where(0, x - y).abs();
-  return with_shares(x.maximum(y) + (-apart).exp().log1p(), x, y, 1);
+  return with_shares<false>(x.maximum(y) + (-apart).exp().log1p(), x, y);
 }
 Tensor log_of_sum_of_twos(const Operand& a, const Operand& b) {
   const auto [x, y] = both("logaddexp2", a, b, real_meeting(a, b));
   const Tensor apart = x.eq(y).where(0, x - y).abs();
-  return with_shares(x.maximum(y) + (-apart).exp2().log1p() * std::numbers::log2e, x, y,
-                     std::numbers::ln2);
+  return with_shares<true>(x.maximum(y) + (-apart).exp2().log1p() * std::numbers::log2e, x, y);
 }
 /// NOTE: where x is 0, a logarithm that is not finite is not taken; the slope along x stays the logarithm elsewhere.
 Tensor x_log_y(const Operand& a, const Operand& b) {

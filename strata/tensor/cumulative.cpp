@@ -122,11 +122,13 @@ Tensor product_gradient(const Tensor& x, const Tensor& dy) {
   Tensor value = product_gradient_value(x.detach(), dy.detach());
   if (!x.requires_grad() && !dy.requires_grad()) return value;
   const std::array inputs = {x, dy};
-  return with_gradient(value, inputs, [x, dy](const Tensor& v) {
-    const std::array inner = {TensorAccess::of(x.node().tracked({}), x),
-                              TensorAccess::of(dy.node().tracked({}), dy)};
+  const auto backward = [](const Tensor& v, const Saved& saved) {
+    const Tensor a = saved[0], b = saved[1];
+    const std::array inner = {TensorAccess::of(a.node().tracked({}), a),
+                              TensorAccess::of(b.node().tracked({}), b)};
     return gradients(product_gradient_by_pairs(inner[0], inner[1]), inner, v);
-  });
+  };
+  return with_gradient(value, inputs, backward, Saved({x, dy}));
 }
 
 /// Values, and where they are: the last of equal ones. A gradient goes there alone.
@@ -157,10 +159,13 @@ Tensor Tensor::cumprod(std::int64_t axis, At at) const {
   const Tensor x = as_summable(*this);
   Tensor y = scan_along("cumprod", kProduct, x, a);
   if (!x.requires_grad() || ndim() == 0 || numel() == Int(0)) return y;
-  return with_gradient(y, {&x, 1}, [x, a](const Tensor& dy) {
-    const Tensor by_rows = product_gradient(x.movedim({a}, {-1}), dy.movedim({a}, {-1}));
-    return std::vector{by_rows.movedim({-1}, {a})};
-  });
+  const auto backward = [](const Tensor& dy, const Saved& saved) {
+    const std::int64_t along = saved.number(0);
+    const Tensor by_rows =
+        product_gradient(saved[0].movedim({along}, {-1}), dy.movedim({along}, {-1}));
+    return std::vector{by_rows.movedim({-1}, {along})};
+  };
+  return with_gradient(y, {&x, 1}, backward, Saved({x}, {a}));
 }
 std::pair<Tensor, Tensor> Tensor::cummax(std::int64_t axis, At at) const {
   const OriginScope scope("cummax", at);

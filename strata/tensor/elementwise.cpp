@@ -25,27 +25,10 @@ Tensor rounded(Ops op, const Tensor& x, const char* name, At at) {
   return x.dtype().is_float() ? apply(op, x) : x;
 }
 
-using Slope = Tensor (*)(const Tensor& x, const Tensor& y);
-
-/// `y`, computed from x, with its derivative. NOTE: backward holds nodes, as x itself may be set in place, and not the result, as
-/// that holds backward.
-Tensor with_slope(const Tensor& y, const Tensor& x, Slope slope) {
-  if (!x.requires_grad() || NoGrad::is_active()) return y;
-  const Tensor same = TensorAccess::of(x.node(), x);
-  return with_gradient(y, {&same, 1}, [y, same, slope](const Tensor& dy) {
-    return std::vector{dy * slope(same, with_slope(y, same, slope))};
-  });
-}
-
 /// The smaller of x and 0. Unlike minimum() it has the slope 1 at 0.
 Tensor not_above_zero(const Tensor& x) { return x.gt(0).where(0, x); }
 
 }  // namespace
-
-Tensor differentiated(const Tensor& x, Tensor (*f)(const Tensor& x), Slope slope) {
-  const Tensor real = as_real(x), wide = real.itemsize() == 2 ? real.cast(dtypes::float32) : real;
-  return with_slope(f(wide.detach()), wide, slope).cast(real.dtype());
-}
 
 Tensor Tensor::cast(DType dtype, At at) const {
   const OriginScope scope("cast", at);
@@ -270,10 +253,10 @@ std::pair<Tensor, Tensor> Tensor::frexp(At at) const {
   const Tensor power = is_plain.where(exponent, 0).cast(dtypes::int32);
   const Tensor mantissa = is_plain.where(normal.bitcast(dtype()), detach());
   if (!requires_grad()) return {mantissa, power};
-  const auto slope = [power](const Tensor& dy) {
-    return std::vector{dy * power.neg().cast(dy.dtype()).exp2()};
+  const auto backward = [](const Tensor& dy, const Saved& saved) {
+    return std::vector{dy * saved[0].neg().cast(dy.dtype()).exp2()};
   };
-  return {with_gradient(mantissa, {this, 1}, slope), power};
+  return {with_gradient(mantissa, {this, 1}, backward, Saved({power})), power};
 }
 
 // --- activations ---

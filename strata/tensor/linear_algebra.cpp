@@ -65,11 +65,14 @@ Tensor triangle(const Tensor& x, bool upper, bool unit) {
 /// a @ x == b of one triangle; a and b of the same dimensions in front.
 Tensor triangular(const Tensor& a, const Tensor& b, bool upper, bool unit) {
   const Tensor x = triangular_value(a.detach(), b.detach(), unit, upper);
-  return with_gradient(x, std::array{a, b}, [=](const Tensor& dx) {
-    const Tensor by_b = triangular(transposed(a), dx, !upper, unit);
-    const Tensor by_a = -by_b.matmul(transposed(triangular(a, b, upper, unit)));
-    return std::vector{triangle(by_a, upper, unit), by_b};
-  });
+  const auto backward = [](const Tensor& dx, const Saved& saved) {
+    const Tensor matrix = saved[0];
+    const bool is_upper = saved.number(0) != 0, is_unit = saved.number(1) != 0;
+    const Tensor by_b = triangular(transposed(matrix), dx, !is_upper, is_unit);
+    const Tensor by_a = -by_b.matmul(transposed(triangular(matrix, saved[1], is_upper, is_unit)));
+    return std::vector{triangle(by_a, is_upper, is_unit), by_b};
+  };
+  return with_gradient(x, std::array{a, b}, backward, Saved({a, b}, {upper ? 1 : 0, unit ? 1 : 0}));
 }
 
 // --- systems by LU ---
@@ -89,12 +92,15 @@ Tensor system_value(const Tensor& a, const Tensor& b, bool of_transposed) {
 
 Tensor solved(const Tensor& a, const Tensor& b, bool of_transposed) {
   const Tensor x = system_value(a.detach(), b.detach(), of_transposed);
-  return with_gradient(x, std::array{a, b}, [=](const Tensor& dx) {
-    const Tensor by_b = solved(a, dx, !of_transposed), again = solved(a, b, of_transposed);
+  const auto backward = [](const Tensor& dx, const Saved& saved) {
+    const bool is_of_transposed = saved.number(0) != 0;
+    const Tensor by_b = solved(saved[0], dx, !is_of_transposed),
+                 again = solved(saved[0], saved[1], is_of_transposed);
     const Tensor by_a =
-        of_transposed ? again.matmul(transposed(by_b)) : by_b.matmul(transposed(again));
+        is_of_transposed ? again.matmul(transposed(by_b)) : by_b.matmul(transposed(again));
     return std::vector{-by_a, by_b};
-  });
+  };
+  return with_gradient(x, std::array{a, b}, backward, Saved({a, b}, {of_transposed ? 1 : 0}));
 }
 
 Tensor identity_like(const Tensor& a) {
@@ -110,19 +116,21 @@ Tensor by_matrix(const Tensor& x) { return x.unsqueeze(-1).unsqueeze(-1); }
 Tensor determinant(const Tensor& a) {
   const Eliminated e = eliminated(a.detach());
   const Tensor value = e.lu.diagonal(0, -2, -1).prod(-1) * e.sign;
-  return with_gradient(value, {&a, 1}, [a](const Tensor& dy) {
-    return std::vector{by_matrix(dy * determinant(a)) * transposed(inverse_of(a))};
-  });
+  const auto backward = [](const Tensor& dy, const Saved& saved) {
+    const Tensor x = saved[0];
+    return std::vector{by_matrix(dy * determinant(x)) * transposed(inverse_of(x))};
+  };
+  return with_gradient(value, {&a, 1}, backward, Saved({a}));
 }
 
 std::pair<Tensor, Tensor> log_determinant(const Tensor& a) {
   const Eliminated e = eliminated(a.detach());
   const Tensor diagonal = e.lu.diagonal(0, -2, -1);
   const Tensor value = diagonal.abs().log().sum(-1);
-  const Tensor logarithm = with_gradient(value, {&a, 1}, [a](const Tensor& dy) {
-    return std::vector{by_matrix(dy) * transposed(inverse_of(a))};
-  });
-  return {diagonal.sign().prod(-1) * e.sign, logarithm};
+  const auto backward = [](const Tensor& dy, const Saved& saved) {
+    return std::vector{by_matrix(dy) * transposed(inverse_of(saved[0]))};
+  };
+  return {diagonal.sign().prod(-1) * e.sign, with_gradient(value, {&a, 1}, backward, Saved({a}))};
 }
 
 // --- factors ---
@@ -131,19 +139,36 @@ std::pair<Tensor, Tensor> log_determinant(const Tensor& a) {
 Tensor lower_half(const Tensor& x) { return x.tril() - x.tril().triu() * 0.5; }
 
 Tensor lower_factor(const Tensor& a) {
-  return with_gradient(cholesky_columns(a.detach()).tril(), {&a, 1}, [a](const Tensor& dl) {
-    const Tensor l = lower_factor(a);
+  const auto backward = [](const Tensor& dl, const Saved& saved) {
+    const Tensor l = lower_factor(saved[0]);
     const Tensor half = lower_half(transposed(l).matmul(dl));
     // l^-T half l^-1
     const Tensor left = triangular(transposed(l), half, true, false);
     const Tensor by_a = transposed(triangular(transposed(l), transposed(left), true, false));
     return std::vector{(by_a + transposed(by_a)) * 0.5};
-  });
+  };
+  return with_gradient(cholesky_columns(a.detach()).tril(), {&a, 1}, backward, Saved({a}));
 }
 
 /// (..., m, m): 1 where row rows[i] meets column i.
 Tensor permutation_of(const Tensor& rows, DType dtype) {
   return counting(rows.size(-1), rows).unsqueeze(1).eq(rows.unsqueeze(-2)).cast(dtype);
+}
+
+Lu factors_of(const Tensor& a);
+
+/// The gradient by matrices (saved[0]), p (saved[1]) of whose factors are f: p l^-T (inner) u^-T.
+std::vector<Tensor> by_factors(const Saved& saved, const Lu& f, const Tensor& inner) {
+  const Tensor left = triangular(transposed(f.l), inner, true, true);
+  const Tensor both = transposed(triangular(f.u, transposed(left), true, false));
+  return {saved[1].matmul(both)};
+}
+/// The factors once more. @throws Error (undefined) unless the matrices are square
+Lu factors_again(const Saved& saved) {
+  const Tensor a = saved[0];
+  STRATA_CHECK(a.size(-2) == a.size(-1), undefined, "[lu] no gradient of matrices of ",
+               a.size(-2).render(), " by ", a.size(-1).render(), ": of square ones alone");
+  return factors_of(a);
 }
 
 Lu factors_of(const Tensor& a) {
@@ -152,46 +177,41 @@ Lu factors_of(const Tensor& a) {
   const Tensor p = permutation_of(e.rows, a.dtype());
   const Tensor unit = Tensor::eye(m, k, a.dtype()).to(a.device());
   const Tensor l = e.lu.narrow(-1, 0, k).tril(-1) + unit, u = e.lu.narrow(-2, 0, k).triu();
-  // p l^-T (inner) u^-T
-  const auto back = [a, p](const Tensor& inner, const Lu& f) {
-    const Tensor left = triangular(transposed(f.l), inner, true, true);
-    const Tensor both = transposed(triangular(f.u, transposed(left), true, false));
-    return std::vector{p.matmul(both)};
+  const auto by_l = [](const Tensor& dl, const Saved& saved) {
+    const Lu f = factors_again(saved);
+    return by_factors(saved, f, transposed(f.l).matmul(dl).tril(-1));
   };
-  const auto check = [m, n] {
-    STRATA_CHECK(m == n, undefined, "[lu] no gradient of matrices of ", m, " by ", n,
-                 ": of square ones alone");
+  const auto by_u = [](const Tensor& du, const Saved& saved) {
+    const Lu f = factors_again(saved);
+    return by_factors(saved, f, du.matmul(transposed(f.u)).triu());
   };
-  return {p,
-          with_gradient(l, {&a, 1},
-                        [=](const Tensor& dl) {
-                          check();
-                          const Lu f = factors_of(a);
-                          return back(transposed(f.l).matmul(dl).tril(-1), f);
-                        }),
-          with_gradient(u, {&a, 1}, [=](const Tensor& du) {
-            check();
-            const Lu f = factors_of(a);
-            return back(du.matmul(transposed(f.u)).triu(), f);
-          })};
+  return {p, with_gradient(l, {&a, 1}, by_l, Saved({a, p})),
+          with_gradient(u, {&a, 1}, by_u, Saved({a, p}))};
+}
+
+std::pair<Tensor, Tensor> orthogonal_factors(const Tensor& a, bool reduced);
+
+/// (dq + q copyltu(r dr.T - dq.T q)) r^-T, where copyltu mirrors the lower triangle. saved: the matrices; whether reduced
+std::vector<Tensor> by_orthogonal_factors(const Saved& saved, const std::optional<Tensor>& dq,
+                                          const std::optional<Tensor>& dr) {
+  const Tensor a = saved[0];
+  const bool reduced = saved.number(0) != 0;
+  const std::int64_t m = a.size(-2).value(), n = a.size(-1).value();
+  STRATA_CHECK(m == n || (m > n && reduced), undefined, "[qr] no gradient of ",
+               reduced ? "reduced" : "complete", " factors of matrices of ", m, " by ", n);
+  const auto [q, r] = orthogonal_factors(a, reduced);
+  const Tensor inner = dr ? r.matmul(transposed(*dr)) : -transposed(*dq).matmul(q);
+  const Tensor mirrored = inner.tril() + transposed(inner.tril(-1));
+  const Tensor sum = dq ? *dq + q.matmul(mirrored) : q.matmul(mirrored);
+  return {transposed(triangular(r, transposed(sum), true, false))};
 }
 
 std::pair<Tensor, Tensor> orthogonal_factors(const Tensor& a, bool reduced) {
   const auto [q, r] = householder(a.detach(), reduced);
-  const std::int64_t m = a.size(-2).value(), n = a.size(-1).value();
-  // (dq + q copyltu(r dr.T - dq.T q)) r^-T, where copyltu mirrors the lower triangle
-  const auto back = [a, m, n, reduced](const std::optional<Tensor>& dq,
-                                       const std::optional<Tensor>& dr) {
-    STRATA_CHECK(m == n || (m > n && reduced), undefined, "[qr] no gradient of ",
-                 reduced ? "reduced" : "complete", " factors of matrices of ", m, " by ", n);
-    const auto [q2, r2] = orthogonal_factors(a, reduced);
-    const Tensor inner = dr ? r2.matmul(transposed(*dr)) : -transposed(*dq).matmul(q2);
-    const Tensor mirrored = inner.tril() + transposed(inner.tril(-1));
-    const Tensor sum = dq ? *dq + q2.matmul(mirrored) : q2.matmul(mirrored);
-    return std::vector{transposed(triangular(r2, transposed(sum), true, false))};
-  };
-  return {with_gradient(q, {&a, 1}, [back](const Tensor& dq) { return back(dq, {}); }),
-          with_gradient(r, {&a, 1}, [back](const Tensor& dr) { return back({}, dr); })};
+  const Saved saved({a}, {reduced ? 1 : 0});
+  const auto by_q = [](const Tensor& dq, const Saved& s) { return by_orthogonal_factors(s, dq, {}); };
+  const auto by_r = [](const Tensor& dr, const Saved& s) { return by_orthogonal_factors(s, {}, dr); };
+  return {with_gradient(q, {&a, 1}, by_q, saved), with_gradient(r, {&a, 1}, by_r, saved)};
 }
 
 }  // namespace

@@ -99,16 +99,18 @@ Tensor summed_by_index(const Tensor& values, const Tensor& index, std::int64_t n
   const std::array shapes{x.shape(), places.shape()};
   x = x.broadcast_to(broadcast_shape("gather", shapes));
   const Tensor out = sums_at_places(x.detach(), places, n);
-  return with_gradient(out, {&x, 1}, [places](const Tensor& dy) {
-    return std::vector{picked(dy.unsqueeze(-2), places)};
-  });
+  const auto backward = [](const Tensor& dy, const Saved& saved) {
+    return std::vector{picked(dy.unsqueeze(-2), saved[0])};
+  };
+  return with_gradient(out, {&x, 1}, backward, Saved({places}));
 }
 
 Tensor picked_by_order(const Tensor& plain, const Tensor& values, const Tensor& index) {
-  return with_gradient(plain, {&values, 1}, [shape = values.shape(), index](const Tensor& dy) {
+  const auto backward = [](const Tensor& dy, const Saved& saved) {
+    const Ints& shape = saved.numbers();
     // Dimensions in which values repeat are summed: they and the index as one, last.
     const std::size_t ndim = dy.shape().size(), missing = ndim + 1 - shape.size();
-    Tensor places = index;
+    Tensor places = saved[0];
     while (places.shape().size() < ndim) places = places.unsqueeze(0);
     Axes rows, summed_axes;
     Ints with_rows, with_places;
@@ -127,7 +129,8 @@ Tensor picked_by_order(const Tensor& plain, const Tensor& values, const Tensor& 
     const Tensor flat = dy.permute(order).reshape(with_rows),
                  at = places.broadcast_to(spread).permute(order).reshape(with_places);
     return std::vector{summed_by_index(flat, at, shape.back().value()).reshape(shape)};
-  });
+  };
+  return with_gradient(plain, {&values, 1}, backward, Saved({index}, values.shape()));
 }
 
 }  // namespace strata

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <numbers>
 #include <span>
@@ -30,12 +29,14 @@ Tensor in_precision(const Tensor& x, Tensor (*f)(const Tensor&)) {
   return (real.itemsize() == 2 ? f(real.cast(dtypes::float32)).cast(real.dtype()) : f(real));
 }
 
-/// `value`, a function of x, whose derivative is said.
-Tensor with_slope(const Tensor& value, const Tensor& x,
-                  const std::function<Tensor(const Tensor&)>& slope) {
+/// `value`, a function of x, whose derivative is said, by a function that captures nothing.
+template <class Slope>
+Tensor with_slope(const Tensor& value, const Tensor& x, Slope) {
   if (!x.requires_grad()) return value;
-  return with_gradient(value, {&x, 1},
-                       [x, slope](const Tensor& dy) { return std::vector{dy * slope(x)}; });
+  const auto backward = [](const Tensor& dy, const Saved& saved) {
+    return std::vector{dy * Slope{}(saved[0])};
+  };
+  return with_gradient(value, {&x, 1}, backward, Saved({x}));
 }
 
 /// The highest power first.
@@ -307,9 +308,10 @@ Tensor derivative_of_digamma(const Tensor& x, std::int64_t order) {
   const Tensor real = as_real(x);
   const Tensor wide = real.itemsize() == 2 ? real.cast(dtypes::float32) : real;
   const Tensor out = polygamma_of(wide, static_cast<int>(order));
-  return with_slope(out, wide,
-                    [order](const Tensor& a) { return derivative_of_digamma(a, order + 1); })
-      .cast(real.dtype());
+  const auto backward = [](const Tensor& dy, const Saved& saved) {
+    return std::vector{dy * derivative_of_digamma(saved[0], saved.number(0) + 1)};
+  };
+  return with_gradient(out, {&wide, 1}, backward, Saved({wide}, {order})).cast(real.dtype());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "strata/tensor/access.h"
+#include "strata/tensor/custom_gradient.h"
 #include "tests/tensor/arrays.h"
 #include "tests/tensor/finite_differences.h"
 
