@@ -46,6 +46,12 @@ Tensor as_real(const Tensor& x);
 inline Tensor as_summable(const Tensor& x) {
   return x.dtype().is_float() || x.dtype() == dtypes::uint64 ? x : x.cast(dtypes::int64);
 }
+/// f(x), where x has 16-bit floats computed in f32 and rounded once, to x's dtype.
+template <class F>
+Tensor rounded_once(const Tensor& x, const F& f) {
+  const bool is_narrow = x.dtype().is_float() && x.itemsize() == 2;
+  return is_narrow ? f(x.cast(dtypes::float32)).cast(x.dtype()) : f(x);
+}
 /// a < b, or equal: not the opposite of above, as of NaN neither holds. @pre nodes of one shape and dtype
 inline LazyOp at_or_below(const LazyOp& a, const LazyOp& b) {
   return LazyOp::alu(Ops::OR, {LazyOp::alu(Ops::CMPLT, {a, b}), LazyOp::alu(Ops::CMPEQ, {a, b})});

@@ -36,11 +36,13 @@ Tensor masked(const Tensor& scores, const AttentionOptions& o) {
 }
 
 /// softmax along the last axis, and zeros where all is -infinity.
-Tensor safe_softmax(const Tensor& scores) {
-  const Tensor largest = scores.max(-1, true).detach();
-  const Tensor e = (scores - largest.eq(-kInfinity).where(0, largest)).exp();
-  const Tensor total = e.sum(-1, true);
-  return e / total.eq(0).where(1, total);
+Tensor safe_softmax(const Tensor& narrow) {
+  return rounded_once(narrow, [](const Tensor& scores) {
+    const Tensor largest = scores.max(-1, true).detach();
+    const Tensor e = (scores - largest.eq(-kInfinity).where(0, largest)).exp();
+    const Tensor total = e.sum(-1, true);
+    return e / total.eq(0).where(1, total);
+  });
 }
 
 /// No gradient goes to that row of the weight.
@@ -118,9 +120,11 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, std::int64_t axis, do
   const DType dtype = meeting_dtype(std::array{&left, &right});
   const Met met =
       meet("cosine_similarity", {&left, &right}, dtype.is_float() ? dtype : dtypes::float32);
-  const Tensor x = TensorAccess::of(met.nodes[0], a), y = TensorAccess::of(met.nodes[1], a);
-  const auto length = [eps](const Tensor& squares) { return squares.maximum(eps * eps).sqrt(); };
-  return (x * y).sum(axis) / (length(x.square().sum(axis)) * length(y.square().sum(axis)));
+  return rounded_once(TensorAccess::of(met.nodes[0], a), [&](const Tensor& x) {
+    const Tensor y = TensorAccess::of(met.nodes[1], a).cast(x.dtype());
+    const auto length = [eps](const Tensor& squares) { return squares.maximum(eps * eps).sqrt(); };
+    return (x * y).sum(axis) / (length(x.square().sum(axis)) * length(y.square().sum(axis)));
+  });
 }
 
 Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps, bool keepdim, At at) {

@@ -147,25 +147,29 @@ std::pair<Tensor, Tensor> extremes(const char* operation, const Combination& c, 
   return {out.movedim({-1}, {a}), indices.movedim({-1}, {a})};
 }
 
-}  // namespace
-
-Tensor Tensor::cumsum(std::int64_t axis, At at) const {
-  const OriginScope scope("cumsum", at);
-  return scan_along("cumsum", kSum, as_summable(*this), axis);
-}
-Tensor Tensor::cumprod(std::int64_t axis, At at) const {
-  const OriginScope scope("cumprod", at);
-  const std::int64_t a = axis_of(axis, ndim(), "cumprod");
-  const Tensor x = as_summable(*this);
-  Tensor y = scan_along("cumprod", kProduct, x, a);
-  if (!x.requires_grad() || ndim() == 0 || numel() == Int(0)) return y;
+Tensor products_along(const Tensor& x, std::int64_t axis) {
+  Tensor y = scan_along("cumprod", kProduct, x, axis);
+  if (!x.requires_grad() || x.ndim() == 0 || x.numel() == Int(0)) return y;
   const auto backward = [](const Tensor& dy, const Saved& saved) {
     const std::int64_t along = saved.number(0);
     const Tensor by_rows =
         product_gradient(saved[0].movedim({along}, {-1}), dy.movedim({along}, {-1}));
     return std::vector{by_rows.movedim({-1}, {along})};
   };
-  return with_gradient(y, {&x, 1}, backward, Saved({x}, {a}));
+  return with_gradient(y, {&x, 1}, backward, Saved({x}, {axis}));
+}
+
+}  // namespace
+
+Tensor Tensor::cumsum(std::int64_t axis, At at) const {
+  const OriginScope scope("cumsum", at);
+  return rounded_once(as_summable(*this),
+                      [&](const Tensor& x) { return scan_along("cumsum", kSum, x, axis); });
+}
+Tensor Tensor::cumprod(std::int64_t axis, At at) const {
+  const OriginScope scope("cumprod", at);
+  const std::int64_t a = axis_of(axis, ndim(), "cumprod");
+  return rounded_once(as_summable(*this), [a](const Tensor& x) { return products_along(x, a); });
 }
 std::pair<Tensor, Tensor> Tensor::cummax(std::int64_t axis, At at) const {
   const OriginScope scope("cummax", at);
@@ -177,7 +181,9 @@ std::pair<Tensor, Tensor> Tensor::cummin(std::int64_t axis, At at) const {
 }
 Tensor Tensor::logcumsumexp(std::int64_t axis, At at) const {
   const OriginScope scope("logcumsumexp", at);
-  return scan_along("logcumsumexp", kLogSumExp, as_real(*this), axis);
+  return rounded_once(as_real(*this), [&](const Tensor& x) {
+    return scan_along("logcumsumexp", kLogSumExp, x, axis);
+  });
 }
 
 }  // namespace strata

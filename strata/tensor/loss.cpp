@@ -53,7 +53,9 @@ struct Classes {
 };
 
 Tensor mean_or_sum(const Tensor& losses, const Tensor& weights, Reduction how) {
-  if (how == Reduction::mean) return losses.sum() / weights.sum();
+  if (how == Reduction::mean)
+    return rounded_once(losses,
+                        [&](const Tensor& x) { return x.sum() / weights.cast(x.dtype()).sum(); });
   return reduced_losses(losses, how);
 }
 

@@ -131,10 +131,12 @@ Tensor avg_pool(const char* operation, const Tensor& input, const PerAxis& kerne
                "] a divisor of 0");
   STRATA_CHECK(input.dtype().is_float(), domain, "[", operation, "] of ", input.dtype().name(),
                ": cast it to a float first");
-  const Spatial x(operation, input, n);
-  const PoolPlan p = plan(operation, x.sizes, {kernel, o.stride, o.padding, 1, o.ceil_mode});
-  const Tensor seen = windows_of(padded(x.batched(), p.sides), p.windows, p.counts);
-  return x.unbatched(averages(seen.sum(last_axes(seen, n)), x, p, o));
+  return rounded_once(input, [&](const Tensor& wide) {
+    const Spatial x(operation, wide, n);
+    const PoolPlan p = plan(operation, x.sizes, {kernel, o.stride, o.padding, 1, o.ceil_mode});
+    const Tensor seen = windows_of(padded(x.batched(), p.sides), p.windows, p.counts);
+    return x.unbatched(averages(seen.sum(last_axes(seen, n)), x, p, o));
+  });
 }
 
 // --- adaptive: as many outputs as are asked for, of cells that may overlap and differ in size by one ---
@@ -178,16 +180,18 @@ Tensor adaptive_average(const char* operation, const Tensor& input, const PerAxi
                         std::size_t n) {
   STRATA_CHECK(input.dtype().is_float(), domain, "[", operation, "] of ", input.dtype().name(),
                ": cast it to a float first");
-  const Spatial x(operation, input, n);
-  const Numbers to = adaptive_sizes(operation, x, output_size);
-  const Tensor seen = all_cells(x.batched(), to, x.sizes, 0);
-  Tensor out = seen.sum(last_axes(seen, n));
-  for (std::size_t k = 0; k < n; ++k) {
-    out = x.sizes[k] % to[k] == 0
-              ? out / (x.sizes[k] / to[k])
-              : out / along(sizes_of_cells(out, to[k], x.sizes[k]), k, n).cast(out.dtype());
-  }
-  return x.unbatched(out);
+  return rounded_once(input, [&](const Tensor& wide) {
+    const Spatial x(operation, wide, n);
+    const Numbers to = adaptive_sizes(operation, x, output_size);
+    const Tensor seen = all_cells(x.batched(), to, x.sizes, 0);
+    Tensor out = seen.sum(last_axes(seen, n));
+    for (std::size_t k = 0; k < n; ++k) {
+      out = x.sizes[k] % to[k] == 0
+                ? out / (x.sizes[k] / to[k])
+                : out / along(sizes_of_cells(out, to[k], x.sizes[k]), k, n).cast(out.dtype());
+    }
+    return x.unbatched(out);
+  });
 }
 
 /// With the places of the largest, where they are asked for.

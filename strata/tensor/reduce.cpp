@@ -47,6 +47,24 @@ Tensor of_positive(const Tensor& x, const F& f) {
   return is_zero.where(0, f(is_zero.where(1, x)));
 }
 
+/// NOTE: the mean is taken away before squaring: sums of squares lose digits. The rounding of the mean is the mean of what is
+/// left: its square is taken away, too. No gradient goes through that, as the slope of the squares has it.
+Tensor variance(const Tensor& x, const AxesArg& axes, double correction, bool keepdim) {
+  const Int count = count_of(x, axes.of(x.ndim(), "var"));
+  const Tensor centred = x - x.mean(axes, true);
+  const Tensor squares = centred.square().sum(axes, keepdim);
+  const Tensor left = centred.detach().sum(axes, keepdim);
+  const auto corrected = [&](const auto& n) {
+    return squares - (left * left / n).minimum(squares.detach());
+  };
+  if (!count.is_number()) {
+    const Tensor n = size_as(count, x);
+    return corrected(n) / (n - correction).maximum(0);
+  }
+  const auto n = static_cast<double>(count.value());
+  return corrected(n) / std::max(n - correction, 0.0);
+}
+
 void check_not_empty(const Tensor& x, const Axes& axes, const char* name) {
   STRATA_CHECK(!(count_of(x, axes) == Int(0)), shape, "[", name, "] of nothing: shape ",
                render(x.shape()));
@@ -84,44 +102,49 @@ Tensor Tensor::mean(const AxesArg& axes, bool keepdim, At at) const {
   const OriginScope scope("mean", at);
   STRATA_CHECK(dtype().is_float(), domain, "[mean] of ", dtype().name(),
                ": cast it to a float first");
-  const Int count = count_of(*this, axes.of(ndim(), "mean"));
-  const Tensor total = sum(axes, keepdim);
-  return count.is_number() ? total / static_cast<double>(count.value())
-                           : total / size_as(count, *this);
+  return rounded_once(*this, [&](const Tensor& x) {
+    const Int count = count_of(x, axes.of(x.ndim(), "mean"));
+    const Tensor total = x.sum(axes, keepdim);
+    return count.is_number() ? total / static_cast<double>(count.value()) : total / size_as(count, x);
+  });
 }
-/// NOTE: the mean is taken away before squaring: sums of squares lose digits.
 Tensor Tensor::var(const AxesArg& axes, double correction, bool keepdim, At at) const {
   const OriginScope scope("var", at);
   STRATA_CHECK(dtype().is_float(), domain, "[var] of ", dtype().name(),
                ": cast it to a float first");
-  const Tensor squares = (*this - mean(axes, true)).square().sum(axes, keepdim);
-  const Int count = count_of(*this, axes.of(ndim(), "var"));
-  if (!count.is_number()) return squares / (size_as(count, *this) - correction).maximum(0);
-  return squares / std::max(static_cast<double>(count.value()) - correction, 0.0);
+  return rounded_once(*this, [&](const Tensor& x) { return variance(x, axes, correction, keepdim); });
 }
 Tensor Tensor::std(const AxesArg& axes, double correction, bool keepdim, At at) const {
   const OriginScope scope("std", at);
-  return of_positive(var(axes, correction, keepdim), [](const Tensor& t) { return t.sqrt(); });
+  STRATA_CHECK(dtype().is_float(), domain, "[std] of ", dtype().name(),
+               ": cast it to a float first");
+  return rounded_once(*this, [&](const Tensor& x) {
+    return of_positive(variance(x, axes, correction, keepdim),
+                       [](const Tensor& t) { return t.sqrt(); });
+  });
 }
 /// The largest is taken away before exp; where it is infinite it stays.
 Tensor Tensor::logsumexp(const AxesArg& axes, bool keepdim, At at) const {
   const OriginScope scope("logsumexp", at);
-  if (numel() == Int(0)) return as_real(*this).exp().sum(axes, keepdim).log();
-  const Tensor x = as_real(*this), largest = x.max(axes, true).detach();
-  const Tensor shift = largest.isinf().where(0, largest);
-  const Tensor out = (x - shift).exp().sum(axes, true).log() + shift;
-  return without(out, axes.of(ndim(), "logsumexp"), keepdim);
+  return rounded_once(as_real(*this), [&](const Tensor& x) {
+    if (x.numel() == Int(0)) return x.exp().sum(axes, keepdim).log();
+    const Tensor largest = x.max(axes, true).detach();
+    const Tensor shift = largest.isinf().where(0, largest);
+    const Tensor out = (x - shift).exp().sum(axes, true).log() + shift;
+    return without(out, axes.of(x.ndim(), "logsumexp"), keepdim);
+  });
 }
 Tensor Tensor::norm(double p, const AxesArg& axes, bool keepdim, At at) const {
   const OriginScope scope("norm", at);
-  const Tensor x = as_real(*this);
-  if (p == 0) return x.ne(0).cast(x.dtype()).sum(axes, keepdim);
-  if (std::isinf(p)) return p > 0 ? x.abs().max(axes, keepdim) : x.abs().min(axes, keepdim);
-  if (p == 1) return x.abs().sum(axes, keepdim);
-  if (p == 2)
-    return of_positive(x.square().sum(axes, keepdim), [](const Tensor& t) { return t.sqrt(); });
-  const Tensor powers = of_positive(x.abs(), [p](const Tensor& t) { return t.pow(p); });
-  return of_positive(powers.sum(axes, keepdim), [p](const Tensor& t) { return t.pow(1 / p); });
+  return rounded_once(as_real(*this), [&](const Tensor& x) {
+    if (p == 0) return x.ne(0).cast(x.dtype()).sum(axes, keepdim);
+    if (std::isinf(p)) return p > 0 ? x.abs().max(axes, keepdim) : x.abs().min(axes, keepdim);
+    if (p == 1) return x.abs().sum(axes, keepdim);
+    if (p == 2)
+      return of_positive(x.square().sum(axes, keepdim), [](const Tensor& t) { return t.sqrt(); });
+    const Tensor powers = of_positive(x.abs(), [p](const Tensor& t) { return t.pow(p); });
+    return of_positive(powers.sum(axes, keepdim), [p](const Tensor& t) { return t.pow(1 / p); });
+  });
 }
 Tensor Tensor::count_nonzero(const AxesArg& axes, At at) const {
   const OriginScope scope("count_nonzero", at);
@@ -156,21 +179,23 @@ Tensor Tensor::argmin(std::optional<std::int64_t> axis, bool keepdim, At at) con
 
 Tensor Tensor::softmax(std::int64_t axis, At at) const {
   const OriginScope scope("softmax", at);
-  Tensor x = as_real(*this);
   axis_of(axis, ndim(), "softmax");
-  if (ndim() == 0) return x.ones_like();
-  if (numel() == Int(0)) return x;
-  const Tensor e = (x - x.max(axis, true).detach()).exp();
-  return e / e.sum(axis, true);
+  return rounded_once(as_real(*this), [&](const Tensor& x) {
+    if (x.ndim() == 0) return x.ones_like();
+    if (x.numel() == Int(0)) return x;
+    const Tensor e = (x - x.max(axis, true).detach()).exp();
+    return e / e.sum(axis, true);
+  });
 }
 Tensor Tensor::log_softmax(std::int64_t axis, At at) const {
   const OriginScope scope("log_softmax", at);
-  Tensor x = as_real(*this);
   axis_of(axis, ndim(), "log_softmax");
-  if (ndim() == 0) return x.zeros_like();
-  if (numel() == Int(0)) return x;
-  const Tensor shifted = x - x.max(axis, true).detach();
-  return shifted - shifted.exp().sum(axis, true).log();
+  return rounded_once(as_real(*this), [&](const Tensor& x) {
+    if (x.ndim() == 0) return x.zeros_like();
+    if (x.numel() == Int(0)) return x;
+    const Tensor shifted = x - x.max(axis, true).detach();
+    return shifted - shifted.exp().sum(axis, true).log();
+  });
 }
 
 }  // namespace strata

@@ -68,7 +68,9 @@ Tensor Tensor::nansum(const AxesArg& axes, bool keepdim, At at) const {
 Tensor Tensor::nanmean(const AxesArg& axes, bool keepdim, At at) const {
   const OriginScope scope("nanmean", at);
   check_floats(*this, "nanmean");
-  return nansum(axes, keepdim) / isnan().logical_not().cast(dtype()).sum(axes, keepdim);
+  return rounded_once(*this, [&](const Tensor& x) {
+    return x.nansum(axes, keepdim) / x.isnan().logical_not().cast(x.dtype()).sum(axes, keepdim);
+  });
 }
 
 Tensor Tensor::dist(const Tensor& other, double p, At at) const {
@@ -151,18 +153,21 @@ Tensor Tensor::cov(double correction, At at) const {
   const OriginScope scope("cov", at);
   STRATA_CHECK(ndim() <= 2, shape, "[cov] of shape ", render(shape()),
                ", where (variables, observations) is expected");
-  const Tensor x = as_real(ndim() == 2 ? *this : flatten().unsqueeze(0));
-  const auto count = static_cast<double>(number_of(x.size(1), "cov"));
-  const Tensor centred = x - x.mean(1, true);
-  const Tensor out = centred.matmul(centred.transpose()) / std::max(count - correction, 0.0);
-  return ndim() == 2 && !(size(0) == Int(1)) ? out : out.reshape({});
+  return rounded_once(as_real(ndim() == 2 ? *this : flatten().unsqueeze(0)), [&](const Tensor& x) {
+    const auto count = static_cast<double>(number_of(x.size(1), "cov"));
+    const Tensor centred = x - x.mean(1, true);
+    const Tensor out = centred.matmul(centred.transpose()) / std::max(count - correction, 0.0);
+    return ndim() == 2 && !(size(0) == Int(1)) ? out : out.reshape({});
+  });
 }
 Tensor Tensor::corrcoef(At at) const {
   const OriginScope scope("corrcoef", at);
-  const Tensor c = cov();
-  if (c.ndim() == 0) return c / c;
-  const Tensor deviation = c.diagonal().sqrt();
-  return (c / deviation.unsqueeze(1) / deviation).clip(-1, 1);
+  return rounded_once(as_real(*this), [](const Tensor& x) {
+    const Tensor c = x.cov();
+    if (c.ndim() == 0) return c / c;
+    const Tensor deviation = c.diagonal().sqrt();
+    return (c / deviation.unsqueeze(1) / deviation).clip(-1, 1);
+  });
 }
 
 Tensor Tensor::isin(const Tensor& others, At at) const {
