@@ -163,6 +163,7 @@ Value atan_formula(Value x);
 Value atan2_formula(Value y, Value x);
 Value idiv_formula(Value a, Value b);
 Value mod_formula(Value a, Value b);
+Value float_mod_formula(Value x, Value y);
 Value floordiv_formula(Value a, Value b);
 Value floormod_formula(Value a, Value b);
 Value shl_formula(Value a, Value count);

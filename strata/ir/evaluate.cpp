@@ -149,6 +149,16 @@ template <Integer T>
 T remainder(T a, T b) {
   return b == 0 ? 0 : sub(a, mul(b, quotient(a, b)));
 }
+/// Of floats exact, and the same NaN wherever there is none.
+template <Number T>
+T modulus(T a, T b) {
+  if constexpr (Float<T>) {
+    const T r = std::fmod(a, b);
+    return std::isnan(r) ? std::numeric_limits<T>::quiet_NaN() : r;
+  } else {
+    return remainder(a, b);
+  }
+}
 template <Integer T>
 T floor_quotient(T a, T b) {
   const T r = remainder(a, b);
@@ -281,7 +291,7 @@ constexpr std::array kFunctionRows = {
   on_values<[]<Any T>(T a, T b) { return mul(a, b); }>(Ops::MUL),
   on_values<[]<Float T>(T a, T b) { return a / b; }>(Ops::DIV),
   on_values<[]<Integer T>(T a, T b) { return quotient(a, b); }>(Ops::IDIV),
-  on_values<[]<Integer T>(T a, T b) { return remainder(a, b); }>(Ops::MOD),
+  on_values<[]<Number T>(T a, T b) { return modulus(a, b); }>(Ops::MOD),
   on_values<[]<Integer T>(T a, T b) { return floor_quotient(a, b); }>(Ops::FLOORDIV),
   on_values<[]<Integer T>(T a, T b) { return floor_remainder(a, b); }>(Ops::FLOORMOD),
   on_values<[]<Any T>(T a, T b) { return maximum(a, b); }>(Ops::MAX),

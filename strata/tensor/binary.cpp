@@ -57,35 +57,9 @@ Tensor quotient(const Operand& a, const Operand& b) {
   return apply("div", Ops::DIV, a, b, real_meeting(a, b));
 }
 
-/// n - q*m, rounded once where q has no more than half of the places: m is cut into halves, whose products with q are exact.
-Tensor rest_of(const Tensor& n, const Tensor& m, const Tensor& q) {
-  const bool is_wide = n.itemsize() == 8;
-  const DType bits = is_wide ? dtypes::int64 : dtypes::int32;
-  const std::int64_t low = (std::int64_t{1} << (is_wide ? 27 : 12)) - 1;
-  const Tensor high = m.detach().bitcast(bits).bitwise_and(~low).bitcast(m.dtype());
-  Tensor rest = (n - q * high) - q * (m - high);
-  if (!n.requires_grad() && !m.requires_grad()) return rest;
-  const std::array inputs = {n, m};
-  const auto backward = [](const Tensor& dy, const Saved& saved) {
-    return std::vector{dy, -(dy * saved[0])};
-  };
-  return with_gradient(rest.detach(), inputs, backward, Saved({q}));
-}
-/// a - b*trunc(a/b): the quotient's error is taken back by one step. 16-bit floats in f32, which is exact.
-Tensor float_modulus(const char* name, const Operand& a, const Operand& b, DType d) {
-  const bool is_narrow = d.itemsize() == 2;
-  const auto [x, y] = both(name, a, b, is_narrow ? dtypes::float32 : d);
-  const Tensor m = y.abs(), n = x.lt(0).where(-x, x);  // of which abs() has no slope at 0
-  Tensor r = rest_of(n, m, (n / m).floor().detach());
-  r = r.lt(0).where(r + m, r);
-  r = r.ge(m).where(r - m, r);
-  r = m.isinf().where(n, r);
-  const Tensor out = x.lt(0).where(-r, r);
-  return is_narrow ? out.cast(d) : out;
-}
 /// Of what is left without the modulus: the quotient itself may be rounded up to a whole number.
 Tensor float_floor_quotient(const Operand& a, const Operand& b, DType d) {
-  const Tensor rest = float_modulus("floor_divide", a, b, d).detach();
+  const Tensor rest = apply("floor_divide", Ops::MOD, a, b, d).detach();
   const auto [x, y] = both("floor_divide", a, b, d);
   const Tensor is_above = rest.ne(0) & rest.lt(0).ne(y.lt(0));
   const Tensor whole = ((x - rest) / y - is_above.cast(d)).round();
@@ -102,13 +76,12 @@ Tensor truncated_quotient(const Operand& a, const Operand& b) {
   return quotient(a, b).trunc();
 }
 Tensor modulus(const Operand& a, const Operand& b) {
-  const DType d = number_meeting(a, b);
-  return d.is_float() ? float_modulus("fmod", a, b, d) : apply("fmod", Ops::MOD, a, b, d);
+  return apply("fmod", Ops::MOD, a, b, number_meeting(a, b));
 }
 Tensor remainder_of(const Operand& a, const Operand& b) {
   const DType d = number_meeting(a, b);
   if (!d.is_float()) return apply("remainder", Ops::FLOORMOD, a, b, d);
-  const Tensor r = float_modulus("remainder", a, b, d);
+  const Tensor r = apply("remainder", Ops::MOD, a, b, d);
   const auto [x, y] = both("remainder", a, b, d);
   return (r.ne(0) & r.lt(0).ne(y.lt(0))).where(r + y, r);
 }
@@ -201,9 +174,11 @@ Tensor hypotenuse(const Operand& a, const Operand& b) {
   const Tensor out = ((x / safe).square() + (y / safe).square()).sqrt() * safe;
   return (x.isinf() | y.isinf()).where(std::numeric_limits<double>::infinity(), out);
 }
+/// Its slope is 0 at 0, as that of abs() is.
 Tensor with_sign(const Operand& a, const Operand& b) {
   const auto [x, y] = both("copysign", a, b, real_meeting(a, b));
-  return x.signbit().ne(y.signbit()).where(-x, x);
+  const Tensor out = x.signbit().ne(y.signbit()).where(-x, x);
+  return x.requires_grad() ? x.eq(0).where(out.detach(), out) : out;
 }
 /// `out`, a logarithm of the sum of powers of `base` to x and y: its slopes are the shares of both in the sum.
 template <bool is_of_twos>

@@ -24,12 +24,13 @@ LazyOp choose(const LazyOp& condition, const LazyOp& a, const LazyOp& b) {
   return LazyOp::alu(Ops::WHERE, {condition, a, b});
 }
 
-/// `dy` to the one that was chosen; half of it to each of equal ones.
+/// `dy` to the one that was chosen; half of it to each of equal ones, all of it to both where one is NaN.
 Grads of_the_chosen(const LazyOp& y, const LazyOp& dy, Ops op) {
   const LazyOp &a = y.src(0), &b = y.src(1), zero = number(dy, 0), half = dy * 0.5;
-  const LazyOp first = op == Ops::MAX ? less(b, a) : less(a, b),
-               second = op == Ops::MAX ? less(a, b) : less(b, a);
-  return {choose(first, dy, choose(second, zero, half)), choose(second, dy, choose(first, zero, half))};
+  const LazyOp is_not_first = op == Ops::MAX ? less(a, b) : less(b, a),
+               is_not_second = op == Ops::MAX ? less(b, a) : less(a, b), are_equal = equal_to(a, b);
+  return {choose(are_equal, half, choose(is_not_first, zero, dy)),
+          choose(are_equal, half, choose(is_not_second, zero, dy))};
 }
 
 LazyOp widened(const LazyOp& reduced, const LazyOp& like) { return reduced.expand(like.shape()); }
@@ -179,8 +180,11 @@ Grads of_noop(const LazyOp& y, const LazyOp& dy) {
 Grads of_power(const LazyOp& y, const LazyOp& dy) {
   const LazyOp &a = y.src(0), &b = y.src(1), zero = number(a, 0);
   const LazyOp by_a = choose(equal_to(b, zero), zero, dy * b * LazyOp::alu(Ops::POW, {a, b + -1.0}));
-  const LazyOp is_positive = less(zero, a), safe = choose(is_positive, a, number(a, 1));
-  const LazyOp by_b = choose(is_positive, dy * y * alu(Ops::LOG, safe), zero);
+  // 0^b is 0 on both sides of a b above 0. Below 0 there is no logarithm.
+  const LazyOp is_zero =
+      LazyOp::alu(Ops::AND, {equal_to(a, zero), LazyOp::alu(Ops::OR, {less(zero, b), equal_to(zero, b)})});
+  const LazyOp by_b =
+      choose(is_zero, zero, dy * y * alu(Ops::LOG, choose(is_zero, number(a, 1), a)));
   return {by_a, by_b};
 }
 
@@ -215,6 +219,8 @@ const std::array kRules = {
   GradientRule{Ops::SUB,        "dy, -dy",                  [](L, L dy) -> Grads { return {dy, -dy}; }},
   GradientRule{Ops::MUL,        "dy*b, dy*a",               [](L y, L dy) -> Grads { return {dy * b(y), dy * a(y)}; }},
   GradientRule{Ops::DIV,        "dy/b, -dy*y/b",            [](L y, L dy) -> Grads { return {dy / b(y), -dy * y / b(y)}; }},
+  GradientRule{Ops::MOD,        "dy, -dy*trunc(a/b)",       [](L y, L dy) -> Grads { // NOTE: a/b may be rounded up to a whole number
+                                                              return {dy, -dy * alu(Ops::ROUND, (a(y) - y) / b(y))}; }},
   GradientRule{Ops::MAX,        "dy to the larger",         [](L y, L dy) { return of_the_chosen(y, dy, Ops::MAX); }},
   GradientRule{Ops::MIN,        "dy to the smaller",        [](L y, L dy) { return of_the_chosen(y, dy, Ops::MIN); }},
   GradientRule{Ops::POW,        "dy*b*a^(b-1), dy*y*log(a)", of_power},

@@ -63,6 +63,7 @@ W true_value(Ops op, W x, W y) {
     case Ops::ERF: return std::erf(x);
     case Ops::POW: return std::pow(x, y);
     case Ops::RECIP: return 1 / x;
+    case Ops::MOD: return std::fmod(x, y);
     default: return std::numeric_limits<W>::quiet_NaN();
   }
 }

@@ -278,6 +278,7 @@ class RangeOps {
         return between(dtype, std::min(v[0].low, v[1].low), std::min(v[0].high, v[1].high), nan);
       case Ops::SIN:
       case Ops::COS: return wave(op, dtype, v[0]);
+      case Ops::MOD:
       case Ops::TAN:
       case Ops::POW:
       case Ops::ATAN2: return anything(dtype);

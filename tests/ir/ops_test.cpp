@@ -87,7 +87,9 @@ TEST(ResultDType, ByTyping) {
   EXPECT_EQ(typed(Ops::SQRT, {float32}), "f32");
   EXPECT_EQ(typed(Ops::SQRT, {int32}), "-");
   EXPECT_EQ(typed(Ops::MOD, {int32, int32}), "i32");
-  EXPECT_EQ(typed(Ops::MOD, {float32, float32}), "-");
+  EXPECT_EQ(typed(Ops::MOD, {float32, float32}), "f32");
+  EXPECT_EQ(typed(Ops::MOD, {boolean, boolean}), "-");
+  EXPECT_EQ(typed(Ops::IDIV, {float32, float32}), "-");
   EXPECT_EQ(typed(Ops::SHL, {boolean, boolean}), "-");
   EXPECT_EQ(typed(Ops::XOR, {boolean, boolean}), "bool");
   EXPECT_EQ(typed(Ops::XOR, {float32, float32}), "-");

@@ -86,6 +86,7 @@ const BinaryCase kBinary[] = {
     {Ops::MAX, [](const Tensor& a, const Tensor& b) { return a.maximum(b); }},
     {Ops::MIN, [](const Tensor& a, const Tensor& b) { return a.minimum(b); }},
     {Ops::POW, [](const Tensor& a, const Tensor& b) { return a.pow(b); }},
+    {Ops::MOD, [](const Tensor& a, const Tensor& b) { return (a * 7).fmod(b); }},
     {Ops::ATAN2, [](const Tensor& a, const Tensor& b) { return a.atan2(b); }},
     {Ops::WHERE, [](const Tensor& a, const Tensor& b) { return a.lt(1).where(a * a, b * b); }},
     {Ops::MULACC,

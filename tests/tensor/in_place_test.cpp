@@ -31,16 +31,16 @@ struct Run {
   Tensor sum{0};
 };
 Run run_of(const OfOperands& f, const std::vector<std::vector<double>>& values,
-           const std::vector<Ints>& shapes, bool computed) {
+           const std::vector<Ints>& shapes, bool computed, const std::string& device) {
   Run out;
   for (std::size_t k = 0; k < values.size(); ++k) {
-    out.parameters.push_back(f64(values[k], shapes[k]));
+    out.parameters.push_back(f64(values[k], shapes[k]).to(device));
     out.parameters.back().requires_grad(true);
     out.operands.push_back(computed ? out.parameters.back() * 1 : out.parameters.back());
   }
   const Tensor y = f(out.operands);
   if (y.dtype().is_float())
-    out.sum = (y * f64(spread(product(y.shape()).value(), 0.5, 1.5, 7), y.shape())).sum();
+    out.sum = (y * f64(spread(product(y.shape()).value(), 0.5, 1.5, 7), y.shape()).to(device)).sum();
   return out;
 }
 
@@ -55,14 +55,16 @@ std::vector<std::vector<double>> slopes_of(const Run& run) {
 
 /// `more`: tensors that f uses and that are no operands of it; they are changed, too, and put back.
 void expect_slopes_stay(const OfOperands& f, const std::vector<std::vector<double>>& values,
-                        const std::vector<Ints>& shapes, const Many& more = {}) {
-  const std::vector<std::vector<double>> expected = slopes_of(run_of(f, values, shapes, false));
+                        const std::vector<Ints>& shapes, const Many& more = {},
+                        const std::string& device = "INTERP") {
+  const std::vector<std::vector<double>> expected =
+      slopes_of(run_of(f, values, shapes, false, device));
   Many before;
   for (const Tensor& t : more) before.push_back(t.contiguous().realize());
   for (const auto& [name, change] : kInPlaceChanges)
     for (const bool computed : {false, true}) {
       SCOPED_TRACE(name + (computed ? ", computed" : ""));
-      const Run run = run_of(f, values, shapes, computed);
+      const Run run = run_of(f, values, shapes, computed, device);
       for (const Tensor& x : run.operands) change(x);
       for (const Tensor& t : more) change(t);
       EXPECT_EQ(slopes_of(run), expected);
@@ -131,13 +133,13 @@ TEST(InPlace, SlopesByIndicesThatChange) {
   constexpr std::int64_t kPlaces = 50000, kPicks = 1000;
   std::vector<std::int64_t> places;
   for (std::int64_t k = 0; k < kPicks; ++k) places.push_back(k * 7919 % kPlaces);
-  const Tensor index = i64(places);
+  const Tensor index = i64(places).to("LLVM");
   const std::vector<double> values = spread(kPlaces, -1, 1), more = spread(kPicks, -1, 1, 3);
   ASSERT_TRUE(is_sum_by_order({}, {kPicks}, kPlaces));
   expect_slopes_stay([&](const Many& x) { return picked(x[0], index).square(); }, {values},
-                     {{kPlaces}}, {index});
+                     {{kPlaces}}, {index}, "LLVM");
   expect_slopes_stay([&](const Many& x) { return x[0].scatter_add(0, index, x[1]).square(); },
-                     {values, more}, {{kPlaces}, {kPicks}}, {index});
+                     {values, more}, {{kPlaces}, {kPicks}}, {index}, "LLVM");
 }
 
 TEST(InPlace, SlopesOfSlopes) {

@@ -24,6 +24,12 @@ def _truncated(a: Any, b: Any) -> Any:
     return q + ((q < 0) & (q * b != a))
 
 
+def _remainder(a: Any, b: Any) -> Any:
+    """With the sign of a; of integers 0 where b is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.fmod(a, b)
+
+
 fxn_for_op: Dict[Any, Callable[..., Any]] = {
     UnaryOps.NOOP: lambda x: x, UnaryOps.NEG: np.negative, UnaryOps.ABS: np.abs, UnaryOps.NOT: np.invert,
     UnaryOps.RECIP: lambda x: 1 / x, UnaryOps.SQRT: np.sqrt, UnaryOps.TRUNC: np.trunc, UnaryOps.FLOOR: np.floor,
@@ -32,7 +38,7 @@ fxn_for_op: Dict[Any, Callable[..., Any]] = {
     UnaryOps.SIN: np.sin, UnaryOps.COS: np.cos, UnaryOps.TAN: np.tan, UnaryOps.ATAN: np.arctan,
     UnaryOps.TANH: np.tanh, UnaryOps.ERF: _erf,
     BinaryOps.ADD: np.add, BinaryOps.SUB: np.subtract, BinaryOps.MUL: np.multiply, BinaryOps.DIV: np.divide,
-    BinaryOps.IDIV: _truncated, BinaryOps.MOD: lambda a, b: a - b * _truncated(a, b),
+    BinaryOps.IDIV: _truncated, BinaryOps.MOD: _remainder,
     BinaryOps.FLOORDIV: _quotient, BinaryOps.FLOORMOD: lambda a, b: a - b * _quotient(a, b),
     BinaryOps.MAX: np.maximum, BinaryOps.MIN: np.minimum, BinaryOps.POW: np.power, BinaryOps.ATAN2: np.arctan2,
     BinaryOps.AND: np.bitwise_and, BinaryOps.OR: np.bitwise_or, BinaryOps.XOR: np.bitwise_xor,
