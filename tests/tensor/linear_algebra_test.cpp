@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "strata/tensor/functional.h"
+#include "tests/dtype/special_values.h"
 #include "tests/tensor/arrays.h"
 #include "tests/tensor/finite_differences.h"
 
