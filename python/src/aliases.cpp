@@ -46,6 +46,9 @@ constexpr const char* kInPlace[] = {
 };
 // clang-format on
 
+/// bool < integer < float: a result in place is of the tensor's kind or a lower one, as PyTorch has it.
+int category_of(DType d) { return d.is_bool() ? 0 : d.is_int() ? 1 : 2; }
+
 bool has(const py::handle& o, const char* name) {
   return PyObject_HasAttrString(o.ptr(), name) != 0;
 }
@@ -72,6 +75,9 @@ class InPlaceFunction final : public Function {
     const Tensor* const value = tensor_in(result.ptr());
     if (self == nullptr || value == nullptr)
       throw py::type_error(std::string(name()) + "(): a tensor is changed in place, nothing else");
+    STRATA_CHECK(category_of(value->dtype()) <= category_of(self->dtype()), domain, "[", name(),
+                 "] a result of ", value->dtype().name(), " in place of a tensor of ",
+                 self->dtype().name(), " would lose what it is: cast one of them");
     set_in_place(*self, value->cast(self->dtype()), name());
     return Py_NewRef(values[0]);
   }

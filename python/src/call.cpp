@@ -35,11 +35,15 @@ constexpr std::array<std::array<std::string_view, 4>, 3> kSynonyms{{
 
 std::vector<PyObject*> names_of(std::string_view text) {
   std::vector<PyObject*> out;
+  bool is_closed = false;
   while (!text.empty()) {
     const std::size_t bar = std::min(text.find('|'), text.size());
-    out.push_back(interned(text.substr(0, bar)));
+    const bool ends_closed = text.substr(0, bar).ends_with('!');
+    out.push_back(interned(text.substr(0, bar - (ends_closed ? 1 : 0))));
+    is_closed = is_closed || ends_closed;
     text.remove_prefix(std::min(bar + 1, text.size()));
   }
+  if (is_closed) return out;
   const std::string_view first = PyUnicode_AsUTF8(out.front());
   for (const auto& group : kSynonyms)
     if (std::find(group.begin(), group.end(), first) != group.end())
@@ -305,7 +309,13 @@ PyObject* Function::operator()(PyObject* const* args, std::size_t count, PyObjec
   py::object rest;
   fill(args, count, names, values.data(), rest);
   const PlaceScope scope(name_);
-  return call(values.data());
+  try {
+    return call(values.data());
+  } catch (const py::type_error& e) {  // of conversions that do not know for whom they are
+    const std::string_view text = e.what();
+    if (text.starts_with(name_) || text.find("(): ") != std::string_view::npos) throw;
+    throw py::type_error(detail::message(name_, "(): ", text));
+  }
 }
 
 }  // namespace strata::python

@@ -6,7 +6,7 @@
 // what Python may give for it, and how that is annotated. A default is a literal of Python and goes the way of a value that was
 // given. Names of parameters:
 // - axis, axes, dim, dims mean the same, and so do keepdim and keepdims;
-// - "low|min" has another name for itself;
+// - "low|min" has another name for itself; "axis!" has none but those that are written;
 // - "*shape" takes one sequence or all positions that are left;
 // - "*" alone: what follows is given by name only.
 //
@@ -197,6 +197,14 @@ class Functions {
     const py::object made = object(make(name, parameters, false, f, doc, gil), false);
     module_.attr(name) = made;
     class_.attr(name) = py::reinterpret_steal<py::object>(PyStaticMethod_New(made.ptr()));
+  }
+  /// What joins several tensors: a function of the module, and a method, whose instance is the first one. Of the class it is called as
+  /// PyTorch's functions are: a.cat(b), Tensor.cat([a, b]), strata.cat([a, b]).
+  template <class F, class G>
+  void joining(const char* name, const char* parameters, F f, const char* more, G of_first,
+               const char* doc, Gil gil = Gil::keep) {
+    module_.attr(name) = object(make(name, parameters, false, f, doc, gil), false);
+    class_.attr(name) = object(make(name, more, true, of_first, doc, gil), true);
   }
   py::module_& module() { return module_; }
   py::handle tensor_class() const { return class_; }

@@ -13,6 +13,24 @@ bool is_numpy_scalar(PyObject* object) {
          PyObject_HasAttrString(object, "dtype") && PyNumber_Check(object) != 0;
 }
 
+bool is_bool(PyObject* object) {
+  return PyBool_Check(object) ||
+         std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.bool");
+}
+
+/// One size, and no sequence: arrays have __index__, too, whatever is in them.
+bool is_size(PyObject* object) {
+  if (py::isinstance<Expr>(py::handle(object))) return true;
+  if (!PyIndex_Check(object) || is_integer(object)) return PyIndex_Check(object);
+  return py::getattr(object, "ndim", py::int_(0)).equal(py::int_(0));
+}
+
+bool names_axis(std::string_view parameter) {
+  return parameter.find("axis") != std::string_view::npos ||
+         parameter.find("axes") != std::string_view::npos ||
+         parameter.find("dim") != std::string_view::npos;
+}
+
 Number number_of_int(PyObject* object) {
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
@@ -51,8 +69,15 @@ void Given::refuse(const char* wanted) const {
                                        Py_TYPE(object)->tp_name));
 }
 
+bool is_integer(PyObject* object) {
+  if (PyLong_CheckExact(object)) return true;
+  return PyIndex_Check(object) && !is_bool(object) && tensor_in(object) == nullptr &&
+         PyObject_HasAttrString(object, "__dlpack__") == 0;
+}
+
 std::int64_t integer_of(const Given& g) {
-  if (!PyLong_CheckExact(g.object) && !PyIndex_Check(g.object)) g.refuse("an integer");
+  if (!is_integer(g.object))
+    g.refuse(names_axis(g.parameter) ? "an integer (a bool or tensor is no axis)" : "an integer");
   return int_of_object(g.object).value();
 }
 
@@ -65,9 +90,12 @@ double real_of(const Given& g) {
 }
 
 bool truth_of(const Given& g) {
-  if (g.object == Py_True || g.object == Py_False) return g.object == Py_True;
-  if (PyLong_Check(g.object) || std::string_view(Py_TYPE(g.object)->tp_name).starts_with("numpy.bool"))
-    return PyObject_IsTrue(g.object) == 1;
+  if (is_bool(g.object)) return PyObject_IsTrue(g.object) == 1;
+  if (PyLong_Check(g.object)) {
+    const long value = PyLong_AsLong(g.object);
+    PyErr_Clear();
+    if (value == 0 || value == 1) return value == 1;
+  }
   g.refuse("a bool");
 }
 
@@ -93,23 +121,27 @@ Number number_of(const Given& g) {
 }
 
 std::vector<std::int64_t> integers_of(const Given& g) {
-  if (PyIndex_Check(g.object)) return {integer_of(g)};
+  if (is_integer(g.object) || is_bool(g.object) || tensor_in(g.object) != nullptr)
+    return {integer_of(g)};
   std::vector<std::int64_t> out;
   for_each_item(g, "an integer or a sequence of integers",
                 [&](const Given& item) { out.push_back(integer_of(item)); });
   return out;
 }
 
+Int size_of(const Given& g) {
+  if (is_bool(g.object) || (!PyIndex_Check(g.object) && !py::isinstance<Expr>(g.object)))
+    g.refuse("made of integers");
+  if (const Tensor* const t = tensor_in(g.object))
+    if (!t->dtype().is_int() || t->numel() != Int(1)) g.refuse("made of integers");
+  return int_of_object(g.object);
+}
+
 Ints sizes_of(const Given& g) {
-  const auto size = [](const Given& one) {
-    if (!PyIndex_Check(one.object) && !py::isinstance<Expr>(one.object))
-      one.refuse("made of integers");
-    return int_of_object(one.object);
-  };
-  if (PyIndex_Check(g.object) || py::isinstance<Expr>(g.object)) return {size(g)};
+  if (is_size(g.object) || is_bool(g.object)) return {size_of(g)};
   Ints out;
   for_each_item(g, "a size or a sequence of sizes",
-                [&](const Given& item) { out.push_back(size(item)); });
+                [&](const Given& item) { out.push_back(size_of(item)); });
   return out;
 }
 
@@ -158,18 +190,24 @@ std::vector<Tensor> tensors_of(const Given& g) {
   return out;
 }
 
+py::tuple rest_of(const py::object& rest) {
+  if (PyTuple_Check(rest.ptr()) || PyList_Check(rest.ptr())) return py::tuple(rest);
+  return py::make_tuple(rest);
+}
+
 PerAxis per_axis_of(const Given& g) {
-  if (PyIndex_Check(g.object)) return integer_of(g);
+  if (is_integer(g.object)) return integer_of(g);
   return integers_of(g);
 }
 
 ConvPadding conv_padding_of(const Given& g) {
   if (PyUnicode_Check(g.object)) return choice_of(g, {"same", "valid"}) == 0 ? "same" : "valid";
-  if (PyIndex_Check(g.object)) return integer_of(g);
+  if (is_integer(g.object) || is_bool(g.object) || tensor_in(g.object) != nullptr)
+    return integer_of(g);
   std::vector<std::pair<std::int64_t, std::int64_t>> sides;
   std::vector<std::int64_t> each;
   for_each_item(g, "integers, pairs of them, 'same' or 'valid'", [&](const Given& item) {
-    if (PyIndex_Check(item.object)) {
+    if (is_integer(item.object)) {
       each.push_back(integer_of(item));
     } else {
       const auto pair = integers_of(item);

@@ -31,21 +31,25 @@ struct Given {
 
 // --- from objects to values (convert.cpp) ---
 
-std::int64_t integer_of(const Given& g);  ///< an int, or what __index__ makes one: no bool
+/// Whether it is an int, or a scalar that __index__ makes one: no bool, no tensor and no array, which are rather elements or masks.
+bool is_integer(PyObject* object);
+std::int64_t integer_of(const Given& g);  ///< @throws py::type_error unless is_integer()
 double real_of(const Given& g);  ///< an int, a float, a scalar of NumPy or a tensor of one element
-bool truth_of(const Given& g);   ///< a bool, also NumPy's; 0 or 1
+bool truth_of(const Given& g);   ///< a bool, also NumPy's; 0 or 1, and no other integer
 std::string text_of(const Given& g);
 /// A number of Python or NumPy; nothing for anything else.
 std::optional<Number> try_number(PyObject* object);
 Number number_of(const Given& g);
 std::vector<std::int64_t> integers_of(const Given& g);  ///< one, or a sequence
-Ints sizes_of(const Given& g);               ///< one size, or a sequence; sizes may be expressions
+Int size_of(const Given& g);    ///< an integer, an expression, or a tensor of one; no bool
+Ints sizes_of(const Given& g);  ///< one size, or a sequence
 const Device& device_of(const Given& g);     ///< a name or a Device
 const Device* try_device(std::string name);  ///< null where there is none of the name, in either case
 std::string known_devices();                 ///< all, and how to get those that cannot be used here
 /// A tensor of anything that has numbers: a tensor, a number, (nested) lists, an array. @throws py::type_error
 Tensor tensor_of(const Given& g);
 std::vector<Tensor> tensors_of(const Given& g);  ///< a sequence of these, or a tensor, which is taken apart along its first axis
+py::tuple rest_of(const py::object& rest);  ///< what a parameter "*name" got: its items, or the one thing that is no list
 PerAxis per_axis_of(const Given& g);
 ConvPadding conv_padding_of(const Given& g);
 /// The value whose name was given. @throws Error (domain) naming those that there are
@@ -77,7 +81,7 @@ template <> struct Incoming<ConvPadding> : IncomingValue<ConvPadding, conv_paddi
 
 template <>
 struct Incoming<Int> {
-  explicit Incoming(const Given& g) : value(int_of_object(g.object)) {}
+  explicit Incoming(const Given& g) : value(size_of(g)) {}
   const Int& get() const { return value; }
   static constexpr const char* type = "Size";
   Int value;
@@ -185,6 +189,29 @@ struct Incoming<py::object> {
   py::object value;
 };
 
+/// What a method that joins tensors is called on: a tensor, or where it is called on the class, all of them.
+struct FirstOrAll {
+  py::object object;
+};
+template <>
+struct Incoming<FirstOrAll> {
+  explicit Incoming(const Given& g) : value{py::reinterpret_borrow<py::object>(g.object)} {}
+  const FirstOrAll& get() const { return value; }
+  static constexpr const char* type = "Tensor | Sequence[TensorLike]";
+  FirstOrAll value;
+};
+/// What einsum() is called on: a tensor, or where it is called on the class, the formula.
+struct FirstOrFormula {
+  py::object object;
+};
+template <>
+struct Incoming<FirstOrFormula> {
+  explicit Incoming(const Given& g) : value{py::reinterpret_borrow<py::object>(g.object)} {}
+  const FirstOrFormula& get() const { return value; }
+  static constexpr const char* type = "Tensor | str";
+  FirstOrFormula value;
+};
+
 /// Words.
 template <class E>
 struct Words;
@@ -278,6 +305,11 @@ struct Incoming<std::span<const Tensor>> {
 template <class T>
 struct Outgoing;
 
+/// What is a tensor, and with a name of a parameter given something else.
+struct ValuesByAxis {
+  py::object result;
+};
+
 /// A pair that has names: .values and .indices.
 struct ValuesIndices {
   std::pair<Tensor, Tensor> both;
@@ -306,6 +338,11 @@ template <>
 struct Outgoing<ValuesIndices> {
   static PyObject* object(ValuesIndices&& v) { return values_indices(std::move(v)); }
   static constexpr const char* type = "ValuesIndices";
+};
+template <>
+struct Outgoing<ValuesByAxis> {
+  static PyObject* object(ValuesByAxis&& v) { return v.result.release().ptr(); }
+  static constexpr const char* type = "Tensor; dim: ValuesIndices";  // stubs.py makes overloads of it
 };
 template <>
 struct Outgoing<std::optional<Tensor>> {

@@ -11,6 +11,9 @@ Tensor triplet_with_distance(const Tensor& anchor, const Tensor& positive, const
                              const py::object& distance, double margin, bool swap,
                              Reduction reduction) {
   TripletDistanceOptions options{.margin = margin, .swap = swap, .reduction = reduction};
+  if (!distance.is_none() && PyCallable_Check(distance.ptr()) == 0)
+    Given{distance.ptr(), "triplet_margin_with_distance_loss", "distance_function"}.refuse(
+        "a function");
   if (!distance.is_none())
     options.distance = [distance](const Tensor& a, const Tensor& b) {
       return py::cast<Tensor>(distance(object_of(a), object_of(b)));

@@ -37,8 +37,12 @@ Tensor full_of(const Ints& shape, const Number& value, const std::optional<DType
 /// arange(end), arange(begin, end, step)
 Tensor counted(const Number& begin, const std::optional<Number>& end, const Number& step,
                const std::optional<DType>& dtype, const Device* device, bool requires_grad) {
-  return finished(end ? Tensor::arange(begin, *end, step) : Tensor::arange(0, begin, step), dtype,
-                  device, requires_grad);
+  const Number from = end ? begin : Number(0), to = end.value_or(begin);
+  Tensor made = Tensor::arange(from, to, step);
+  if (dtype && made.dtype().is_float())  // from f64 to the dtype, and not by way of f32
+    made = Tensor::arange(made.size(0).value()).cast(dtypes::float64) * step.value().as_double() +
+           from.value().as_double();
+  return finished(made, dtype, device, requires_grad);
 }
 
 Tensor uniform(const Ints& shape, const std::optional<DType>& dtype, const Generator& g,
@@ -111,13 +115,14 @@ void bind_filled(Functions& f) {
   f.op(
       "empty_like", "*, dtype=None, requires_grad=False",
       [](const Tensor& x, const std::optional<DType>& dtype, bool g) {
-        return like(x.empty_like(), dtype, g);
+        return finished(Tensor::empty(x.shape(), dtype.value_or(x.dtype())), &x.device(), g);
       },
       "Memory of the same shape, dtype and device.");
   f.op(
       "full_like", "fill_value|value, *, dtype=None, requires_grad=False",
       [](const Tensor& x, const Number& v, const std::optional<DType>& dtype, bool g) {
-        return like(x.full_like(v), dtype, g);
+        if (!dtype) return finished(x.full_like(v), nullptr, g);
+        return finished(Tensor::full(x.shape(), v, *dtype), &x.device(), g);
       },
       "One value, of the same shape, dtype and device.");
   f.method("new_zeros", "*shape|size", &Tensor::new_zeros, "Zeros of the same dtype and device.");

@@ -28,10 +28,13 @@ Tensor rounded_quotient(const Tensor& x, const Operand& other, const std::option
   return which == 0 ? x.floor_divide(other) : x.trunc_divide(other);
 }
 
-/// cond.where(a, b), as strata.where(cond, a, b) and tinygrad have it; and PyTorch's a.where(cond, b).
-Tensor where_either(const Tensor& self, const Operand& a, const Operand& b) {
-  if (!self.dtype().is_bool() && a.tensor() != nullptr && a.tensor()->dtype().is_bool())
-    return a.tensor()->where(self, b);
+/// PyTorch's x.where(condition, other); and tinygrad's condition.where(a, b), where `a` is no condition.
+Tensor where_method(const Tensor& self, const Operand& a, const Operand& b) {
+  if (a.tensor() != nullptr && a.tensor()->dtype().is_bool()) return a.tensor()->where(self, b);
+  STRATA_CHECK(self.dtype().is_bool(), domain, "[where] neither the tensor, of ",
+               self.dtype().name(), ", nor what is given, ",
+               a.tensor() != nullptr ? "of " + a.tensor()->dtype().name() : "a number",
+               ", is a condition of bools: x.where(condition, other)");
   return self.where(a, b);
 }
 
@@ -136,9 +139,11 @@ void bind_activations(Functions& f) {
 void bind_of_several(Functions& f) {
   f.op("clip", "min|low|a_min=None, max|high|a_max=None", &Tensor::clip,
        "Each element between min and max. Raises DomainError where neither is given.");
-  f.op("where", "a, b|other", &where_either,
-       "a where the tensor holds, else b. A tensor that is no mask takes one: x.where(mask, "
-       "other).");
+  f.function("where", "condition|mask, a|x|input, b|y|other", &Tensor::where,
+             "a where the condition holds, else b.");
+  f.method("where", "condition|a, other|b", &where_method,
+           "x.where(condition, other): x where the condition holds, else the other. A condition "
+           "takes both: condition.where(a, b), where `a` is no tensor of bools.");
   f.op("masked_fill", "mask, value", &Tensor::masked_fill, "The value where the mask holds.");
   f.op("lerp", "end, weight", &Tensor::lerp, "x + weight * (end - x)");
   f.op("addcmul", "tensor1|a, tensor2|b, value=1", &Tensor::addcmul,

@@ -7,9 +7,9 @@ namespace strata::python {
 namespace {
 
 Tensor tensordot_over(const Tensor& x, const Tensor& other, const py::object& axes) {
-  if (PyIndex_Check(axes.ptr()))
+  if (is_integer(axes.ptr()) || PyBool_Check(axes.ptr()))
     return x.tensordot(other, integer_of({axes.ptr(), "tensordot", "axes"}));
-  if (PySequence_Size(axes.ptr()) != 2)
+  if (tensor_in(axes.ptr()) != nullptr || PySequence_Size(axes.ptr()) != 2)
     throw py::type_error("tensordot(): axes must be a count or two sequences of axes");
   Axes both[2];
   for (Py_ssize_t k = 0; k < 2; ++k) {
@@ -25,6 +25,22 @@ Tensor crossed(const Tensor& x, const Tensor& other, const std::optional<std::in
   for (std::int64_t k = 0; k < x.ndim(); ++k)
     if (x.size(k) == Int(3)) return x.cross(other, k);
   return x.cross(other);
+}
+
+/// Of a tensor and those behind the formula; as a function of the class, of a formula and all tensors.
+Tensor einsum_of(const FirstOrFormula& first, const py::object& more) {
+  const Tensor* const x = tensor_in(first.object.ptr());
+  const py::tuple all = rest_of(more);
+  if (x == nullptr)
+    return Tensor::einsum(text_of({first.object.ptr(), "einsum", "formula"}),
+                          tensors_of({all.ptr(), "einsum", "operands"}));
+  if (all.empty()) throw py::type_error("einsum(): a formula follows the tensor");
+  const std::string formula = text_of({PyTuple_GET_ITEM(all.ptr(), 0), "einsum", "formula"});
+  std::vector<Tensor> operands{*x};
+  for (std::size_t k = 1; k < all.size(); ++k)
+    operands.push_back(
+        tensor_of({PyTuple_GET_ITEM(all.ptr(), static_cast<Py_ssize_t>(k)), "einsum", "operands"}));
+  return Tensor::einsum(formula, operands);
 }
 
 /// PyTorch's scatter: put, or reduced with what is there.
@@ -76,12 +92,13 @@ void bind_products(Functions& f) {
   f.op("cdist", "other|x2, p=2.0", &Tensor::cdist,
        "Distances between rows: (..., n, k) and (..., m, k) to (..., n, m).");
   f.op("trace", "", &Tensor::trace, "The sum of the diagonal.");
-  f.making(
+  f.joining(
       "einsum", "formula|equation, *operands",
       [](const std::string& formula, std::span<const Tensor> t) {
         return Tensor::einsum(formula, t);
       },
-      "Products and sums by letters of axes: einsum('ij,jk->ik', a, b).");
+      "*operands=()", &einsum_of,
+      "Products and sums by letters of axes: einsum('ij,jk->ik', a, b), a.einsum('ij,jk->ik', b).");
 }
 
 void bind_gathers(Functions& f) {

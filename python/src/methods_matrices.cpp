@@ -1,5 +1,6 @@
 // Systems of equations, determinants and factors of matrices; and how the elements of a tensor lie.
 #include "python/src/call.h"
+#include "python/src/tensor_values.h"
 #include "strata/tensor/linear_algebra.h"
 
 namespace strata::python {
@@ -72,7 +73,8 @@ py::object stride_of(const Tensor& x, const std::optional<std::int64_t>& axis) {
 
 Tensor made_like(const Tensor& x, const py::object& data, const std::optional<DType>& dtype,
                  bool requires_grad) {
-  Tensor out = tensor_of({data.ptr(), "new_tensor", "data"}).detach().cast(dtype.value_or(x.dtype()));
+  const py::object wanted = object_of_dtype(dtype.value_or(x.dtype()));
+  Tensor out = made_tensor(data.ptr(), wanted.ptr(), nullptr, false).detach();
   out = out.to(x.device()).contiguous();
   return out.requires_grad(requires_grad);
 }

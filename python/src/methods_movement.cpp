@@ -1,4 +1,6 @@
 // Methods of tensors that move elements, join tensors and take them apart.
+#include <algorithm>
+
 #include "python/src/call.h"
 
 namespace strata::python {
@@ -48,8 +50,10 @@ Tensor rolled(const Tensor& x, const Axes& shifts, const std::optional<Axes>& ax
 Tensor repeated_each(const Tensor& x, const py::object& repeats,
                      const std::optional<std::int64_t>& axis) {
   const Tensor* const counts = tensor_in(repeats.ptr());
-  if (counts == nullptr || counts->ndim() == 0)
+  if (counts == nullptr)
     return x.repeat_interleave(integer_of(given(repeats, "repeat_interleave", "repeats")), axis);
+  if (counts->ndim() == 0 && counts->dtype().is_int())
+    return x.repeat_interleave(running([&] { return counts->item<std::int64_t>(); }), axis);
   const Tensor values = axis ? x : x.flatten();
   const std::int64_t a = axis.value_or(0);
   STRATA_CHECK(counts->ndim() == 1 && counts->dtype().is_int() &&
@@ -74,7 +78,7 @@ Padding padding_of(const Tensor& x, const py::object& padding) {
   Padding out;
   for (std::int64_t a = 0; a < x.ndim(); ++a) out.push_back({Int(0), Int(0)});
   if (is_number(padding)) {
-    for (auto& [before, after] : out) before = after = int_of_object(padding);
+    for (auto& [before, after] : out) before = after = size_of(given(padding, "pad", "padding"));
     return out;
   }
   const Py_ssize_t size = PySequence_Size(padding.ptr());
@@ -108,8 +112,9 @@ Tensor padded(const Tensor& x, const py::object& padding, Tensor::PadMode mode, 
 /// (begin, end) for each dimension, None for all of it.
 Tensor shrunk(const Tensor& x, const py::object& bounds) {
   Mask out;
+  if (!PyTuple_Check(bounds.ptr()) && !PyList_Check(bounds.ptr()))
+    given(bounds, "shrink", "bounds").refuse("a sequence of pairs (begin, end)");
   const Py_ssize_t size = PySequence_Size(bounds.ptr());
-  if (size < 0) throw py::error_already_set();
   for (Py_ssize_t k = 0; k < size; ++k) {
     const py::object pair = item_at(bounds, k);
     if (pair.is_none()) {
@@ -130,11 +135,11 @@ py::object sizes_of_tensor(const Tensor& x, const std::optional<std::int64_t>& a
 }
 
 Tensors split_in(const Tensor& x, const py::object& sizes, std::int64_t axis) {
-  if (PyIndex_Check(sizes.ptr())) return x.split(integer_of(given(sizes, "split", "sizes")), axis);
+  if (is_integer(sizes.ptr())) return x.split(integer_of(given(sizes, "split", "sizes")), axis);
   return x.split(integers_of(given(sizes, "split", "sizes")), axis);
 }
 Tensors tensor_split_in(const Tensor& x, const py::object& where, std::int64_t axis) {
-  if (PyIndex_Check(where.ptr()))
+  if (is_integer(where.ptr()))
     return x.tensor_split(integer_of(given(where, "tensor_split", "indices")), axis);
   return x.tensor_split(integers_of(given(where, "tensor_split", "indices")), axis);
 }
@@ -144,7 +149,7 @@ Tensors split_at(const Tensor& x, const py::object& where, const char* name,
                  Tensors (Tensor::*into)(std::int64_t, At) const,
                  Tensors (Tensor::*before)(std::span<const std::int64_t>, At) const) {
   const Given indices = given(where, name, "indices_or_sections");
-  if (PyIndex_Check(where.ptr())) return (x.*into)(integer_of(indices), At::current());
+  if (is_integer(where.ptr())) return (x.*into)(integer_of(indices), At::current());
   return (x.*before)(integers_of(indices), At::current());
 }
 
@@ -152,6 +157,40 @@ Tensors split_at(const Tensor& x, const py::object& where, const char* name,
 template <Tensor (*join)(std::span<const Tensor>, At)>
 Tensor joined(std::span<const Tensor> tensors) {
   return join(tensors, At::current());
+}
+
+/// The items of a sequence that is an argument: tensors, and sequences of tensors.
+void add_joined(Tensors& to, const Given& g) {
+  const auto is_list = [](PyObject* o) { return PyTuple_Check(o) || PyList_Check(o); };
+  if (try_number(g.object)) g.refuse("tensors (an axis is given by name: dim=1)");
+  const auto is_tensor = [](const py::handle o) { return tensor_in(o.ptr()) != nullptr; };
+  const py::handle object(g.object);
+  if (is_list(g.object) && std::all_of(object.begin(), object.end(), is_tensor))
+    for (const Tensor& t : tensors_of(g)) to.push_back(t);
+  else
+    to.push_back(tensor_of(g));
+}
+
+/// As a method, of the tensor and of those that are given; as a function of the class, of a list of all: Tensor.cat([a, b], 1).
+template <Tensor (*join)(std::span<const Tensor>, std::int64_t, At)>
+Tensor joined_to(const char* name, const FirstOrAll& first, const py::object& others,
+                 std::int64_t axis) {
+  const Given all{first.object.ptr(), name, "tensors"};
+  const py::tuple rest = rest_of(others);
+  if (const Tensor* const x = tensor_in(all.object)) {
+    Tensors tensors{*x};
+    for (const py::handle item : rest) add_joined(tensors, all.with(item.ptr()));
+    return join(tensors, axis, At::current());
+  }
+  if (rest.size() > 1) all.refuse("a tensor in front of others, or a list of all");
+  const Tensors tensors = tensors_of(all);
+  return join(tensors, rest.empty() ? axis : integer_of({rest[0].ptr(), name, "axis"}), At::current());
+}
+Tensor cat_to(const FirstOrAll& first, const py::object& others, std::int64_t axis) {
+  return joined_to<&Tensor::cat>("cat", first, others, axis);
+}
+Tensor stack_on(const FirstOrAll& first, const py::object& others, std::int64_t axis) {
+  return joined_to<&Tensor::stack>("stack", first, others, axis);
 }
 
 Tensors mesh(std::span<const Tensor> tensors, const std::string& indexing) {
@@ -257,9 +296,11 @@ void bind_moves(Functions& f) {
 }
 
 void bind_joins(Functions& f) {
-  f.making("cat", "tensors, axis=0", &Tensor::cat,
-           "Tensors one after another along an axis. Dtypes are promoted.");
-  f.making("stack", "tensors, axis=0", &Tensor::stack, "Tensors of one shape along a new axis.");
+  f.joining("cat", "tensors, axis=0", &Tensor::cat, "*tensors=(), axis=0", &cat_to,
+            "Tensors one after another along an axis: strata.cat([a, b], dim=1), a.cat(b, dim=1). "
+            "Dtypes are promoted.");
+  f.joining("stack", "tensors, axis=0", &Tensor::stack, "*tensors=(), axis=0", &stack_on,
+            "Tensors of one shape along a new axis: strata.stack([a, b]), a.stack(b).");
   f.function("hstack", "tensors", &joined<&Tensor::hstack>,
              "Along the second axis; vectors along the first.");
   f.function("vstack", "tensors", &joined<&Tensor::vstack>,

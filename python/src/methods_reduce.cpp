@@ -5,7 +5,7 @@ namespace strata::python {
 
 namespace {
 
-/// In a dtype where one is said, before it is reduced.
+/// In a dtype where one is said: before it is reduced, and after, as sums of small integers are i64.
 Tensor in_dtype(const Tensor& x, const std::optional<DType>& dtype) {
   return dtype ? x.cast(*dtype) : x;
 }
@@ -15,14 +15,14 @@ using Reduction1 = Tensor (Tensor::*)(const AxesArg&, bool, At) const;
 template <Reduction1 reduce>
 Tensor reduced_as(const Tensor& x, const AxesArg& axes, bool keepdim,
                   const std::optional<DType>& dtype) {
-  return (in_dtype(x, dtype).*reduce)(axes, keepdim, At::current());
+  return in_dtype((in_dtype(x, dtype).*reduce)(axes, keepdim, At::current()), dtype);
 }
 
 using AlongAxis = Tensor (Tensor::*)(std::int64_t, At) const;
 
 template <AlongAxis method>
 Tensor along_as(const Tensor& x, std::int64_t axis, const std::optional<DType>& dtype) {
-  return (in_dtype(x, dtype).*method)(axis, At::current());
+  return in_dtype((in_dtype(x, dtype).*method)(axis, At::current()), dtype);
 }
 
 /// What is divided by is the count less this. PyTorch says `unbiased` or `correction`, NumPy `ddof`.
@@ -44,6 +44,18 @@ double order_of_norm(const py::object& p) {
 
 py::object pair_object(std::pair<Tensor, Tensor> both) {
   return py::reinterpret_steal<py::object>(values_indices({std::move(both)}));
+}
+
+using Extreme = std::pair<Tensor, Tensor> (Tensor::*)(std::int64_t, bool, At) const;
+
+/// Values over axes, as NumPy has them; by PyTorch's name of an axis with their places, as PyTorch has them.
+template <Reduction1 values, Extreme with_places>
+ValuesByAxis extreme_of(const Tensor& x, const std::optional<Axes>& axes, bool keepdim,
+                        const std::optional<std::int64_t>& dim) {
+  if (!dim)
+    return {object_of((x.*values)(axes ? AxesArg(*axes) : AxesArg(), keepdim, At::current()))};
+  if (axes) throw py::type_error("max() and min() take an axis or a dim, not both");
+  return {pair_object((x.*with_places)(*dim, keepdim, At::current()))};
 }
 
 /// The lower one of two in the middle: of all elements, or along an axis, with its place.
@@ -88,12 +100,13 @@ void bind_sums(Functions& f) {
        "The product over axes, by default all. Of integers and bools: int64.");
   f.op("mean", "axis=None, keepdim=False, *, dtype=None", &reduced_as<&Tensor::mean>,
        "The mean over axes, by default all.");
-  f.op("max", "axis=None, keepdim=False", &Tensor::max,
-       "The largest element over axes, by default all; NaN where there is one. max_with_indices() "
-       "says where.");
-  f.op("min", "axis=None, keepdim=False", &Tensor::min,
-       "The smallest element over axes, by default all; NaN where there is one. min_with_indices() "
-       "says where.");
+  constexpr const char* extremes = "axis!|axes=None, keepdim=False, *, dim!|dims=None";
+  f.op("max", extremes, &extreme_of<&Tensor::max, &Tensor::max_with_indices>,
+       "The largest element over axes, by default all; NaN where there is one. max(dim=1), as "
+       "PyTorch has it, and max_with_indices(1) say where, too.");
+  f.op("min", extremes, &extreme_of<&Tensor::min, &Tensor::min_with_indices>,
+       "The smallest element over axes, by default all; NaN where there is one. min(dim=1), as "
+       "PyTorch has it, and min_with_indices(1) say where, too.");
   f.op("amax", "axis=None, keepdim=False", &Tensor::amax, "As max().");
   f.op("amin", "axis=None, keepdim=False", &Tensor::amin, "As min().");
   f.op("aminmax", "axis=None, keepdim=False", &Tensor::aminmax,

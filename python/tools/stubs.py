@@ -112,15 +112,41 @@ def qualified(type_, in_class):
     return re.sub(r"(?<![\w.'])(int|float|bool|type)\b(?!')", r"builtins.\1", type_) if in_class else type_
 
 
+def results(function):
+    """Types of the result, and the parameter by which there is this one: "Tensor; dim: ValuesIndices" has two."""
+    first, *more = function.__result__.split("; ")
+    return [(None, first)] + [tuple(m.split(": ", 1)) for m in more]
+
+
 def function_lines(name, function, indent="", is_static=False):
     in_class = bool(indent)
     rows = function.__parameters__
     is_method = in_class and not is_static
-    body = rows[1:] if is_method else rows
+    deciding = {by for by, _ in results(function) if by}
     out = []
-    choices = variants(body) or [[]]
-    for choice in choices:
-        parts, starred = (["self"] if is_method else []), False
+    for by, result in results(function):
+        body = []
+        for names, type_, default, kind in rows[1:] if is_method else rows:
+            if names[0] == by:  # by which it is the result: given, and not as None
+                body.append((names, type_.replace(" | None", ""), None, kind))
+            elif names[0] not in deciding and not (by and names[0] == "axis"):
+                body.append((names, type_, default, kind if not by or names[0] == "self" else "name"))
+        out.append(signatures(name, rows, body, qualified(result, in_class), indent, is_static))
+    count = sum(len(s) for s in out)
+    lines = []
+    for signature in itertools.chain(*out):
+        lines += [f"{indent}@overload"] * (count > 1) + [f"{indent}@staticmethod"] * is_static + [signature]
+    return lines
+
+
+def signatures(name, rows, body, result, indent, is_static):
+    """A line for each way to name the parameters."""
+    in_class = bool(indent)
+    is_method = in_class and not is_static
+    own = "self" if not is_method or rows[0][1] == "TensorLike" else f"self: {rows[0][1]}"  # also called on the class
+    out = []
+    for choice in variants(body) or [[]]:
+        parts, starred = ([own] if is_method else []), False
         needed = True  # a parameter without a default may not follow one with a default, but by name
         for chosen, (names, type_, default, kind) in zip(choice, body):
             if not in_class and chosen == "self":
@@ -133,11 +159,7 @@ def function_lines(name, function, indent="", is_static=False):
             if not needed and default is None and not starred:
                 default = "..."
             parts.append(parameter(chosen, qualified(type_, in_class), default, kind))
-        if is_static:
-            out.append(f"{indent}@staticmethod")
-        if len(choices) > 1:
-            out.insert(len(out) - (1 if is_static else 0), f"{indent}@overload")
-        out.append(f"{indent}def {name}({', '.join(parts)}) -> {qualified(function.__result__, in_class)}: ...")
+        out.append(f"{indent}def {name}({', '.join(parts)}) -> {result}: ...")
     return out
 
 

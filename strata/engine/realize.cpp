@@ -91,6 +91,7 @@ class Realizing {
   void run_kernel(const ScheduleItem& item) {
     RanKernel ran;
     for (const LazyOp& n : item.outputs) ran.buffers.push_back(memory_of(n));
+    ran.outputs = ran.buffers.size();
     for (const LazyOp& n : item.inputs) ran.buffers.push_back(memory_of(n));
     for (const auto& [variable, value] : item.values)
       ran.values.emplace_back(variable.name(), value);

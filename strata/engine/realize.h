@@ -29,6 +29,7 @@ std::string explain(std::span<const LazyOp> roots);
 struct RanKernel {
   std::shared_ptr<const CompiledKernel> kernel;
   std::vector<Buffer> buffers;  ///< by slot, without temporaries
+  std::size_t outputs = 0;      ///< how many of them, the first ones, it writes
   std::vector<std::pair<std::string, std::int64_t>> values;
   double seconds = 0;
 };

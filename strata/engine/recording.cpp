@@ -28,6 +28,7 @@ void Recording::stop() {
 std::size_t Recording::add_memory(const Buffer& buffer) {
   const auto [it, is_new] = place_.try_emplace(buffer.data(), memory_.size());
   if (is_new) memory_.push_back(buffer.data());
+  if (is_new) written_.push_back(false);
   held_.push_back(buffer);
   return it->second;
 }
@@ -35,6 +36,7 @@ std::size_t Recording::add_memory(const Buffer& buffer) {
 void Recording::add(const RanKernel& ran) {
   Step step{ran.kernel, {}, ran.kernel->arguments(ran.values)};
   for (const Buffer& b : ran.buffers) step.places.push_back(add_memory(b));
+  for (std::size_t k = 0; k < ran.outputs; ++k) written_[step.places[k]] = true;
   for (const Buffer& b : ran.kernel->temporaries(ran.values)) step.places.push_back(add_memory(b));
   steps_.push_back(std::move(step));
 }
@@ -42,6 +44,11 @@ void Recording::add(const RanKernel& ran) {
 std::optional<std::size_t> Recording::place_of(const Buffer& buffer) const {
   const auto it = place_.find(buffer.data());
   return it == place_.end() ? std::nullopt : std::optional(it->second);
+}
+
+bool Recording::wrote(const Buffer& buffer) const {
+  const auto place = place_of(buffer);
+  return place && written_[*place];
 }
 
 void Recording::set_value(const std::string& name, std::int64_t value) {

@@ -34,6 +34,8 @@ class Recording {
 
   /// The number of the memory that a buffer is; nothing where no kernel uses it.
   std::optional<std::size_t> place_of(const Buffer& buffer) const;
+  /// Whether a kernel of the recording wrote the memory.
+  bool wrote(const Buffer& buffer) const;
   /// What memory a place is in replays to come. @pre as large as the recorded one, and lives as long
   void set_memory(std::size_t place, void* memory) { memory_[place] = memory; }
   void* memory(std::size_t place) const { return memory_[place]; }
@@ -62,6 +64,7 @@ class Recording {
   std::vector<Buffer> held_;
   std::vector<void*> memory_;
   std::unordered_map<const void*, std::size_t> place_;
+  std::vector<bool> written_;     // by place
   std::vector<void*> arguments_;  // of the step that runs
 };
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "strata/base/int_math.h"
 #include "strata/engine/storage.h"
 #include "strata/tensor/access.h"
 
@@ -16,6 +17,11 @@ DType default_dtype(const Number& n) {
 
 Tensor constant(const Scalar& value, const Ints& shape, const Device& device) {
   return TensorAccess::of(LazyOp::constant(value, shape), device);
+}
+
+bool is_real(const Number& n) { return n.value().dtype().is_float(); }
+bool is_beyond_i64(const Number& n) {
+  return n.value().dtype() == dtypes::uint64 && (n.value().as_uint() >> 63) != 0;
 }
 
 /// 0, 1, ..., count - 1 in `dtype`.
@@ -78,22 +84,34 @@ Tensor Tensor::arange(Number end, At at) { return arange(0, end, 1, at); }
 
 Tensor Tensor::arange(Number begin, Number end, Number step, At at) {
   const OriginScope scope("arange", at);
-  const bool reals = begin.value().dtype().is_float() || end.value().dtype().is_float() ||
-                     step.value().dtype().is_float();
-  const double from = begin.value().as_double(), by = step.value().as_double();
-  const double turns = std::ceil((end.value().as_double() - from) / by);
-  STRATA_CHECK(by != 0 && turns >= 0 && turns < 0x1p62, domain, "[arange] from ",
-               begin.value().text(), " to ", end.value().text(), " by ", step.value().text());
-  const auto count = static_cast<std::int64_t>(turns);
-  if (reals) return (count_up(count, dtypes::float64) * by + from).cast(dtypes::float32);
-  return count_up(count, dtypes::int64) * step.value().as_int() + begin.value().as_int();
+  const auto check = [&](bool holds) {
+    STRATA_CHECK(holds, domain, "[arange] from ", begin.value().text(), " to ", end.value().text(),
+                 " by ", step.value().text());
+  };
+  if (is_real(begin) || is_real(end) || is_real(step)) {
+    const double from = begin.value().as_double(), by = step.value().as_double();
+    const double turns = std::ceil((end.value().as_double() - from) / by);
+    check(by != 0 && turns >= 0 && turns < 0x1p62);
+    return (count_up(static_cast<std::int64_t>(turns), dtypes::float64) * by + from).cast(dtypes::float32);
+  }
+  const std::int64_t from = begin.value().as_int(), by = step.value().as_int();
+  std::int64_t way = 0;
+  check(!is_beyond_i64(begin) && !is_beyond_i64(end) && by != 0 &&
+        try_sub(end.value().as_int(), from, way) && way != kNegInf &&
+        (way == 0 || (way > 0) == (by > 0)));
+  return count_up(-floor_div(-way, by), dtypes::int64) * by + from;
 }
 
 Tensor Tensor::linspace(double begin, double end, std::int64_t steps, DType dtype, At at) {
   const OriginScope scope("linspace", at);
   STRATA_CHECK(steps >= 0, domain, "[linspace] ", steps, " steps");
-  const double by = steps > 1 ? (end - begin) / static_cast<double>(steps - 1) : 0;
-  return (count_up(steps, dtypes::float64) * by + begin).cast(dtype);
+  if (steps < 2) return full({steps}, begin, dtypes::float64, at).cast(dtype);
+  const std::int64_t last = steps - 1;
+  const auto parts = static_cast<double>(last);
+  // Their difference may be beyond the largest number where both are not.
+  const double by = std::isfinite(end - begin) ? (end - begin) / parts : end / parts - begin / parts;
+  const Tensor k = count_up(steps, dtypes::float64);
+  return k.lt(static_cast<double>(steps / 2)).where(k * by + begin, end - (parts - k) * by).cast(dtype);
 }
 
 Tensor Tensor::eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype, At at) {

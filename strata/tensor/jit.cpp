@@ -1,7 +1,9 @@
 #include "strata/tensor/jit.h"
 
 #include <algorithm>
+#include <exception>
 #include <optional>
+#include <utility>
 
 #include "strata/engine/recording.h"
 #include "strata/engine/storage.h"
@@ -73,29 +75,75 @@ bool is_free(const LazyOp& leaf) { return leaf.is_sole_owner() && buffer_of(leaf
 /// Tensors from now on are born at this or later.
 std::uint64_t birth_now() { return TensorAccess::state(Tensor(0))->born; }
 
+const State& state_of(const Tensor& x) { return TensorAccess::state(x); }
+
 /// What a call reads from outside and assigns to.
 class Watching final : public TensorListener {
  public:
   explicit Watching(std::uint64_t begin) : begin_(begin) {}
-  void read(const State& state) override { note(state, read_); }
-  void assigned(const State& state) override { note(state, assigned_); }
+  void read(const State& state) override {
+    look_for_clash(state);
+    note(state, read_);
+  }
+  void assigned(const State& state) override {
+    look_for_clash(state);
+    note(state, assigned_);
+  }
+  /// `copy` stands for `original` in the call, which may know that one, too.
+  void add_stand_in(const State& original, const State& copy) {
+    pairs_.emplace_back(original, copy);
+  }
+  /// The function has returned these: what is read and assigned to from now on is not its doing.
+  void stop(std::span<const Tensor> results) {
+    for (const Tensor& y : results) read(TensorAccess::state(y));
+    stopped_ = true;
+  }
+  /// One of a tensor and its stand-in was used after the other had been assigned to: it was not what the function expects.
+  bool has_clash() const { return clash_; }
+
+  bool has_assigned(const State& state) const { return contains(assigned_, state); }
+  bool has_used(const State& state) const { return contains(read_, state) || has_assigned(state); }
 
   std::vector<std::pair<State, LazyOp>> read_, assigned_;  // with the node that it had first
 
  private:
+  static bool contains(const std::vector<std::pair<State, LazyOp>>& in, const State& state) {
+    return std::any_of(in.begin(), in.end(), [&](const auto& known) { return known.first == state; });
+  }
+  void look_for_clash(const State& state) {
+    for (const auto& [original, copy] : pairs_)
+      if (!stopped_ && (state == original || state == copy))
+        clash_ = clash_ || has_assigned(state == original ? copy : original);
+  }
   void note(const State& state, std::vector<std::pair<State, LazyOp>>& in) const {
-    if (state->born >= begin_) return;
+    if (stopped_ || state->born >= begin_) return;
     for (const auto& [known, node] : in)
       if (known == state) return;
     in.emplace_back(state, state->node);
   }
   std::uint64_t begin_;
+  std::vector<std::pair<State, State>> pairs_;
+  bool clash_ = false, stopped_ = false;
 };
 
-/// What a call assigned to outside is memory after it, which no gradient passes.
-void settle(const Watching& watching) {
+/// The values of `y` in memory that a kernel writes for it alone.
+Tensor in_own_memory(const Tensor& y) {
+  const LazyOp node = y.node().detached();
+  Ints longer = {1};
+  for (const Int& size : node.shape()) longer.push_back(size);
+  const Tensor copy = TensorAccess::of(node.reshape(longer).contiguous(), y);
+  copy.realize();
+  return TensorAccess::of(leaf_of(copy.buffer(), node.shape()), y);
+}
+
+/// What a call assigned to outside is memory after it, which no gradient passes; of a recorded call, memory that it wrote.
+void settle(const Watching& watching, const Recording* recording = nullptr) {
   for (const auto& [state, before] : watching.assigned_) {
     if (!chain_of(state->node)) TensorAccess::of(state).realize();
+    if (recording != nullptr && !recording->wrote(buffer_of((*chain_of(state->node))[0]))) {
+      const LazyOp copy = in_own_memory(TensorAccess::of(state)).node();
+      state->node = state->slot != nullptr ? parameter_over(copy, state->slot) : copy;
+    }
     const LazyOp& node = state->node;
     if (state->slot != nullptr || !node.is_tracked()) continue;
     state->node = is_realized(*node.node()) ? leaf_of(buffer_of(node), node.shape()) : node.detached();
@@ -106,6 +154,7 @@ void settle(const Watching& watching) {
 std::vector<Tensor> first_run(const Jit::Function& function, std::span<const Tensor> inputs) {
   Watching watching(birth_now());
   std::vector<Tensor> results = function(inputs);
+  watching.stop(results);
   for (const Tensor& y : results) y.realize();
   for (const auto& [state, before] : watching.read_)
     if (!chain_of(state->node)) TensorAccess::of(state).realize();
@@ -120,7 +169,7 @@ class Jit::Capture {
   explicit Capture(std::span<const Tensor> inputs) {
     for (const Tensor& x : inputs) {
       Values values;
-      inputs_.push_back({unbound(x.shape(), values), x.dtype(), &x.device(), std::nullopt});
+      inputs_.push_back({unbound(x.shape(), values), x.dtype(), &x.device()});
     }
   }
 
@@ -129,38 +178,53 @@ class Jit::Capture {
 
   bool matches(std::span<const Tensor> inputs) const {
     if (inputs.size() != inputs_.size()) return false;
+    Values values;
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const Tensor& x = inputs[k];
-      Values values;
       if (x.dtype() != inputs_[k].dtype || &x.device() != inputs_[k].device ||
           !(unbound(x.shape(), values) == inputs_[k].shape))
         return false;
     }
-    return true;
+    if (!is_captured()) return true;
+    return are_same_tensors(inputs) && (!writes_symbolic_ || are_same(values, values_));
   }
 
-  /// Calls the function on copies of the inputs, whose memory is then no other's.
+  /// Calls the function on copies of the inputs, whose memory is then no other's. What is assigned to them the inputs get.
   std::vector<Tensor> capture(const Function& function, std::span<const Tensor> inputs) {
     std::vector<Tensor> own;
-    for (const Tensor& x : inputs) {
-      const Buffer from = x.buffer(), to = Buffer::allocate(from.size(), from.dtype());
-      to.copy_from(from);
-      own.push_back(TensorAccess::of(leaf_of(to, x.shape()), x.device()));
-    }
+    std::vector<Buffer> memory;
+    for (std::size_t k = 0; k < inputs.size(); ++k) copy_input(inputs, k, own, memory);
     auto recording = std::make_unique<Recording>();
-    std::vector<Tensor> results;
     Watching watching(birth_now());
-    results = function(own);
-    settle(watching);
-    for (Tensor& y : results) y = own_memory(y, *recording);
-    recording->stop();
     for (std::size_t k = 0; k < own.size(); ++k)
-      inputs_[k].place = recording->place_of(own[k].buffer());
+      watching.add_stand_in(state_of(inputs[k]), state_of(own[k]));
+    std::vector<Tensor> results;
+    try {
+      results = function(own);
+      watching.stop(results);
+      settle(watching, recording.get());
+      for (Tensor& y : results) y = in_own_memory(y);
+      check_clashes(watching);
+    } catch (const std::exception&) {  // the inputs are what they would be if they had been given themselves
+      if (!watching.has_clash()) hand_back(watching, own, inputs);
+      throw;
+    }
+    recording->stop();
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      inputs_[k].place = recording->place_of(memory[k]);
+      inputs_[k].is_written = watching.has_assigned(state_of(own[k]));
+      if (watching.has_used(state_of(inputs[k]))) inputs_[k].outside = state_of(inputs[k]);
+    }
+    const auto stands_for = [&](const State& state) -> std::optional<std::size_t> {
+      for (std::size_t k = 0; k < own.size(); ++k)
+        if (state_of(own[k]) == state) return k;
+      return std::nullopt;
+    };
     for (const auto& [state, before] : watching.read_)
-      if (std::none_of(own.begin(), own.end(),
-                       [&](const Tensor& x) { return TensorAccess::state(x) == state; }))
-        note_read(state, before, *recording);
-    for (const auto& [state, before] : watching.assigned_) note_assigned(state, *recording);
+      if (!stands_for(state)) note_read(state, before, *recording);
+    for (const auto& [state, before] : watching.assigned_)
+      note_assigned(state, stands_for(state), *recording);
+    hand_back(watching, own, inputs);
     for (const Tensor& y : results)
       outputs_.push_back({recording->place_of(y.buffer()), y, y.shape()});
     recording_ = std::move(recording);
@@ -182,7 +246,7 @@ class Jit::Capture {
     std::vector<Tensor> results;
     for (Output& o : outputs_) results.push_back(fresh(o, values));
     recording_->replay();
-    for (std::size_t k = 0; k < written_.size(); ++k) hand_over(written_[k], next[k]);
+    for (std::size_t k = 0; k < written_.size(); ++k) hand_over(written_[k], next[k], inputs);
     return results;
   }
 
@@ -191,7 +255,10 @@ class Jit::Capture {
     Ints shape;
     DType dtype;
     const Device* device;
-    std::optional<std::size_t> place;
+    std::optional<std::size_t> place = {};
+    std::size_t same_as = 0;  ///< the first one that is the same tensor, maybe itself
+    bool is_written = false;
+    State outside = {};  ///< the tensor of the captured call where the function knows that one from outside, too
   };
   struct Read {
     State state;
@@ -201,14 +268,16 @@ class Jit::Capture {
     void* at;  ///< its memory
   };
   struct Assigned {
-    State state;
+    State state;  ///< null for an input
     Chain chain;
+    std::optional<std::size_t> input;
   };
   /// Memory that tensors from outside have after the call.
   struct Written {
     std::optional<std::size_t> place;
     LazyOp like;                  ///< of the captured call
     std::optional<LazyOp> spare;  ///< what they had before, for the next one
+    std::optional<LazyOp> given;  ///< by the last replay: no memory of a user's, which must not be written
     std::vector<Assigned> by;
   };
   struct Output {
@@ -217,15 +286,66 @@ class Jit::Capture {
     Ints shape;
   };
 
-  /// A result in memory that a kernel of the recording writes for it alone.
-  Tensor own_memory(const Tensor& y, const Recording&) const {
-    const LazyOp node = y.node().detached();
-    Ints longer = {1};
-    for (const Int& size : node.shape()) longer.push_back(size);
-    const Tensor copy = TensorAccess::of(node.reshape(longer).contiguous(), y);
-    copy.realize();
-    return TensorAccess::of(leaf_of(copy.buffer(), node.shape()), y);
+  void copy_input(std::span<const Tensor> inputs, std::size_t k, std::vector<Tensor>& own,
+                  std::vector<Buffer>& memory) {
+    const Tensor& x = inputs[k];
+    unbound(x.shape(), values_);
+    for (std::size_t j = 0; j < k; ++j) {
+      if (state_of(inputs[j]) != state_of(x)) continue;
+      inputs_[k].same_as = j;
+      own.push_back(own[j]);
+      memory.push_back(memory[j]);
+      return;
+    }
+    inputs_[k].same_as = k;
+    const Buffer from = x.buffer(), to = Buffer::allocate(from.size(), from.dtype());
+    to.copy_from(from);
+    own.push_back(TensorAccess::of(leaf_of(to, x.shape()), x.device()));
+    memory.push_back(to);
   }
+  static void hand_back(const Watching& watching, std::span<const Tensor> own,
+                        std::span<const Tensor> inputs) {
+    for (std::size_t k = 0; k < own.size(); ++k)
+      if (watching.has_assigned(state_of(own[k])))
+        set_node(state_of(inputs[k]), state_of(own[k])->node);
+  }
+  static void set_node(const State& state, const LazyOp& node) {
+    state->node = state->slot != nullptr ? parameter_over(node.detached(), state->slot) : node;
+  }
+  /// @throws Error (domain) for a tensor that is an input and known from outside, too, where one is used after the other is
+  /// assigned to; all is as before the call then
+  static void check_clashes(const Watching& watching) {
+    if (!watching.has_clash()) return;
+    for (const auto& [state, before] : watching.assigned_) state->node = before;
+    throw Error(
+        ErrorKind::domain,
+        "[jit] a tensor is an argument and is used from outside of the arguments, too, after "
+        "the function has changed it: use it in one of these ways alone");
+  }
+
+  /// Whether inputs are one tensor where that makes a difference: as they were when they were captured.
+  bool are_same_tensors(std::span<const Tensor> inputs) const {
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      const State& state = state_of(inputs[k]);
+      const Input& input = inputs_[k];
+      if (input.same_as != k && state_of(inputs[input.same_as]) != state) return false;
+      if (state == input.outside) continue;
+      for (const Written& w : written_)
+        for (const Assigned& a : w.by)
+          if (!a.input && a.state == state) return false;
+      if (!input.is_written) continue;
+      for (const Read& r : read_)
+        if (r.state == state) return false;
+      for (std::size_t j = 0; j < inputs.size(); ++j)
+        if (inputs_[j].same_as != input.same_as && state_of(inputs[j]) == state) return false;
+    }
+    return true;
+  }
+  static bool are_same(const Values& a, const Values& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const auto& x, const auto& y) { return x.second == y.second; });
+  }
+
   void note_read(const State& state, const LazyOp& before, const Recording& recording) {
     const std::optional<Chain> chain = chain_of(before);
     if (!chain) return;  // made of others, which are recorded as they are
@@ -233,15 +353,20 @@ class Jit::Capture {
     if (const auto place = recording.place_of(memory))
       read_.push_back({state, *chain, before, *place, memory.data()});
   }
-  void note_assigned(const State& state, const Recording& recording) {
+  /// @param input which the tensor stands for, if any
+  void note_assigned(const State& state, const std::optional<std::size_t>& input,
+                     const Recording& recording) {
     const Chain chain = *chain_of(state->node);
     const auto it = std::find_if(written_.begin(), written_.end(),
                                  [&](const Written& w) { return w.like == chain[0]; });
     Written& w = it != written_.end()
                      ? *it
-                     : written_.emplace_back(Written{
-                           recording.place_of(buffer_of(chain[0])), chain[0], std::nullopt, {}});
-    w.by.push_back({state, chain});
+                     : written_.emplace_back(
+                           Written{recording.place_of(buffer_of(chain[0])), chain[0], {}, {}, {}});
+    w.by.push_back({input ? State() : state, chain, input});
+    const auto is_symbolic = [](const Int& size) { return !size.is_number(); };
+    writes_symbolic_ = writes_symbolic_ ||
+                       std::any_of(chain[0].shape().begin(), chain[0].shape().end(), is_symbolic);
   }
 
   /// Where the tensors from outside are now.
@@ -286,9 +411,14 @@ class Jit::Capture {
     return o.last;
   }
   /// The tensors stand for what was written; what they stood for is the next spare memory.
-  static void hand_over(Written& w, const LazyOp& leaf) {
-    if (const std::optional<Chain> before = chain_of(w.by[0].state->node)) w.spare = (*before)[0];
-    for (const Assigned& a : w.by) a.state->node = rebuilt(a.chain, leaf, a.state);
+  static void hand_over(Written& w, const LazyOp& leaf, std::span<const Tensor> inputs) {
+    w.spare = std::exchange(w.given, leaf);
+    for (const Assigned& a : w.by) {
+      if (a.input)
+        set_node(state_of(inputs[*a.input]), rebuilt(a.chain, leaf, state_of(inputs[*a.input])));
+      else
+        a.state->node = rebuilt(a.chain, leaf, a.state);
+    }
   }
 
   std::vector<Input> inputs_;
@@ -296,6 +426,8 @@ class Jit::Capture {
   std::vector<Read> read_;
   std::vector<Written> written_;
   std::vector<Output> outputs_;
+  Values values_;                 ///< of the variables in the captured call
+  bool writes_symbolic_ = false;  ///< memory for these values alone
 };
 
 Jit::Jit(Function function, std::size_t most_captures)

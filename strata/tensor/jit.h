@@ -15,6 +15,8 @@
 //   first call with them is again as written);
 // - tensors that the function reads from outside are read as they are now, also after assign() to them; those that it assigns to
 //   are assigned to;
+// - inputs that the function assigns to (in place, too) are assigned to in each call. One tensor given twice is one tensor; one that
+//   the function knows from outside as well has to be used in one of these ways alone where it is changed;
 // - random numbers go on, learning rates change: what is fed (engine/feed.h) is fed anew;
 // - all else is as it was in the captured call: numbers that C++ code computed or read with item(), branches, what was printed,
 //   gradients that were left in grad().

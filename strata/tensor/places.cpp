@@ -1,6 +1,7 @@
 // Tensors with other values in some places, and elements taken from places that strides name.
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "strata/tensor/access.h"
@@ -121,7 +122,11 @@ Tensor Tensor::new_empty(const Ints& to, At at) const {
 
 Tensor Tensor::logspace(double begin, double end, std::int64_t steps, double base, DType dtype, At at) {
   const OriginScope scope("logspace", at);
-  return Tensor(base).cast(dtypes::float64).pow(linspace(begin, end, steps, dtypes::float64)).cast(dtype);
+  const Tensor powers =
+      full({}, base, dtypes::float64).pow(linspace(begin, end, steps, dtypes::float64));
+  const Tensor k = arange(steps);
+  const Tensor to_last = k.lt(steps - 1).where(powers, std::pow(base, end));
+  return k.lt(1).where(std::pow(base, begin), to_last).cast(dtype);
 }
 
 namespace {

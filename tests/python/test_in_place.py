@@ -164,3 +164,100 @@ def test_in_a_captured_function():
         x = Tensor([1.0, 2.0, 3.0]) + k
         assert step(x).tolist() == [0, 3 * (2 + k), 3 + k]
         assert state.tolist() == [4 * (2 + k), 2 * (2 + k), 3 * (3 + k)] and not state.requires_grad
+
+
+# --- dtypes in place ---
+
+KINDS = {"bool": 0, "uint8": 1, "int32": 1, "int64": 1, "float16": 2, "bfloat16": 2, "float32": 2, "float64": 2}
+STARTS = {"bool": [True, False, True], "int32": [1, 2, 3], "int64": [1, 2, 3], "float32": [0.5, 0.25, 0.75]}
+OTHERS = {"true": True, "2": 2, "0.5": 0.5, "bools": [True, True, False], "ints": [1, 2, 2], "floats": [0.5, 1.5, 0.25]}
+
+
+def as_other(library, other, dtype=None):
+    return library.tensor(OTHERS[other]) if isinstance(OTHERS[other], list) else OTHERS[other]
+
+
+TAKES_A_TENSOR = set("""fmod atan2 hypot copysign logical_and logical_or logical_xor gcd lcm xlogy heaviside bitwise_and bitwise_or
+bitwise_xor""".split())
+# What methods of more than one other take, beside PyTorch's names of methods.
+WITH_MORE = {
+    "clip_": lambda T, o: (o,), "clamp_": lambda T, o: (o,), "masked_fill_": lambda T, o: (T.tensor([True, False, True]), o),
+    "lerp_": lambda T, o: (o, 0.5), "addcmul_": lambda T, o: (o, o), "addcdiv_": lambda T, o: (o, o), "threshold_": lambda T, o: (0.5, 0.25),
+}
+NOT_HERE = set("""masked_scatter_ addmm_ addmv_ addr_ baddbmm_ addbmm_ scatter_ scatter_add_ scatter_reduce_ index_add_ index_copy_ index_fill_
+index_reduce_ put_ cumsum_ cumprod_ tril_ triu_ renorm_ dropout_ bernoulli_ rrelu_ requires_grad_ copy_ fill_ zero_""".split())  # of other shapes, or random, or casts
+
+
+def in_place_methods():
+    return [n for n in dir(Tensor) if n.endswith("_") and not n.endswith("__") and n not in NOT_HERE]
+
+
+def arguments_of(name, library, other):
+    if name in WITH_MORE:
+        o = as_other(library, other)
+        return WITH_MORE[name](library, o) if not (name in ("lerp_", "addcmul_", "addcdiv_") and not isinstance(OTHERS[other], list)) else None
+    rows = getattr(Tensor, name).__parameters__
+    needed = [names[0] for names, _, default, _ in rows[1:] if default is None]
+    return (as_other(library, other),) if needed else ()
+
+
+@pytest.mark.parametrize("name", in_place_methods())
+def test_a_result_of_a_higher_kind_is_refused(name):
+    refused = 0
+    for dtype, start in STARTS.items():
+        for other in OTHERS:
+            arguments = arguments_of(name, strata, other)
+            if arguments is None:
+                continue
+            x = strata.tensor(start, dtype=dtype)
+            try:
+                out = getattr(x, name[:-1])(*arguments)
+            except strata.Error:
+                continue  # bits of floats
+            if KINDS[str(out.dtype)] > KINDS[dtype]:
+                refused += 1
+                with pytest.raises(strata.DomainError, match=rf"\[{name}\] a result of {out.dtype.short_name} in place of a tensor of {x.dtype.short_name}"):
+                    getattr(x, name)(*arguments)
+                assert x.tolist() == start and x.dtype == dtype
+            else:
+                assert getattr(x, name)(*arguments) is x and x.dtype == dtype
+                assert str(x.tolist()) == str(out.cast(dtype).tolist())
+    is_never = name[:-1] in "abs neg sign square floor ceil round trunc relu relu6 eq ne lt le gt ge frac logical_not bitwise_not".split()
+    assert refused > 0 or is_never or "bit" in name or "logical" in name or name in ("masked_fill_", "gcd_", "lcm_", "nan_to_num_"), name
+
+
+@pytest.mark.skipif(torch is None, reason="PyTorch is not installed")
+@pytest.mark.parametrize("name", "add_ sub_ mul_ div_ floor_divide_ remainder_ pow_ clamp_ sqrt_ exp_ sigmoid_ lerp_ eq_ lt_ atan2_ xlogy_ true_divide_".split())
+def test_pytorch_refuses_the_same(name):
+    for dtype, start in STARTS.items():
+        for other in OTHERS:
+            ours, theirs = arguments_of(name, strata, other), arguments_of(name, torch, other)
+            if ours is None or (ours and name in ("atan2_",) and not hasattr(theirs[0], "dtype")):
+                continue
+            x, t = strata.tensor(start, dtype=dtype), torch.tensor(start, dtype=getattr(torch, dtype))
+            try:
+                getattr(t, name)(*theirs)
+            except RuntimeError as e:
+                if "can't be cast" in str(e):
+                    with pytest.raises(strata.DomainError, match=rf"\[{name}\]"):
+                        getattr(x, name)(*ours)
+                continue
+            getattr(x, name)(*ours)
+            assert x.dtype == dtype and str(t.dtype) == "torch." + dtype
+            for mine, other_one in zip(x.tolist(), t.tolist()):
+                assert mine == pytest.approx(other_one, nan_ok=True), (dtype, other)
+
+
+def test_integers_with_floats():
+    x = Tensor([1, 2])
+    for change, names in ((lambda: x.add_(0.5), "add_"), (lambda: x.div_(2), "div_"), (lambda: x.mul_(Tensor([0.5, 2.0])), "mul_"), (lambda: x.sqrt_(), "sqrt_")):
+        with pytest.raises(strata.DomainError, match=rf"\[{names}\] a result of f32 in place of a tensor of i64"):
+            change()
+    with pytest.raises(strata.DomainError, match=r"\[add_\] a result of i64 in place of a tensor of bool"):
+        Tensor([True]).add_(1)
+    x += 0.5  # another tensor, as it was before
+    assert x.tolist() == [1.5, 2.5] and x.dtype == "float32"
+    y = strata.ones(2, dtype="float16").add_(Tensor([0.5, 1.5]))
+    assert y.dtype == "float16" and y.tolist() == [1.5, 2.5]
+    z = Tensor([1, 2], dtype="int32").add_(Tensor([1, 1])).copy_([7.9, 8.9]).fill_(3.5)  # these cast, as PyTorch's do
+    assert z.dtype == "int32" and z.tolist() == [3, 3]

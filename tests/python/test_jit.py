@@ -112,3 +112,207 @@ def test_variables_change_without_a_capture():
 
     for k in (2, 3, 4, 5):
         assert total(x[: n.bind(k)]).item() == k * (k - 1)
+
+
+# --- writes to arguments ---
+
+CHANGES = {
+    "element": lambda t, v: t.__setitem__(0, v), "slice": lambda t, v: t.__setitem__(slice(1, 3), v), "mask": lambda t, v: t.__setitem__([True, False, True], v),
+    "indices": lambda t, v: t.__setitem__(Tensor([2, 0]), v), "twice": lambda t, v: (t.__setitem__(0, v), t.__setitem__(1, t[0] * 3)),
+    "assign": lambda t, v: t.assign(t * 2 + v), "add_": lambda t, v: t.add_(v), "mul_": lambda t, v: t.mul_(v), "copy_": lambda t, v: t.copy_(v),
+    "fill_": lambda t, v: t.fill_(3), "zero_": lambda t, v: t.zero_(), "clamp_": lambda t, v: t.clamp_(v, v + 2), "cumsum_": lambda t, v: t.cumsum_(0),
+    "relu_ after sub_": lambda t, v: t.sub_(v).relu_(), "itself": lambda t, v: t.assign(t), "flipped": lambda t, v: t.assign(t.flip(0)),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_an_argument_gets_it_gets_in_every_call(name):
+    change = CHANGES[name]
+
+    def body(t, v):
+        change(t, v)
+        return t.sum()
+
+    f = strata.jit(body)
+    mine, plain = Tensor([1.0, 2.0, 3.0]), Tensor([1.0, 2.0, 3.0])
+    for k in range(7):
+        v = Tensor(float(k))
+        got, want = f(mine, v), body(plain, v)
+        assert mine.tolist() == plain.tolist() and got.item() == want.item(), k
+        if k == 4:  # another tensor in its place
+            mine, plain = Tensor([5.0, -1.0, 2.0]), Tensor([5.0, -1.0, 2.0])
+    assert f.runs == 2 and f.replays == 5
+
+
+def test_several_arguments_in_structures_and_of_one_shape():
+    @strata.jit
+    def swap(a, *, more):
+        a[0] = a[0] + 100.0
+        kept = a + 0
+        a.assign(more["b"])
+        more["b"].assign(kept)
+        more["c"][0].add_(1)
+
+    a, b, c = Tensor([1.0]), Tensor([2.0]), Tensor([0.0])
+    x, y = 1.0, 2.0
+    for k in range(6):
+        swap(a, more={"b": b, "c": [c]})
+        x, y = y, x + 100
+        assert (a.item(), b.item(), c.item()) == (x, y, k + 1.0)
+
+
+def test_values_that_pass_from_one_to_the_other():
+    state, last = Tensor([0.0, 0.0]), Tensor([0.0])
+
+    @strata.jit
+    def shift(a, b):
+        state.assign(a)  # an input's own memory
+        old = b + 0
+        b.assign(a)
+        a.assign(old)
+        last.assign(strata.rand(1))
+
+    a, b, seen = Tensor([1.0, 2.0]), Tensor([3.0, 4.0]), set()
+    x, y = a.tolist(), b.tolist()
+    for _ in range(6):
+        shift(a, b)
+        assert state.tolist() == x
+        x, y = y, x
+        assert (a.tolist(), b.tolist()) == (x, y)
+        seen.add(last.item())
+    assert len(seen) == 6
+
+
+def test_one_tensor_given_twice_is_one():
+    @strata.jit
+    def f(a, b):
+        a.add_(1)
+        return b * 10
+
+    for turn in range(2):
+        one, k = Tensor([1.0]), 1
+        for _ in range(5):
+            k += 1
+            assert f(one, one).tolist() == [10.0 * k] and one.tolist() == [k]
+        a, b = Tensor([1.0]), Tensor([5.0])
+        for k in range(5):
+            assert f(a, b).tolist() == [50] and a.tolist() == [k + 2] and b.tolist() == [5]
+
+
+def test_tensors_that_the_function_knows_change_too():
+    total, count = strata.zeros(2), Tensor(0)
+
+    @strata.jit
+    def add(x):
+        total.add_(x)
+        total[0] = total[0] * 2
+        count.add_(1)
+        x.mul_(2)
+        return total.sum()
+
+    x, want = Tensor([1.0, 1.0]), [0.0, 0.0]
+    for k in range(6):
+        want = [2 * (want[0] + 2**k), want[1] + 2**k]
+        assert add(x).item() == sum(want) and total.tolist() == want and count.item() == k + 1 and x.tolist() == [2.0 ** (k + 1)] * 2
+
+
+def test_an_argument_that_is_known_from_outside_too():
+    w = Tensor([1.0, 2.0])
+
+    @strata.jit
+    def reads(x):
+        x.add_(1)
+        return w * 10
+
+    y = Tensor([0.0, 0.0])
+    for k in range(4):
+        assert reads(y).tolist() == [10, 20] and y.tolist() == [k + 1.0] * 2
+    assert reads(w).tolist() == [20, 30] and w.tolist() == [2, 3]  # as it is written
+    with pytest.raises(strata.DomainError, match=r"\[jit\] a tensor is an argument and is used from outside"):
+        reads(w)
+    assert w.tolist() == [2, 3]
+    assert reads(y).tolist() == [20, 30] and y.tolist() == [5, 5]
+
+    @strata.jit
+    def writes_outside(x):  # which changes nothing that is read later
+        new = x * 2
+        w.assign(new)
+        return new
+
+    for k in range(1, 5):
+        assert writes_outside(w).tolist() == [2.0 * 2**k, 3.0 * 2**k] == w.tolist()
+
+
+def test_memory_of_an_array_is_never_written():
+    numpy = pytest.importorskip("numpy")
+    state = strata.zeros(3)
+
+    @strata.jit
+    def f(t, s):
+        t[0] = 100.0
+        s.assign(state + t)
+        state.add_(t)
+
+    arrays = [numpy.full(3, float(k), "float32") for k in range(8)]
+    for k, array in enumerate(arrays):
+        t, s = Tensor(array), strata.zeros(3)
+        if k % 3 == 2:
+            state.assign(Tensor(arrays[k - 1]))
+        f(t, s)
+        assert t.tolist() == [100, k, k]
+    assert [a.tolist() for a in arrays] == [[float(k)] * 3 for k in range(8)]
+
+
+def test_parameters_and_views_as_arguments():
+    w = Tensor([1.0, 2.0], requires_grad=True)
+
+    @strata.jit
+    def step(w, x):
+        with strata.no_grad():
+            w.sub_(x)
+
+    @strata.jit
+    def fill(row):
+        row[0] = row[1] + 1
+
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    for k in range(5):
+        step(w, Tensor([1.0, 1.0]))
+        assert w.requires_grad and w.tolist() == [-float(k), 1.0 - k]
+        (w * w).sum().backward()
+        assert w.grad.tolist() == [-2.0 * k, 2.0 - 2 * k]
+        w.grad = None
+        row = x[1]
+        fill(row)  # a value: x stays
+        assert row.tolist() == [5, 4] and x.tolist() == [[1, 2], [3, 4]]
+
+
+def test_what_was_written_before_an_error_stays():
+    fails = [False]
+
+    @strata.jit
+    def f(t):
+        t.add_(1)
+        if fails[0]:
+            raise KeyError("mine")
+        return t
+
+    t = Tensor([0.0])
+    f(t)
+    fails[0] = True
+    with pytest.raises(KeyError):  # while it is captured
+        f(t)
+    assert t.tolist() == [2]
+
+
+def test_symbolic_sizes_of_what_is_written():
+    n = strata.Variable("n", 1, 8)
+
+    @strata.jit
+    def double(y):
+        y.mul_(2)
+        return y.sum()
+
+    for k in (2, 3, 3, 3, 5, 2, 5):
+        y = strata.arange(8).realize()[: n.bind(k)]
+        assert double(y).item() == k * (k - 1) and y.sum().item() == k * (k - 1)

@@ -25,6 +25,15 @@ n: int = x.ndim
 z = strata.cat([x, x], dim=0).max_pool1d(2)[0, ..., None]
 values, indices = x.sort(dim=1)
 flag: bool = x.is_realized()
+most: Tensor = x.max(1)
+least: Tensor = strata.min(x, axis=0, keepdims=True)
+every: Tensor = x.max()
+best, where = x.max(dim=1, keepdim=True)
+worst: Tensor = strata.min(x, dim=0).indices
+both: Tensor = x.cat(x, dim=1)
+same: Tensor = Tensor.cat([x, x], dim=1).stack(both)
+rows: Tensor = Tensor.einsum("ij->ji", x) + x.einsum("ij->ji")
+chosen: Tensor = strata.where(x > 0, x, 0.0) + x.where(x > 0, 1)
 
 
 class Net(nn.Module):
@@ -69,7 +78,7 @@ with strata.no_grad():
 slope = strata.grad(lambda t: t.sum())(x)
 norms: Tensor = linalg.vector_norm(x) + linalg.norm(x)
 i = strata.Variable("i", 0, 3)
-most = expr.select(i < 2, i, i + 1).vmax
+largest = expr.select(i < 2, i, i + 1).vmax
 rest = layout.complement(strata.Layout(4, 2), 24)
 stack = strata.ShapeTracker.from_shape((2, 3)).permute((1, 0))
 print(strata.__version__, x.dtype == np.float32, F.gelu(x))
@@ -82,6 +91,7 @@ strata.rand(3).sum(axis="a")
 strata.relu(1, 2)
 strata.rand(3).no_such_thing()
 text: str = strata.rand(3).ndim
+pair: strata.Tensor = strata.rand(3).max(dim=0)
 """
 
 
@@ -115,7 +125,7 @@ def test_mypy_takes_what_is_right_and_refuses_what_is_wrong(typed_package):
     (typed_package / "wrong.py").write_text(WRONG)
     done = checked(typed_package, "wrong.py")
     lines = [line for line in done.stdout.splitlines() if "error:" in line]
-    assert [line.split(":")[1] for line in lines if line.startswith("wrong.py")] == ["4", "5", "6", "7"], done.stdout
+    assert [line.split(":")[1] for line in lines if line.startswith("wrong.py")] == ["4", "5", "6", "7", "8"], done.stdout
 
 
 def test_every_function_has_a_docstring_and_a_signature():

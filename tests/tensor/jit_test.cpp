@@ -139,5 +139,93 @@ TEST(Jit, TensorsThatSharedMemoryMayPart) {
   for (int k = 0; k < 3; ++k) EXPECT_EQ(f(zero).to_vector<float>(), (std::vector<float>{51, 52}));
 }
 
+TEST(Jit, WhatItAssignsToAnInputTheInputGets) {
+  const auto body = [](const Tensor& t, const Tensor& by) {
+    t.assign(t.index_put({0}, by));
+    t.assign(t * 2.0F);
+    return t + 1.0F;
+  };
+  auto f = jit(body);
+  Tensor mine = f32({1, 2}), plain = f32({1, 2});
+  for (float k = 0; k < 7; ++k) {
+    if (k == 5) mine = f32({8, 9}), plain = f32({8, 9});  // another tensor in its place
+    const Tensor by = f32({k}).reshape({});
+    EXPECT_EQ(floats(f(mine, by)), floats(body(plain, by)));
+    EXPECT_EQ(floats(mine), floats(plain));
+  }
+  EXPECT_EQ(f.jit()->replays(), 5U);
+}
+
+TEST(Jit, InputsThatPassOnTheirValues) {
+  const Tensor state = f32({0});
+  auto f = jit([&](const Tensor& a, const Tensor& b) {
+    state.assign(a);  // the input's own memory
+    const Tensor before = b + 0.0F;
+    b.assign(a);
+    a.assign(before);
+    return a;
+  });
+  const Tensor a = f32({1}), b = f32({2});
+  for (float x = 1, y = 2, k = 0; k < 6; ++k) {
+    EXPECT_EQ(floats(f(a, b)), (Floats{y}));
+    EXPECT_EQ(floats(state), (Floats{x}));
+    std::swap(x, y);
+    EXPECT_EQ(floats(a), (Floats{x}));
+    EXPECT_EQ(floats(b), (Floats{y}));
+  }
+}
+
+TEST(Jit, OneTensorGivenTwiceIsOne) {
+  auto f = jit([](const Tensor& a, const Tensor& b) {
+    a.assign(a + 1.0F);
+    return b * 10.0F;
+  });
+  for (int turn = 0; turn < 2; ++turn) {
+    const Tensor one = f32({0}), other = f32({5});
+    for (float k = 1; k < 6; ++k) EXPECT_EQ(floats(f(one, one)), (Floats{10 * k}));
+    for (float k = 6; k < 11; ++k) {
+      EXPECT_EQ(floats(f(one, other)), (Floats{50}));
+      EXPECT_EQ(floats(one), (Floats{k}));
+    }
+  }
+}
+
+TEST(Jit, AnInputThatIsKnownFromOutsideIsChangedInOneWay) {
+  const Tensor w = f32({1});
+  auto f = jit([&](const Tensor& x) {
+    x.assign(x + 1.0F);
+    return w * 10.0F;
+  });
+  const Tensor y = f32({0});
+  for (int k = 0; k < 4; ++k) EXPECT_EQ(floats(f(y)), (Floats{10}));
+  EXPECT_EQ(floats(f(w)), (Floats{20}));
+  try {
+    f(w);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::domain);
+    EXPECT_EQ(std::string(e.what()).find("[jit] a tensor is an argument"), 0U) << e.what();
+  }
+  EXPECT_EQ(floats(w), (Floats{2}));
+  EXPECT_EQ(floats(f(y)), (Floats{20}));
+}
+
+TEST(Jit, AUsersMemoryIsNeverWritten) {
+  const Tensor state = Tensor::from({0.0F, 0.0F});
+  auto add = jit([&](const Tensor& t) {
+    t.assign(t + 1.0F);
+    state.assign(state + t);
+    return t;
+  });
+  std::vector<std::vector<float>> memory(8, {1, 2});
+  for (std::size_t k = 0; k < memory.size(); ++k) {
+    const Tensor t = Tensor::from_blob(memory[k].data(), {2});
+    if (k % 3 == 2) state.assign(Tensor::from_blob(memory[k - 1].data(), {2}));
+    add(t);
+    EXPECT_EQ(floats(t), (Floats{2, 3}));
+  }
+  for (const auto& m : memory) EXPECT_EQ(m, (std::vector<float>{1, 2}));
+}
+
 }  // namespace
 }  // namespace strata::test

@@ -39,6 +39,13 @@ TEST(Tensor, OfNumbersAndElements) {
   EXPECT_EQ(ints(Tensor::arange(0)), std::vector<std::int64_t>{});
   EXPECT_EQ(floats(Tensor::arange(0.0, 1.0, 0.25)), (std::vector<float>{0, 0.25, 0.5, 0.75}));
   EXPECT_EQ(floats(Tensor::linspace(0, 1, 3)), (std::vector<float>{0, 0.5, 1}));
+  EXPECT_EQ(Tensor::linspace(0, 1, 50, dtypes::float64)[49].item(), 1.0);
+  EXPECT_EQ(Tensor::linspace(0, 1, 50, dtypes::int64)[49].item<std::int64_t>(), 1);
+  EXPECT_EQ(Tensor::linspace(3, 0.1, 4, dtypes::float64)[3].item(), 0.1);
+  EXPECT_EQ(Tensor::logspace(0, 3, 7, 10, dtypes::int64)[6].item<std::int64_t>(), 1000);
+  EXPECT_EQ(Tensor::logspace(0, 2, 3, 1.7, dtypes::float64)[2].item(), std::pow(1.7, 2));
+  constexpr std::int64_t kLarge = std::int64_t{1} << 62;
+  EXPECT_EQ(ints(Tensor::arange(kLarge, kLarge + 2)), (std::vector<std::int64_t>{kLarge, kLarge + 1}));
   EXPECT_EQ(floats(Tensor::eye(2, 3)), (std::vector<float>{1, 0, 0, 0, 1, 0}));
   EXPECT_EQ(Tensor::from(std::vector<bool>{true, false}, {2}).to_vector<bool>(),
             (std::vector<bool>{true, false}));
