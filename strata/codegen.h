@@ -1,6 +1,8 @@
 // The kernel compiler: from LazyOps to proven lists of UOps.
 #pragma once
 
+#include "strata/base/standard.h"
+
 #include "strata/codegen/axes.h"
 #include "strata/codegen/bounds.h"
 #include "strata/codegen/decompose.h"

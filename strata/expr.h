@@ -1,6 +1,8 @@
 // The index algebra: exact integer expressions over bounded variables.
 #pragma once
 
+#include "strata/base/standard.h"
+
 #include "strata/expr/affine.h"
 #include "strata/expr/affine_axes.h"
 #include "strata/expr/affine_static.h"

@@ -1,6 +1,8 @@
 // Modules, optimisers, files of arrays.
 #pragma once
 
+#include "strata/base/standard.h"
+
 #include "strata/nn/layers.h"
 #include "strata/nn/module.h"
 #include "strata/nn/npy.h"

@@ -1,6 +1,8 @@
 // Devices, their memory, and programs that run.
 #pragma once
 
+#include "strata/base/standard.h"
+
 #include "strata/runtime/allocator.h"
 #include "strata/runtime/buffer.h"
 #include "strata/runtime/clang_program.h"

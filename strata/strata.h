@@ -1,6 +1,8 @@
 // All of Strata.
 #pragma once
 
+#include "strata/base/standard.h"
+
 #include "strata/base/check.h"
 #include "strata/base/executor.h"
 #include "strata/base/flags.h"

@@ -1,6 +1,8 @@
 // Tensors: operations, gradients, random numbers, captured functions, memory shared with other libraries.
 #pragma once
 
+#include "strata/base/standard.h"
+
 #include "strata/tensor/autograd.h"
 #include "strata/tensor/custom_gradient.h"
 #include "strata/tensor/dlpack.h"

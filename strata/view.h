@@ -1,6 +1,8 @@
 // Views, stacks of them, layouts, and loops over them.
 #pragma once
 
+#include "strata/base/standard.h"
+
 #include "strata/expr.h"
 #include "strata/view/equal.h"
 #include "strata/view/expr_pieces.h"

@@ -19,11 +19,10 @@ std::vector<std::string> names_of(const std::vector<Variable>& variables) {
 }
 
 /// parse(), with an error that knows its text.
-Expr parse_text(std::string_view text, const std::vector<Variable>& variables,
-                std::string_view where, Work& work) {
+Expr parse_text(std::string_view text, const Parser& parser, std::string_view where, Work& work) {
   work.charge(text.size());
   try {
-    return parse(text, variables);
+    return parser(text);
   } catch (const Error& e) {
     throw TextError(e, text, where);
   }
@@ -34,11 +33,11 @@ std::string entry_name(const ExprQuestion& question, std::string_view field, std
   return question.options ? detail::message("--", field) : detail::message(field, "[", i, "]");
 }
 
-Expr parse_assumptions(const ExprQuestion& question, Work& work) {
+Expr parse_assumptions(const ExprQuestion& question, const Parser& parser, Work& work) {
   std::vector<Expr> conditions;
   for (std::size_t i = 0; i < question.assume.size(); ++i) {
     const std::string where = entry_name(question, "assume", i);
-    conditions.push_back(parse_text(question.assume[i], question.variables, where, work));
+    conditions.push_back(parse_text(question.assume[i], parser, where, work));
   }
   return all_of(conditions);
 }
@@ -146,8 +145,9 @@ TextError::TextError(const Error& error, std::string_view text, std::string_view
       text_(text) {}
 
 ExprAnswer ask_expr(const ExprQuestion& question, Work& work) {
-  const Expr e = parse_text(question.text, question.variables, "", work);
-  const Expr assumption = parse_assumptions(question, work);
+  const Parser parser(question.variables);
+  const Expr e = parse_text(question.text, parser, "", work);
+  const Expr assumption = parse_assumptions(question, parser, work);
   ExprAnswer answer;
   answer.simplified = question.assume.empty() ? simplify(e, question.effort)
                                               : simplify_under(e, assumption, question.effort);
@@ -158,8 +158,9 @@ ExprAnswer ask_expr(const ExprQuestion& question, Work& work) {
 }
 
 Proof ask_prove(const ExprQuestion& question, Work& work) {
-  const Expr condition = parse_text(question.text, question.variables, "", work);
-  const Expr assumption = parse_assumptions(question, work);
+  const Parser parser(question.variables);
+  const Expr condition = parse_text(question.text, parser, "", work);
+  const Expr assumption = parse_assumptions(question, parser, work);
   Proof proof = prove(condition, assumption);
   if (proof.answer == Answer::no)
     proof.counterexample = completed(proof.counterexample, question.variables);
@@ -168,8 +169,9 @@ Proof ask_prove(const ExprQuestion& question, Work& work) {
 
 std::optional<Values> ask_equal(std::string_view a, std::string_view b,
                                 const std::vector<Variable>& variables, Work& work) {
-  const Expr left = parse_text(a, variables, "a", work);
-  const Expr right = parse_text(b, variables, "b", work);
+  const Parser parser(variables);
+  const Expr left = parse_text(a, parser, "a", work);
+  const Expr right = parse_text(b, parser, "b", work);
   const Proof proof = prove_equal(left, right);
   if (proof.answer == Answer::yes) return std::nullopt;
   if (proof.answer == Answer::no) return completed(proof.counterexample, variables);

@@ -1,5 +1,7 @@
 // The `affine` question, answered by the affine primitives.
 #include <map>
+#include <set>
+#include <string_view>
 
 #include "strata/base/quotes.h"
 #include "strata/expr/affine.h"
@@ -26,11 +28,10 @@ void assign(const Point& point, std::map<std::string, std::int64_t*>& places, st
     *place->second = value;
   }
   if (point.size() == places.size()) return;
-  for (const auto& [name, place] : places) {
-    bool given = false;
-    for (const auto& item : point) given = given || item.first == name;
-    STRATA_CHECK(given, parse, where, in_quotes(name), " has no value");
-  }
+  std::set<std::string_view> given;
+  for (const auto& item : point) given.insert(item.first);
+  for (const auto& [name, place] : places)
+    STRATA_CHECK(given.contains(name), parse, where, in_quotes(name), " has no value");
 }
 
 }  // namespace

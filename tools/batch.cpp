@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <new>
 
+#include "strata/base/meter.h"
 #include "strata/base/quotes.h"
 #include "strata/expr/exact.h"
 #include "strata/expr/render.h"
@@ -84,6 +85,12 @@ std::uint64_t exact_step_budget(std::int64_t budget) {
   return budget < default_budget ? std::min(exact_budget(), units) : std::max(exact_budget(), units);
 }
 
+/// Steps of the algebra: as many as the budget has units, and no fewer than any small question takes.
+std::uint64_t step_budget(std::int64_t budget) {
+  constexpr std::int64_t least = std::int64_t{1} << 20;
+  return static_cast<std::uint64_t>(std::max(budget, least));
+}
+
 std::string error_answer(const std::optional<std::string>& id, ErrorKind kind,
                          std::string_view message, std::size_t column) {
   JsonWriter json;
@@ -125,6 +132,7 @@ void write_expr_answer(JsonWriter& json, const ExprAnswer& answer, bool points) 
 std::string answer(std::string_view line, const BatchOptions& options) {
   JsonDocument document;
   try {
+    Meter meter(step_budget(options.budget), options.deadline);
     document.read(line);
     Work work(options.budget);
     const ExactBudget exact(exact_step_budget(options.budget));
@@ -133,6 +141,7 @@ std::string answer(std::string_view line, const BatchOptions& options) {
     json.begin_object();
     if (const auto id = request.find("id")) json.key("id").raw(id->raw());
     dispatch(request, work, json);
+    meter.check();
     return json.end_object().take();
   } catch (const Error& e) {
     return error_answer(document.salvage("id"), e.kind(), e.what(), e.column());

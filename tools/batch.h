@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,7 +15,8 @@
 namespace strata::tools {
 
 struct BatchOptions {
-  std::int64_t budget = default_budget;          ///< work of one request, in the units of `Work`
+  std::int64_t budget = default_budget;  ///< work of one request, in the units of `Work` and of Meter
+  std::optional<double> deadline = {};  ///< seconds that one request may take; finite, not negative
   std::size_t max_line = std::size_t{64} << 20;  ///< bytes; a longer line is answered with an error
 };
 

@@ -6,9 +6,11 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <vector>
 
+#include "strata/base/text.h"
 #include "tools/batch.h"
 #include "tools/commands.h"
 
@@ -91,6 +93,16 @@ std::int64_t parse_budget(const Invocation& invocation) {
   return value;
 }
 
+std::optional<double> parse_deadline(const Invocation& invocation) {
+  const auto text = invocation.value("--deadline");
+  if (!text) return std::nullopt;
+  const std::optional<double> seconds = read_double(*text);
+  if (!seconds || *seconds <= 0)
+    throw UsageError("--deadline is '" + *text + "', not a number of seconds above 0",
+                     &invocation.command());
+  return seconds;
+}
+
 struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
@@ -128,6 +140,7 @@ bool answer_stream(const ByteSource& source, std::ostream& out, const BatchOptio
 int command_batch(const Invocation& invocation, Console& console) {
   BatchOptions options;
   options.budget = parse_budget(invocation);
+  options.deadline = parse_deadline(invocation);
   bool complete = true;
   if (invocation.arguments().empty()) {
     answer_stream(

@@ -156,7 +156,8 @@ constexpr Example bench_examples[] = {
 };
 
 constexpr Option batch_options[] = {
-    {"--budget", "N", "", false, "work limit of one request, in bytes of text evaluated (default 67108864)"},
+    {"--budget",   "N",       "", false, "work limit of one request, in bytes of text evaluated (default 67108864)"},
+    {"--deadline", "SECONDS", "", false, "answer 'budget' to a request that takes longer, as 0.5 (default: no such limit)"},
 };
 constexpr Example batch_examples[] = {
     {R"(echo '{"do":"expr","text":"a%4","vars":{"a":[0,3]}}' | strata batch)", R"({"render":"a","c":"a","min":0,"max":3,"exact":true,...})"},

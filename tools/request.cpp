@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "strata/base/meter.h"
 #include "strata/base/quotes.h"
 
 namespace strata::tools {
@@ -44,10 +45,12 @@ bool Request::flag(std::string_view key, bool otherwise) const {
 }
 
 std::vector<Variable> Request::variables() const {
+  constexpr std::uint64_t units_of_a_variable = 32;
   std::vector<Variable> out;
   const auto vars = find("vars");
   if (!vars) return out;
   for (const auto& m : vars->as_object("vars")) {
+    Meter::charge(units_of_a_variable);
     const std::string what = "a bound of " + in_quotes(m.key);
     const auto bounds = m.value.as_array(what);
     if (bounds.size() != 2)

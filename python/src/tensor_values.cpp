@@ -20,16 +20,37 @@ PyObject* element_object(DType dtype, const void* at) {
   return PyLong_FromLongLong(s.as_int());
 }
 
-/// The elements from `at` on as nested lists. Recursive: as deep as the tensor has dimensions.
-py::object nested_list(const StridedBuffer& b, std::size_t depth, const std::byte* at) {
+/// A list of nested ones that is not full yet.
+struct OpenList {
+  PyObject* list;  // borrowed: the outermost owns all
+  std::int64_t filled;
+  const std::byte* at;  // of the element that fills it next
+};
+
+/// The elements from `at` on as nested lists.
+py::object nested_list(const StridedBuffer& b, const std::byte* at) {
   const DType dtype = b.buffer.dtype();
-  if (depth == b.shape.size()) return py::reinterpret_steal<py::object>(element_object(dtype, at));
-  const std::int64_t size = b.shape[depth],
-                     step = b.strides[depth] * static_cast<std::int64_t>(dtype.itemsize());
-  py::list out(static_cast<std::size_t>(size));
-  for (std::int64_t k = 0; k < size; ++k)
-    PyList_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(k),
-                    nested_list(b, depth + 1, at + k * step).release().ptr());
+  const auto itemsize = static_cast<std::int64_t>(dtype.itemsize());
+  if (b.shape.empty()) return py::reinterpret_steal<py::object>(element_object(dtype, at));
+  py::list out(static_cast<std::size_t>(b.shape[0]));
+  std::vector<OpenList> open{{out.ptr(), 0, at}};
+  while (!open.empty()) {
+    const std::size_t axis = open.size() - 1;
+    OpenList& last = open.back();
+    if (last.filled == b.shape[axis]) {
+      open.pop_back();
+      continue;
+    }
+    const std::byte* const here = last.at;
+    last.at += b.strides[axis] * itemsize;
+    const bool is_row = open.size() == b.shape.size();
+    PyObject* const item =
+        is_row ? element_object(dtype, here)
+               : py::list(static_cast<std::size_t>(b.shape[open.size()])).release().ptr();
+    if (item == nullptr) throw py::error_already_set();
+    PyList_SET_ITEM(last.list, static_cast<Py_ssize_t>(last.filled++), item);
+    if (!is_row) open.push_back({item, 0, here});
+  }
   return out;
 }
 
@@ -40,7 +61,7 @@ const std::byte* first_of(const StridedBuffer& b) {
 
 py::object list_of_tensor(const Tensor& x) {
   const StridedBuffer b = host_memory(x);
-  return nested_list(b, 0, first_of(b));
+  return nested_list(b, first_of(b));
 }
 
 Int element_count(const Tensor& x) { return x.numel(); }

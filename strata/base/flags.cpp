@@ -36,42 +36,39 @@ bool parse_flag(std::string_view text, bool& out) {
 
 std::string text_of(std::int64_t value) { return std::to_string(value); }
 std::string text_of(bool value) { return value ? "1" : "0"; }
-std::string text_of(const std::string& value) { return value; }
+std::string text_of(std::string_view value) { return std::string(value); }
 
 std::string_view expected(std::int64_t) { return "an integer of 64 bits"; }
 std::string_view expected(bool) { return "0, 1, false, true, no, yes, off or on"; }
-std::string_view expected(const std::string&) { return "a text"; }
+std::string_view expected(std::string_view) { return "a text"; }
 
 }  // namespace
 
 std::string FlagBase::environment_name() const { return "STRATA_" + std::string(name_); }
 
 template <class T>
-void Flag<T>::read_environment() const {
-  if (known_) return;
+T& Flag<T>::known_value() const {
+  if (value_) return *value_;
   const std::string variable = environment_name();
   const char* text = std::getenv(variable.c_str());
-  T value = default_;
+  T value(default_);
   if (text != nullptr && *text != '\0' && !parse_flag(text, value)) {
     throw Error(ErrorKind::domain, "[flags] the environment has " + variable + "='" + text +
                                        "', which is not " + std::string(expected(default_)));
   }
-  value_ = std::move(value);
-  known_ = true;
+  return value_.emplace(std::move(value));
 }
 
 template <class T>
 T Flag<T>::get() const {
   const std::lock_guard lock(mutex_);
-  read_environment();
-  return value_;
+  return known_value();
 }
 
 template <class T>
 T Flag<T>::exchange(T value) {
   const std::lock_guard lock(mutex_);
-  read_environment();
-  return std::exchange(value_, std::move(value));
+  return std::exchange(known_value(), std::move(value));
 }
 
 template <class T>
@@ -89,9 +86,26 @@ template class Flag<bool>;
 template class Flag<std::string>;
 
 namespace flags {
+namespace {
+
+/// A flag that is never destroyed. NOTE: made by the compiler and not when the program starts, so that there is no order in
+/// which objects at namespace scope have to be made.
+template <class T>
+union Lasting {
+  template <class... Texts>
+  constexpr explicit Lasting(const Texts&... texts) : flag(texts...) {}
+  constexpr ~Lasting() {}  // NOLINT(modernize-use-equals-default): it would be deleted
+  Flag<T> flag;
+};
 
 #define STRATA_FLAG(name, type, default_value, help) \
-  Flag<type> name(#name, #type, default_value, help);
+  constinit Lasting<type> lasting_##name(#name, #type, default_value, help);
+#include "strata/base/flags.def"
+
+}  // namespace
+
+#define STRATA_FLAG(name, type, default_value, help) \
+  constinit Flag<type>& name = lasting_##name.flag;
 #include "strata/base/flags.def"
 
 std::span<const FlagBase* const> all() {

@@ -3,15 +3,20 @@
 //   if (flags::DEBUG.get() >= 5) ...
 //   ScopedFlag quiet(flags::DEBUG, 0);   // until the end of the scope
 //
-// No debug flag changes a result. All of this may be used from any thread; an override is seen by the whole process,
+// No debug flag changes a result. Flags are there before anything runs and until the process has ended: objects at namespace
+// scope may use them when they are made and when they go. All of this may be used from any thread; an override is seen by the whole process,
 // so overrides of one flag that overlap in time without nesting leave the value that was restored last.
 #pragma once
 
+#include "strata/base/standard.h"
+
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace strata {
@@ -32,7 +37,7 @@ class FlagBase {
   virtual std::string value_text() const = 0;
 
  protected:
-  FlagBase(std::string_view name, std::string_view type_name, std::string_view help)
+  constexpr FlagBase(std::string_view name, std::string_view type_name, std::string_view help)
       : name_(name), type_name_(type_name), help_(help) {}
   ~FlagBase() = default;
 
@@ -46,8 +51,12 @@ class FlagBase {
 template <class T>
 class Flag final : public FlagBase {
  public:
-  Flag(std::string_view name, std::string_view type_name, T default_value, std::string_view help)
-      : FlagBase(name, type_name, help), default_(std::move(default_value)) {}
+  /// What a default is given as: a literal.
+  using Default = std::conditional_t<std::is_same_v<T, std::string>, std::string_view, T>;
+
+  constexpr Flag(std::string_view name, std::string_view type_name, Default default_value,
+                 std::string_view help)
+      : FlagBase(name, type_name, help), default_(default_value) {}
 
   /// The value in force: the innermost override, else the environment's, else the default.
   /// @throws Error (domain) naming the variable when the environment holds text that is no T.
@@ -59,12 +68,11 @@ class Flag final : public FlagBase {
   std::string value_text() const override;
 
  private:
-  void read_environment() const;  // @pre mutex_ is held
+  T& known_value() const;  // @pre mutex_ is held
 
-  T default_;
+  Default default_;
   mutable std::mutex mutex_;
-  mutable bool known_ = false;  // true iff value_ holds the value in force
-  mutable T value_{};
+  mutable std::optional<T> value_;  // in force; none before it was asked for
 };
 
 /// Overrides a flag until the end of the scope.
@@ -89,7 +97,7 @@ using Int = std::int64_t;
 using Bool = bool;
 using Text = std::string;
 
-#define STRATA_FLAG(name, type, default_value, help) extern Flag<type> name;
+#define STRATA_FLAG(name, type, default_value, help) extern Flag<type>& name;
 #include "strata/base/flags.def"
 
 /// All flags, in the order of flags.def.

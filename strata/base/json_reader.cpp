@@ -2,10 +2,12 @@
 #include "strata/base/json.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <limits>
 
 #include "strata/base/check.h"
+#include "strata/base/meter.h"
 #include "strata/base/quotes.h"
 #include "strata/base/text.h"
 
@@ -263,6 +265,7 @@ class JsonReader {
     keys_.clear();
     for (std::uint32_t key = object + 1; key < doc_.nodes_.size(); key = node(key + 1).next)
       keys_.push_back(key);
+    Meter::charge(keys_.size() * (1 + static_cast<std::size_t>(std::bit_width(keys_.size())) / 2));
     const auto name = [this](std::uint32_t key) { return doc_.string_of(node(key)); };
     std::sort(keys_.begin(), keys_.end(), [&](std::uint32_t a, std::uint32_t b) {
       const int order = name(a).compare(name(b));
@@ -284,6 +287,8 @@ class JsonReader {
 };
 
 void JsonDocument::read(std::string_view text) {
+  constexpr std::size_t bytes_in_a_unit = 8;
+  Meter::charge(text.size() / bytes_in_a_unit);
   nodes_.clear();
   decoded_.clear();
   text_ = text;

@@ -1,6 +1,11 @@
 #include "strata/base/text.h"
 
+#include <locale.h>
+#include <stdlib.h>
+
+#include <cmath>
 #include <cstddef>
+#include <string>
 
 namespace strata {
 namespace {
@@ -56,6 +61,19 @@ std::uint64_t natural_key(std::string_view name) {
       put(static_cast<unsigned char>(number[d]));
   }
   return room > 0 ? key << (8 * room) : key;
+}
+
+std::optional<double> read_double(std::string_view text) {
+  // NOTE: strtod takes more: blanks in front, "+1", hexadecimal digits, "inf".
+  const bool is_number = !text.empty() && text.front() != '+' &&
+                         text.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
+  if (!is_number) return std::nullopt;
+  static const ::locale_t plain = ::newlocale(LC_ALL_MASK, "C", nullptr);
+  const std::string whole(text);
+  char* end = nullptr;
+  const double out = ::strtod_l(whole.c_str(), &end, plain);
+  if (end != whole.c_str() + whole.size() || !std::isfinite(out)) return std::nullopt;
+  return out;
 }
 
 }  // namespace strata

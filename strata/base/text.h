@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace strata {
@@ -15,5 +16,9 @@ int natural_compare(std::string_view a, std::string_view b);
 
 /// A prefix of the natural order in 56 bits: natural_key(a) < natural_key(b) implies natural_compare(a, b) < 0.
 std::uint64_t natural_key(std::string_view name);
+
+/// The double nearest to what `text` says in digits, with '.', 'e' and '-' where they belong, in every locale. Nothing where that
+/// is not all of the text, or beyond the doubles. (libc++ has no std::from_chars of doubles before its version 20.)
+std::optional<double> read_double(std::string_view text);
 
 }  // namespace strata

@@ -2,8 +2,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
+#include <string>
 
 #include "strata/base/check.h"
+#include "strata/base/text.h"
 #include "strata/dtype/scalar.h"
 
 namespace strata {
@@ -19,9 +22,9 @@ std::string to_text(Format... value) {
 }
 
 double read(const std::string& text) {
-  double out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
+  const std::optional<double> out = read_double(text);
+  STRATA_ASSERT(out.has_value(), "the decimal ", text, " is none");
+  return *out;
 }
 
 // Of the decimal `text`, "1.25e-07", the next larger with as many digits: 126e-9.

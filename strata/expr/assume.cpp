@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 
+#include "strata/base/meter.h"
 #include "strata/expr/build.h"
 #include "strata/expr/evaluate.h"
 #include "strata/expr/exact.h"
@@ -66,22 +68,33 @@ class Narrowing {
     const auto at = ranges_.find(atom);
     return at == ranges_.end() ? Range{lower(atom), upper(atom)} : at->second;
   }
+  // The least that a term can be; nothing where it has no bound in 64 bits.
+  std::optional<std::int64_t> least(const Term& t) const {
+    const Range r = of(t.atom);
+    const std::int64_t end = t.coefficient > 0 ? r.lo : r.hi;
+    std::int64_t out = 0;
+    if (is_inf(end) || !try_mul(t.coefficient, end, out)) return std::nullopt;
+    return out;
+  }
   // Each atom against the least that the others can be: a*x < -(rest), from k0 + sum < 0.
   void propagate(const Linear& l) {
+    Meter::charge(1 + l.terms.size());
+    Int128 total = l.k0;  // of the terms that have a least value
+    std::size_t open = 0;
     for (const Term& t : l.terms) {
-      std::int64_t rest = l.k0;
-      for (const Term& u : l.terms) {
-        const Range r = of(u.atom);
-        const std::int64_t least = sat_mul(u.coefficient, u.coefficient > 0 ? r.lo : r.hi);
-        if (&u != &t) rest = rest == kNegInf || least == kNegInf ? kNegInf : sat_add(rest, least);
-      }
-      if (is_inf(rest)) continue;
+      const auto own = least(t);
+      total += own.value_or(0);
+      open += own ? 0 : 1;
+    }
+    for (const Term& t : l.terms) {
+      const auto own = least(t);
+      const Int128 rest = total - own.value_or(0), most = -1 - rest;  // a*x <= most
+      if (open > (own ? 0 : 1) || most <= kNegInf || most >= kPosInf) continue;
+      const auto limit = static_cast<std::int64_t>(most);
       Range r = of(t.atom);
-      const std::int64_t most = sat_sub(-1, rest);  // a*x <= most
-      if (is_inf(most)) continue;
-      if (t.coefficient > 0) r.hi = std::min(r.hi, floor_div(most, t.coefficient));
+      if (t.coefficient > 0) r.hi = std::min(r.hi, floor_div(limit, t.coefficient));
       if (t.coefficient < 0 && t.coefficient != kNegInf)
-        r.lo = std::max(r.lo, -floor_div(most, -t.coefficient));
+        r.lo = std::max(r.lo, -floor_div(limit, -t.coefficient));
       empty_ |= r.lo > r.hi;
       ranges_[t.atom] = r;
     }

@@ -8,6 +8,7 @@
 #include <new>
 #include <thread>
 
+#include "strata/base/meter.h"
 #include "strata/base/text.h"
 #include "strata/expr/node.h"
 
@@ -15,6 +16,8 @@ namespace strata {
 namespace {
 
 constexpr std::uint64_t kOrderMask = (std::uint64_t{1} << 56) - 1;
+constexpr std::uint64_t kInternUnits = 8;  // of work, for a node without operands
+constexpr std::uint64_t kStepsToCharge = 64;
 constexpr std::int64_t kSmallMin = -256, kSmallMax = 1024;
 
 std::uint64_t hash_text(std::string_view text) {
@@ -228,7 +231,8 @@ static void bury(const Node* shared) noexcept {
 }
 
 int compare_nodes(const Node* a, const Node* b) {
-  while (a != b) {
+  for (std::uint64_t steps = 1; a != b; ++steps) {
+    if (steps % kStepsToCharge == 0) Meter::charge(kStepsToCharge);
     if (a->order != b->order) return a->order < b->order ? -1 : 1;
     if (a->is(Op::Const)) return three_way(a->value(), b->value());
     if (a->is(Op::Var)) return compare_variables(a->variable(), b->variable());
@@ -297,6 +301,7 @@ Expr intern_sum(const Linear& sum) {
   if (sum.k0 == 0 && sum.terms.size() == 1 && sum.terms[0].coefficient == 1)
     return Expr::share(sum.terms[0].atom);
   const std::size_t arity = sum.terms.size(), bytes = arity * sizeof(Term);
+  Meter::charge(kInternUnits + arity);
   STRATA_ASSERT(arity <= kMaxArity, "a sum of ", arity, " terms");
   std::uint64_t hash = mix_hash(4, static_cast<std::uint64_t>(sum.k0));
   for (const Term& t : sum.terms)
@@ -343,6 +348,7 @@ bool has_sources(const Node* n, Op op, std::span<const Node* const> sources) {
 }  // namespace
 
 Expr intern(Op op, std::span<const Node* const> sources) {
+  Meter::charge(kInternUnits + sources.size());
   const std::uint64_t hash = hash_sources(op, sources);
   STRATA_ASSERT(sources.size() <= kMaxArity, to_string(op), " of ", sources.size(), " operands");
   return Expr::adopt(shard_of(hash).find_or_make(

@@ -115,6 +115,7 @@ Interval of_step(const Node* n, std::span<const std::uint32_t> in, const SlotInt
 }  // namespace
 
 void run_intervals(const Tape& tape, const Box& box, SlotIntervals& bounds) {
+  Meter::charge(1 + tape.size() / 2);
   bounds.resize(tape.size());
   for (std::size_t i = 0; i < box.size(); ++i) bounds[tape.variables()[i]] = opened(box[i]);
   for (std::size_t slot = 0; slot < tape.size(); ++slot) {

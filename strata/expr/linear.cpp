@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "strata/base/meter.h"
+
 namespace strata {
 namespace {
 
@@ -17,6 +19,7 @@ bool combine(LinearRef a, std::int64_t s, LinearRef b, std::int64_t t, Linear& o
   const Term *p = a.terms.data(), *const p_end = p + a.terms.size();
   const Term *q = b.terms.data(), *const q_end = q + b.terms.size();
   const std::size_t most = a.terms.size() + b.terms.size();
+  Meter::charge(1 + most / 2);
   out.terms.reserve(most);
   Term* end = out.terms.data();
   bool fits = true;
@@ -57,6 +60,7 @@ bool add_scaled(Linear& a, LinearRef b, std::int64_t t) {
 }
 
 std::int64_t coefficient_of(LinearRef l, const Node* atom) {
+  Meter::charge(1 + l.terms.size() / 16);
   for (const Term& t : l.terms) {
     if (t.atom == atom) return t.coefficient;
   }
@@ -64,6 +68,7 @@ std::int64_t coefficient_of(LinearRef l, const Node* atom) {
 }
 
 void remove_term(Linear& l, const Node* atom) {
+  Meter::charge(1 + l.terms.size() / 16);
   for (std::size_t i = 0; i < l.terms.size(); ++i) {
     if (l.terms[i].atom == atom) return l.terms.erase_at(i);
   }
@@ -72,6 +77,7 @@ void remove_term(Linear& l, const Node* atom) {
 WideRange wide_interval(LinearRef l) {
   constexpr Int128 kFar =
       Int128{1} << 120;  // 127 bits are not enough for 1,024 products: beyond, a side is unknown
+  Meter::charge(1 + l.terms.size() / 4);
   WideRange r{l.k0, l.k0, true, true};
   for (const Term& t : l.terms) {
     const Node* a = t.atom;
@@ -105,6 +111,7 @@ Range interval(LinearRef l) {
 
 bool affine_quotient(LinearRef l, std::int64_t c, Linear& quotient) {
   // At the corner of all lower bounds the value is `base` = q0*c + p0; one step along atom j moves the quotient by x_j.
+  Meter::charge(1 + l.terms.size() / 2);
   Int128 base = l.k0;
   for (const Term& t : l.terms) {
     const std::int64_t lo = lower(t.atom);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "strata/base/int_math.h"
+#include "strata/base/meter.h"
 #include "strata/expr/source_text.h"
 
 namespace strata {
@@ -199,15 +200,36 @@ class ExprSink {
 
 }  // namespace
 
-Expr parse(std::string_view text, const std::vector<Variable>& variables) {
+namespace {
+
+NameTable names_of(const std::vector<Variable>& variables) {
   std::vector<std::string_view> names;
   names.reserve(variables.size());
   for (const Variable& v : variables) names.push_back(v.name());
-  const NameTable table(std::move(names));
+  return NameTable(std::move(names));
+}
+
+Expr parse_over(std::string_view text, const NameTable& names, const std::vector<Variable>& variables) {
+  Meter::charge(text.size());
   const SourceText source(text);
-  ExprSink sink(source, table, variables);
+  ExprSink sink(source, names, variables);
   parse_infix(source.infix(), sink);
   return sink.result();
+}
+
+}  // namespace
+
+Expr parse(std::string_view text, const std::vector<Variable>& variables) {
+  return parse_over(text, names_of(variables), variables);
+}
+
+Parser::Parser(std::vector<Variable> variables)
+    : variables_(std::move(variables)),
+      names_(std::make_unique<const NameTable>(names_of(variables_))) {}
+Parser::~Parser() = default;
+
+Expr Parser::operator()(std::string_view text) const {
+  return parse_over(text, *names_, variables_);
 }
 
 std::string show_caret(std::string_view text, std::size_t column) {

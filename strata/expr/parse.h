@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,24 @@
 #include "strata/expr/grammar.h"
 
 namespace strata {
+
+class NameTable;
+
+/// Reads many texts over the same variables: what does not depend on the text is made once.
+class Parser {
+ public:
+  /// @throws Error (domain) when a name occurs twice, (parse) for a reserved word
+  explicit Parser(std::vector<Variable> variables);
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+  ~Parser();
+  /// As parse() does.
+  Expr operator()(std::string_view text) const;
+
+ private:
+  std::vector<Variable> variables_;
+  std::unique_ptr<const NameTable> names_;
+};
 
 /// The expression that `text` says, in canonical form.
 /// @throws Error with the column: (parse) for bad text or an unknown name; (domain) where a divisor's bounds hold 0;

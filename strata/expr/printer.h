@@ -68,7 +68,7 @@ class Printer {
  private:
   /// k0 + terms, as parts of the sum `n`.
   void linear(const Node* n, std::int64_t k0, std::span<const Term> terms);
-  void term(const Node* n, const Term& t);
+  void term(const Node* n, const Term& t, std::string_view prefix);
 
   enum class Kind : std::uint8_t { text, number, node, tail };
   struct Piece {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "strata/base/int_math.h"
+#include "strata/base/meter.h"
 #include "strata/expr/parse.h"
 #include "strata/expr/source_text.h"
 
@@ -39,6 +40,7 @@ ExprProgram compile(std::string_view text, std::span<const std::string> names) {
   ExprProgram out;
   out.names_.assign(names.begin(), names.end());
   const NameTable table(std::vector<std::string_view>(names.begin(), names.end()));
+  Meter::charge(text.size());
   const SourceText source(text);
   ExprProgram::Builder builder(source, table, out.steps_);
   parse_infix(source.infix(), builder);

@@ -5,11 +5,18 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "strata/base/meter.h"
 #include "strata/expr/printer.h"
 
 namespace strata {
 
+namespace {
+// Of work: for a piece of a text, for a node that is counted, and for each of its children.
+constexpr std::uint64_t kPieceUnits = 2, kNodeUnits = 8, kChildUnits = 4;
+}  // namespace
+
 std::vector<Term> printed_terms(std::span<const Term> terms) {
+  Meter::charge(terms.size() / 2);
   std::vector<std::size_t> order(terms.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -37,6 +44,7 @@ std::string Printer::print(const Node* root) {
   bool counted = false;
   node(root);
   while (!pieces_.empty()) {
+    Meter::charge(kPieceUnits);
     const Piece piece = pieces_.back();
     pieces_.pop_back();
     const std::size_t mark = pieces_.size();
@@ -123,6 +131,7 @@ int saved_by_turning(const Term& t) {
 void Printer::linear(const Node* n, std::int64_t k0, std::span<const Term> given) {
   const std::vector<Term> terms = printed_terms(given);
   const std::size_t parts = terms.size() + (k0 != 0 ? 1 : 0);
+  const std::string_view prefix = term_prefix(n);
   for (std::size_t i = 1; i < parts; ++i) text("(");
   bool first = true;
   if (k0 != 0) {
@@ -131,13 +140,13 @@ void Printer::linear(const Node* n, std::int64_t k0, std::span<const Term> given
   }
   for (const Term& t : terms) {
     if (!first) text("+");
-    term(n, t);
+    term(n, t, prefix);
     if (!first) text(")");
     first = false;
   }
 }
 
-void Printer::term(const Node* n, const Term& t) {
+void Printer::term(const Node* n, const Term& t, std::string_view prefix) {
   const bool turned = turns() && saved_by_turning(t) > 0;
   const std::int64_t coefficient = turned ? -t.coefficient : t.coefficient;
   if (coefficient != 1) text("(");
@@ -154,7 +163,7 @@ void Printer::term(const Node* n, const Term& t) {
     constant(c);
     text(")");
   } else {
-    if (const std::string_view prefix = term_prefix(n); !prefix.empty()) text(prefix);
+    if (!prefix.empty()) text(prefix);
     operand(t.atom, n);
   }
   if (coefficient != 1) {
@@ -216,6 +225,7 @@ std::size_t count_nodes(const Expr& e) {
     const Node* n = work.back();
     const auto [it, fresh] = counts.try_emplace(n, 0);
     if (fresh) {
+      Meter::charge(kNodeUnits + kChildUnits * n->arity);
       for_each_child(n, [&](const Node* child) { work.push_back(child); });
       continue;
     }

@@ -87,7 +87,12 @@ class CPrinter : public Printer {
     return out;
   }
   void operand(const Node* n, const Node* parent) override {
-    if (n->is(Op::Const) || !narrow_.at(n) || narrow_reach(parent) <= kIntMax) return node(n);
+    if (n->is(Op::Const) || !narrow_.at(n)) return node(n);
+    if (parent != measured_) {  // once for all of its operands
+      measured_ = parent;
+      measured_reach_ = narrow_reach(parent);
+    }
+    if (measured_reach_ <= kIntMax) return node(n);
     text("(0*4294967296+");
     node(n);
     text(")");
@@ -191,6 +196,8 @@ class CPrinter : public Printer {
   }
 
   std::unordered_map<const Node*, bool> narrow_;
+  const Node* measured_ = nullptr;  // the parent whose narrow_reach is known
+  std::uint64_t measured_reach_ = 0;
 };
 
 }  // namespace

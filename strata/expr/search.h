@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "strata/base/meter.h"
 #include "strata/expr/evaluate.h"
 
 namespace strata {
@@ -17,6 +18,7 @@ class Budget {
   /// Takes `units` if they are there.
   bool take(std::uint64_t units) {
     if (units > left_) return false;
+    Meter::charge(1 + units / kEvaluationsInAUnit);
     left_ -= units;
     return true;
   }
@@ -34,6 +36,9 @@ class Budget {
   std::uint64_t left() const { return left_; }
 
  private:
+  /// Of a Meter: blocks of points are fast.
+  static constexpr std::uint64_t kEvaluationsInAUnit = 64;
+
   std::uint64_t left_;
 };
 

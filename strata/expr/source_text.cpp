@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "strata/base/meter.h"
 #include "strata/base/quotes.h"
 
 namespace strata {
@@ -57,6 +58,8 @@ void SourceText::fail(Fault fault, std::string_view what, std::string_view token
 }
 
 NameTable::NameTable(std::vector<std::string_view> names) : names_(std::move(names)) {
+  constexpr std::uint64_t units_of_a_name = 24;
+  Meter::charge(units_of_a_name * names_.size());
   for (std::size_t i = 0; i < names_.size(); ++i) {
     STRATA_CHECK(!is_reserved_word(names_[i]), parse, "[parse] ", in_quotes(names_[i]),
                  " is a word of the grammar, not a name");

@@ -3,9 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "strata/base/meter.h"
 #include "strata/expr/evaluate.h"
 
 namespace strata {
+
+namespace {
+// Of work: for a node that a walk meets, and for each of its operands, which are looked up in tables.
+constexpr std::uint64_t kVisitUnits = 10, kLookUnits = 4;
+}  // namespace
 
 std::vector<const Node*> postorder(std::span<const Expr> roots) {
   std::vector<const Node*> order;
@@ -17,6 +23,7 @@ std::vector<const Node*> postorder(std::span<const Expr> roots) {
       const Node* n = stack.back();
       const auto [at, fresh] = done.try_emplace(n, false);
       if (fresh) {
+        Meter::charge(kVisitUnits + kLookUnits * n->arity);
         for_each_child(n, [&](const Node* child) {
           if (!done.contains(child)) stack.push_back(child);
         });
@@ -45,12 +52,14 @@ std::uint64_t volume(const Box& box) {
 
 Tape::Tape(std::span<const Expr> roots)
     : keep_(roots.begin(), roots.end()), nodes_(postorder(roots)) {
+  Meter::charge(kVisitUnits * nodes_.size());
   std::unordered_map<const Node*, std::uint32_t> slot;
   slot.reserve(nodes_.size());
   first_.reserve(nodes_.size() + 1);
   for (const Node* n : nodes_) {
     const auto here = static_cast<std::uint32_t>(slot.size());
     slot.emplace(n, here);
+    Meter::charge(kLookUnits * n->arity);
     first_.push_back(static_cast<std::uint32_t>(operands_.size()));
     for_each_child(n, [&](const Node* child) { operands_.push_back(slot.at(child)); });
     if (n->is(Op::Var)) variables_.push_back(here);
@@ -132,6 +141,7 @@ bool exact_product(std::span<const std::uint32_t> operands, const std::int64_t* 
 }  // namespace
 
 std::size_t Tape::run(std::span<const std::int64_t> point, std::vector<std::int64_t>& values) const {
+  Meter::charge(1 + nodes_.size() / 4);
   values.resize(nodes_.size());
   for (std::size_t i = 0; i < variables_.size(); ++i) values[variables_[i]] = point[i];
   std::int64_t* v = values.data();

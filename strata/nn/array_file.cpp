@@ -33,6 +33,8 @@ Buffer checked_elements(std::string_view operation, std::string_view name, const
   STRATA_CHECK(array.data.dtype() == array.dtype, domain, "[", operation, "] ", name,
                " is said to be ", array.dtype.name(), ", its elements are ",
                array.data.dtype().name());
+  STRATA_CHECK(array.shape.size() <= kMostDimensions, shape, "[", operation, "] ", name, " has ",
+               array.shape.size(), " dimensions, files have ", kMostDimensions, " at most");
   std::int64_t count = 0;
   const bool fits = try_count(array.dtype, array.shape, count) && count == array.data.size();
   STRATA_CHECK(fits, shape, "[", operation, "] ", name, " of shape ", shape_text(array.shape),

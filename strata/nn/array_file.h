@@ -1,6 +1,7 @@
 // Arrays as files hold them: what the readers of npy.h, npz.h and safetensors.h give and their writers take.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -20,6 +21,9 @@ struct HostArray {
   Buffer data;  ///< as many elements as the product of the sizes
 };
 
+/// What files may have: no array that anybody wants has more, and NumPy takes no more either.
+inline constexpr std::size_t kMostDimensions = 64;
+
 /// Arrays in the order of their file.
 using NamedArrays = std::vector<std::pair<std::string, HostArray>>;
 
@@ -31,7 +35,7 @@ using NamedArrays = std::vector<std::pair<std::string, HostArray>>;
 std::string shape_text(std::span<const std::int64_t> shape);
 
 /// The elements of `array`, in memory of the host. `name` is what messages call it.
-/// @throws Error (shape) unless the shape has as many elements as the data, (domain) unless the dtypes agree
+/// @throws Error (shape) unless the shape has as many elements as the data and no more than kMostDimensions sizes, (domain) unless the dtypes agree
 Buffer checked_elements(std::string_view operation, std::string_view name, const HostArray& array);
 
 /// @throws Error (domain) where a name is there twice, or is not UTF-8: no reader would take it

@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <charconv>
-#include <limits>
 
 #include "strata/base/check.h"
 #include "strata/base/quotes.h"
@@ -155,6 +154,7 @@ class DictReader {
   }
 
   void read_shape() {
+    const std::size_t begin = at_;
     expect('(');
     bool comma = true;
     while (skip_space(), peek() != ')') {
@@ -164,6 +164,9 @@ class DictReader {
       comma = peek() == ',';
       if (comma) ++at_;
     }
+    if (out_.shape.size() > kMostDimensions)
+      fail(begin, "expected a shape of ", kMostDimensions, " dimensions at most, found ",
+           out_.shape.size());
     if (out_.shape.size() == 1 && !comma)
       fail(at_, "expected ',' (one size in brackets is a number, not a tuple), found ", found());
     ++at_;
@@ -192,19 +195,6 @@ class DictReader {
   std::array<bool, kKeys.size()> seen_{};
   NpyHeader out_;
 };
-
-/// What stands in front of a dictionary of `length` bytes.
-std::string prefix(int version, std::size_t length) {
-  std::string out(kMagic);
-  out += static_cast<char>(version);
-  out += '\0';
-  if (version == 1) {
-    append_little(out, static_cast<std::uint16_t>(length));
-  } else {
-    append_little(out, static_cast<std::uint32_t>(length));
-  }
-  return out;
-}
 
 std::string npy_name(DType dtype) {
   for (const NpyDtype& row : kNpyDtypes) {
@@ -244,13 +234,12 @@ std::string npy_header_text(DType dtype, std::span<const std::int64_t> shape) {
       detail::message("{'descr': '", npy_name(dtype),
                       "', 'fortran_order': False, 'shape': ", shape_text(shape), ", }");
   if (!shape.empty()) dict.append(kRoomToGrow - std::to_string(shape[0]).size(), ' ');
-  const auto padded = [&](std::size_t begin) {
-    return (begin + dict.size() + 1 + kAlignment - 1) / kAlignment * kAlignment - begin;
-  };
-  const bool fits = padded(10) <= std::numeric_limits<std::uint16_t>::max();
-  const std::size_t length = padded(fits ? 10 : 12);
-  dict.append(length - dict.size() - 1, ' ');
-  return detail::message(prefix(fits ? 1 : 2, length), dict, "\n");
+  const std::size_t begin = kMagic.size() + 4;  // version and length
+  const std::size_t end = (begin + dict.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;
+  dict.append(end - begin - dict.size() - 1, ' ');
+  std::string out = detail::message(kMagic, std::string_view("\1\0", 2));
+  append_little(out, static_cast<std::uint16_t>(end - begin));
+  return detail::message(out, dict, "\n");
 }
 
 }  // namespace strata

@@ -102,6 +102,7 @@ class HeaderReader {
         out.dtype = read_dtype(member.value, name);
       } else if (member.key == "shape") {
         has_shape = true;
+        check_rank(member.value, name);
         for (const std::uint64_t size : read_numbers(member.value, name))
           out.shape.push_back(static_cast<std::int64_t>(size));
       } else if (member.key == "data_offsets") {
@@ -145,6 +146,14 @@ class HeaderReader {
       out.push_back(static_cast<std::uint64_t>(number));
     }
     return out;
+  }
+
+  void check_rank(const JsonValue& shape, const std::string& name) const {
+    expect(shape, JsonKind::array, name);
+    const std::size_t rank = shape.as_array(name).size();
+    if (rank > kMostDimensions)
+      fail(shape.column(), "expected a shape of ", kMostDimensions, " dimensions at most of ", name,
+           ", found ", rank);
   }
 
   void read_offsets(const JsonValue& value, const std::string& name, TensorRow& out) const {

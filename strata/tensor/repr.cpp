@@ -23,26 +23,48 @@ class ElementTexts {
         strides_(*numbers(row_major_strides(to_ints(shape)))),
         is_cut_(product(shape) > kShownWhole) {}
 
-  /// Recursive: as deep as there are dimensions.
-  std::string text(std::size_t depth, std::int64_t first, std::size_t indent) const {
-    if (depth == shape_.size()) return elements_[first].text();
-    const bool is_row = depth + 1 == shape_.size();
-    const std::string between =
-        is_row ? ", "
-               : ",\n" + std::string(shape_.size() - depth - 2, '\n') + std::string(indent + 1, ' ');
-    std::string out = "[";
-    for (std::int64_t k = 0; k < shape_[depth]; ++k) {
-      if (k > 0) out += between;
-      if (is_cut_ && k == kShownEnds && shape_[depth] > 2 * kShownEnds) {
-        k = shape_[depth] - kShownEnds;
+  /// `indent`: what stands in front of the first bracket, in characters.
+  std::string text(std::size_t indent) const {
+    if (shape_.empty()) return elements_[0].text();
+    std::string out;
+    Index at;  // of the brackets that are open
+    open(out, at);
+    while (!at.empty()) {
+      const std::size_t axis = at.size() - 1;
+      const bool is_row = at.size() == shape_.size();
+      if (is_row && shape_[axis] > 0) out += element(at);
+      if (++at[axis] >= shape_[axis]) {
+        at.pop_back();
+        out += ']';
+        continue;
+      }
+      const std::string between = is_row ? ", "
+                                         : "," + std::string(shape_.size() - at.size(), '\n') +
+                                               std::string(indent + at.size(), ' ');
+      out += between;
+      if (is_cut_ && at[axis] == kShownEnds && shape_[axis] > 2 * kShownEnds) {
+        at[axis] = shape_[axis] - kShownEnds;
         out += "..." + between;
       }
-      out += text(depth + 1, first + k * strides_[depth], indent + 1);
+      if (!is_row) open(out, at);
     }
-    return out + "]";
+    return out;
   }
 
  private:
+  /// Opens the brackets below those of `at`, down to a row or an axis of nothing.
+  void open(std::string& out, Index& at) const {
+    do {
+      at.push_back(0);
+      out += '[';
+    } while (at.size() < shape_.size() && shape_[at.size() - 1] > 0);
+  }
+  std::string element(const Index& at) const {
+    std::int64_t place = 0;
+    for (std::size_t k = 0; k < at.size(); ++k) place += at[k] * strides_[k];
+    return elements_[place].text();
+  }
+
   Buffer elements_;
   Index shape_, strides_;
   bool is_cut_;
@@ -55,7 +77,7 @@ std::string Tensor::repr() const {
   std::string out(open);
   const auto sizes = numbers(shape());
   const bool shows = sizes.has_value() && is_realized();
-  if (shows) out += ElementTexts(buffer().toCPU(), *sizes).text(0, 0, open.size()) + ", ";
+  if (shows) out += ElementTexts(buffer().toCPU(), *sizes).text(open.size()) + ", ";
   out += "shape=" + render(shape()) + ", dtype=" + dtype().name() +
          ", device=" + std::string(device().name());
   if (!is_realized()) out += ", not realized";

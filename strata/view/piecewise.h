@@ -18,10 +18,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "strata/base/check.h"
 #include "strata/base/int_math.h"
+#include "strata/base/meter.h"
 #include "strata/base/small_vec.h"
 
 namespace strata {
@@ -284,6 +286,7 @@ constexpr bool Pieces::next(Piece& out) {
 
 constexpr void Pieces::charge() {
   const std::uint64_t cost = rank_ + 1;
+  if (!std::is_constant_evaluated()) Meter::charge(1 + cost / 8);
   budget_ = budget_ > cost ? budget_ - cost : 0;
 }
 

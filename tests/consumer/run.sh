@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # run.sh BUILD_FOLDER: installs that build, moves the tree (it must be relocatable), and builds main.cpp against it with
-# find_package and with pkg-config, shared.cpp with the latter; compiles each header that was installed.
+# find_package (once of a component alone, without TBB) and with pkg-config, shared.cpp and static_tensor.cpp with the latter;
+# compiles each header that was installed, and those of the floors as C++17. Looks at every binary of the build and of the tree.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=$1
@@ -22,14 +23,32 @@ cmake -S "$here" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" > "$work/cmake.l
 cmake --build "$work/cmake"
 check find_package "$work/cmake/consumer"
 
+# The floor of expressions alone: what only other floors need is not looked for.
+cmake -S "$here/component" -B "$work/component" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON \
+  -DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON > "$work/component.log" 2>&1 || { cat "$work/component.log"; exit 1; }
+cmake --build "$work/component"
+check 'COMPONENTS expr' "$work/component/consumer"
+
 (cd "$prefix/include" && find strata -name '*.h') | sort | sed 's/.*/#include <&>/' > "$work/headers.cpp"
 g++ -std=c++20 -fsyntax-only -Wall -Wextra -Wconversion -Wshadow -Werror -pedantic -I"$prefix/include" "$work/headers.cpp"
 echo "headers: $(wc -l < "$work/headers.cpp")"
+
+for header in "$prefix"/include/strata/*.h; do
+  said=$(g++ -std=c++17 -fsyntax-only -I"$prefix/include" -x c++ "$header" 2>&1 | grep -m 1 'error:' || true)
+  [[ $said == *'needs C++20'* ]] || { echo "as C++17, $header says first: $said"; exit 1; }
+done
+
+python3 "$here/../check_binaries.py" "$build" "$prefix"
 
 folder=$(dirname "$(find "$prefix" -name strata.pc)")
 read -ra flags <<< "$(PKG_CONFIG_PATH=$folder pkg-config --cflags --libs strata)"
 g++ -std=c++20 -Wall -Wextra -Wconversion -Wshadow -Werror -pedantic "$here/main.cpp" "${flags[@]}" -o "$work/consumer"
 check pkg-config "$work/consumer"
+
+g++ -std=c++20 -Wall -Wextra -Wconversion -Wshadow -Werror -pedantic "$here/static_tensor.cpp" "${flags[@]}" -o "$work/static"
+static=$("$work/static")
+echo "at namespace scope: $static"
+[ "$static" = '36 0' ]
 
 shared=$work/libshared.so
 g++ -std=c++20 -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -shared "$here/shared.cpp" "${flags[@]}" -o "$shared"

@@ -133,15 +133,37 @@ TEST(Npy, FortranOrderOfEverySizeOfElement) {
   }
 }
 
-TEST(Npy, ManyAxesOfOneDoNotTakeLong) {
-  std::string shape = "(300, ";
-  for (int k = 0; k < 200'000; ++k) shape += "1,";
-  const std::string dict = "{'descr': '<i4', 'fortran_order': True, 'shape': " + shape + "200)}";
-  const HostArray array = parse_npy(npy_of(dict, 240'000, 2));
-  EXPECT_EQ(array.shape.size(), 200'002U);
-  const Bytes bytes = to_npy(array);  // too long a header for version 1.0
-  EXPECT_EQ(bytes[6], std::byte{2});
-  expect_same(parse_npy(bytes), array);
+std::string dict_of_rank(std::size_t rank) {
+  std::string shape;
+  for (std::size_t k = 0; k < rank; ++k) shape += "1,";
+  return "{'descr': '<i4', 'fortran_order': True, 'shape': (" + shape + ")}";
+}
+
+TEST(Npy, SixtyFourDimensionsAndNoMore) {
+  const HostArray array = parse_npy(npy_of(dict_of_rank(64), 4, 2));
+  EXPECT_EQ(array.shape, std::vector<std::int64_t>(64, 1));
+  expect_same(parse_npy(to_npy(array)), array);
+  for (const std::size_t rank : {65U, 40'000U}) {
+    const std::string message = npy_refusal(npy_of(dict_of_rank(rank), 4, 2));
+    EXPECT_TRUE(has(message, "[npy] the bytes: ")) << message;
+    EXPECT_TRUE(
+        has(message, "expected a shape of 64 dimensions at most, found " + std::to_string(rank)));
+  }
+  HostArray wide = array;
+  wide.shape.push_back(1);
+  EXPECT_TRUE(has(error_of(ErrorKind::shape, [&] { to_npy(wide); }),
+                  "has 65 dimensions, files have 64 at most"));
+}
+
+TEST(Npy, ManyDimensionsAreRefusedByTheNameOfTheFile) {
+  const PrivateFolder folder;
+  const std::string path = folder.file("wide.npy");
+  BytePieces file;
+  file.add(std::string(text_of(npy_of(dict_of_rank(40'000), 4, 2))));
+  file.write("test", path);
+  const std::string message = error_of(ErrorKind::parse, [&] { read_npy(path); });
+  EXPECT_TRUE(has(message, "wide.npy")) << message;
+  EXPECT_TRUE(has(message, "found 40000")) << message;
 }
 
 TEST(Npy, OtherSpellingsOfTheHeader) {

@@ -205,6 +205,23 @@ TEST(SafeTensors, RefusesHeadersWithTheColumn) {
     EXPECT_TRUE(has(safetensors_refusal(header, "1234"), message));
 }
 
+TEST(SafeTensors, SixtyFourDimensionsAndNoMore) {
+  const auto of_rank = [](std::size_t rank) {
+    std::string shape;
+    for (std::size_t k = 0; k < rank; ++k) shape += k == 0 ? "1" : ",1";
+    return R"({"w":{"dtype":"U8","shape":[)" + shape + R"(],"data_offsets":[0,1]}})";
+  };
+  const SafeTensors most = parse_safetensors(safetensors_of(of_rank(64), "1"));
+  EXPECT_EQ(most.tensors.at(0).second.shape.size(), 64U);
+  for (const std::size_t rank : {65U, 40'000U})
+    EXPECT_TRUE(has(safetensors_refusal(of_rank(rank), "1"),
+                    "expected a shape of 64 dimensions at most of 'w', found " + std::to_string(rank)));
+  SafeTensors wide = most;
+  wide.tensors[0].second.shape.push_back(1);
+  EXPECT_TRUE(has(error_of(ErrorKind::shape, [&] { to_safetensors(wide); }),
+                  "has 65 dimensions, files have 64 at most"));
+}
+
 TEST(SafeTensors, RefusesHolesAndOverlaps) {
   const auto two = [](const std::string& first, const std::string& second) {
     return R"({"a":{"dtype":"U8","shape":[2],"data_offsets":)" + first +
