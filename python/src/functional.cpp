@@ -203,7 +203,8 @@ void bind_layers(Functions& f) {
   f.op("linear", "weight, bias=None", &linear, "x @ weight.T + bias");
   f.op("bilinear", "other|input2, weight, bias=None", &bilinear,
        "x @ weight[k] @ other for each output k, plus bias.");
-  f.op("embedding", "weight, padding_idx=None", &embedding, "Rows of the weight by number.");
+  f.op("embedding", "weight, padding_idx=None", &embedding,
+       "Rows of the weight by number: NaN where it has none of that number.");
   f.op(
       "embedding_bag",
       "weight, offsets=None, mode='mean', per_sample_weights=None, padding_idx=None",
