@@ -8,14 +8,15 @@
 
 namespace strata {
 
-/// NOTE: how many there are is known when the mask has been computed: it is read here, element by element.
+/// NOTE: how many there are is known when the mask has been computed: it is read here, element by element, and as bytes, since what
+/// others wrote may be neither 0 nor 1.
 Tensor places_of(const Tensor& mask) {
   const std::int64_t n = number_of(mask.numel(), "mask");
   const Buffer elements = mask.buffer();
-  const std::span<const bool> holds = elements.as<bool>();
+  const auto* const holds = static_cast<const unsigned char*>(elements.data());
   std::vector<std::int64_t> places;
   for (std::int64_t k = 0; k < n; ++k)
-    if (holds[static_cast<std::size_t>(k)]) places.push_back(k);
+    if (holds[k] != 0) places.push_back(k);
   const auto count = static_cast<std::int64_t>(places.size());
   return Tensor::from(places, {count}).to(mask.device());
 }

@@ -146,10 +146,17 @@ class Tensor {
   std::vector<T> to_vector() const {
     const Buffer b = buffer();
     const std::span<T> elements = b.as<T>();
+    if constexpr (std::same_as<T, bool>) {  // as bytes: what others wrote may be neither 0 nor 1
+      const auto* const bytes = static_cast<const unsigned char*>(b.data());
+      std::vector<bool> out;
+      for (std::int64_t k = 0; k < count(); ++k) out.push_back(bytes[k] != 0);
+      return out;
+    }
     return {elements.begin(), elements.begin() + static_cast<std::ptrdiff_t>(count())};
   }
   /// The elements in row-major order where they are, to be read for as long as this tensor or a copy of the handle lives and
-  /// is not assigned to. Realizes; where it is memory by then, copies nothing. @throws as to_vector()
+  /// is not assigned to. Realizes; where it is memory by then, copies nothing. NOTE: bools that others wrote are their bytes.
+  /// @throws as to_vector()
   template <class T>
   std::span<const T> span() const& {
     return buffer().as<const T>().first(static_cast<std::size_t>(count()));
