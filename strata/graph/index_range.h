@@ -25,6 +25,7 @@ struct IndexRange {
     return (std::cmp_less(v, size) && std::cmp_greater_equal(v, from_end ? -size : 0)) ||
            (also && std::cmp_equal(v, *also));
   }
+  std::string text() const;  ///< "index of gather: -5 to 4"
   bool operator==(const IndexRange& o) const {
     return std::string_view(operation) == o.operation && std::string_view(noun) == o.noun &&
            size == o.size && from_end == o.from_end && also == o.also;

@@ -120,10 +120,9 @@ void check_ctc_at_hand(const Tensor& logs, const Tensor& targets, const Tensor& 
 Tensor wrong_targets(const CtcInputs& in, const Tensor& is_class) {
   const std::int64_t longest = number_of(in.targets.size(1), "ctc_loss"),
                      steps = number_of(in.log_probs.size(0), "ctc_loss");
-  const Tensor counts = counting(longest, in.targets).lt(in.target_lengths.unsqueeze(1));
   const Tensor fits =
       is_within(in.target_lengths, longest + 1) & is_within(in.input_lengths, steps + 1);
-  return (counts & is_class.logical_not()).any(1) | fits.logical_not();
+  return is_class.logical_not().any(1) | fits.logical_not();
 }
 
 CtcInputs ctc_inputs(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
@@ -139,8 +138,14 @@ CtcInputs ctc_inputs(const Tensor& log_probs, const Tensor& targets, const Tenso
   for (const Tensor* t : {&targets, &input_lengths, &target_lengths})
     STRATA_CHECK(t->dtype().is_int(), domain, "[ctc_loss] targets or lengths of ",
                  t->dtype().name(), ": integers are expected");
-  const Tensor in_lengths = input_lengths.reshape({-1}).cast(dtypes::int64),
-               out_lengths = target_lengths.reshape({-1}).cast(dtypes::int64);
+  const Tensor in_lengths =
+      in_range(input_lengths.reshape({-1}),
+               {"ctc_loss", "input length", number_of(logs.size(0), "ctc_loss") + 1})
+          .cast(dtypes::int64);
+  const Tensor out_lengths =
+      in_range(target_lengths.reshape({-1}),
+               {"ctc_loss", "target length", number_of(targets.size(-1), "ctc_loss") + 1})
+          .cast(dtypes::int64);
   STRATA_CHECK(in_lengths.size(0) == logs.size(1) && out_lengths.size(0) == logs.size(1), shape,
                "[ctc_loss] lengths of shapes ", render(input_lengths.shape()), " and ",
                render(target_lengths.shape()), " for a batch of ", logs.size(1).render());
@@ -152,10 +157,12 @@ CtcInputs ctc_inputs(const Tensor& log_probs, const Tensor& targets, const Tenso
   const Tensor rows = all.ndim() == 2 ? all
                       : is_one        ? all.unsqueeze(0)
                                       : padded_targets(all, out_lengths);
-  const Tensor is_class = is_within(rows, classes);
-  CtcInputs out{logs, rows, in_lengths, out_lengths, is_class};
+  const Tensor is_used = counting(rows.size(1), rows).lt(out_lengths.unsqueeze(1));
+  const Tensor used = in_range(is_used.where(rows, 0), {"ctc_loss", "class", classes});
+  const Tensor is_class = is_within(used, classes);
+  CtcInputs out{logs, used, in_lengths, out_lengths, is_class};
   out.is_wrong = wrong_targets(out, is_class);
-  out.targets = is_class.where(rows, 0);
+  out.targets = is_class.where(used, 0);
   out.log_probs = nan_where(out.is_wrong.unsqueeze(1), logs);
   return out;
 }

@@ -88,8 +88,9 @@ Tensor of_classes(const char* operation, const Tensor& logs, const Tensor& targe
                   const CrossEntropyOptions& o) {
   const Classes c(operation, logs, o.weight);
   check_classes(operation, logs, target, c);
-  check_at_hand(target, {operation, "class", c.count, false, o.ignore_index});
-  const auto [number, is_valid] = Labels(target, o.ignore_index);
+  const IndexRange range{operation, "class", c.count, false, o.ignore_index};
+  check_at_hand(target, range);
+  const auto [number, is_valid] = Labels(in_range(target, range), o.ignore_index);
   const Tensor is_none = is_valid & is_within(number, c.count).logical_not();
   const Tensor is_it = number.unsqueeze(c.axis).eq(counting(c.count, logs).reshape(c.sizes));
   const Tensor counts = c.weight ? is_it.where(*c.weight, 0).sum(c.axis) : is_valid.cast(logs.dtype());

@@ -46,8 +46,9 @@ Tensor multi_margin_loss(const Tensor& input, const Tensor& target,
                shape, "[multi_margin_loss] an input of shape ", render(input.shape()),
                " and classes of shape ", render(target.shape()));
   const std::int64_t classes = number_of(scores.size(1), "multi_margin_loss");
-  check_at_hand(target, {"multi_margin_loss", "class", classes});
-  const Tensor given = target.reshape({-1, 1}).cast(dtypes::int64);
+  const IndexRange range{"multi_margin_loss", "class", classes};
+  check_at_hand(target, range);
+  const Tensor given = in_range(target, range).reshape({-1, 1}).cast(dtypes::int64);
   const Tensor is_class = is_within(given, classes), own = is_class.where(given, 0);
   const Tensor is_none = is_class.logical_not(), x = nan_where(is_none, scores);
   Tensor margins = (x - x.gather(1, own) + options.margin).relu();
@@ -69,8 +70,9 @@ Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, Reducti
                render(input.shape()), " and a target of shape ", render(target.shape()));
   const Tensor scores = scores_of("multilabel_margin_loss", input);
   const std::int64_t count = number_of(scores.size(1), "multilabel_margin_loss");
-  check_at_hand(target, {"multilabel_margin_loss", "class", count, false, -1});
-  const Tensor given = target.reshape(scores.shape()).cast(dtypes::int64);
+  const IndexRange range{"multilabel_margin_loss", "class", count, false, -1};
+  check_at_hand(target, range);
+  const Tensor given = in_range(target, range).reshape(scores.shape()).cast(dtypes::int64);
   const bool ends = !target.dtype().is_unsigned();  // what is unsigned is no -1, however large
   const Tensor is_none = is_within(given, count).logical_not();
   const Tensor is_wrong = ends ? is_none & given.ne(-1) : is_none, is_bad = is_wrong.any(1, true);

@@ -71,7 +71,8 @@ Tensor Tensor::one_hot(std::int64_t classes, At at) const {
   STRATA_CHECK(classes >= -1, shape, "[one_hot] ", classes, " classes");
   const std::int64_t count = classes >= 0 ? classes : max().item<std::int64_t>() + 1;
   STRATA_CHECK(count >= 0, domain, "[one_hot] the largest class is ", count - 1);
-  return unsqueeze(-1).eq(counting(count, *this)).cast(dtypes::int64);
+  const Tensor given = in_range(*this, {"one_hot", "class", count});
+  return given.unsqueeze(-1).eq(counting(count, *this)).cast(dtypes::int64);
 }
 
 /// NOTE: no comparison with a NaN holds, so that it is behind all.
