@@ -75,7 +75,7 @@ Tensor Tensor::one_hot(std::int64_t classes, At at) const {
   return given.unsqueeze(-1).eq(counting(count, *this)).cast(dtypes::int64);
 }
 
-/// NOTE: no comparison with a NaN holds, so that it is behind all.
+/// NOTE: no comparison with a NaN holds. What is behind all numbers is behind the NaNs, too, and a NaN is behind all.
 Tensor Tensor::searchsorted(const Tensor& values, bool right, At at) const {
   const OriginScope scope("searchsorted", at);
   STRATA_CHECK(ndim() > 0, shape, "[searchsorted] into a scalar");
@@ -85,7 +85,10 @@ Tensor Tensor::searchsorted(const Tensor& values, bool right, At at) const {
                shape, "[searchsorted] values of shape ", render(sizes), " into shape ",
                render(shape()));
   const Tensor sorted = ndim() == 1 ? *this : unsqueeze(-2), v = values.unsqueeze(-1);
-  return (right ? sorted.gt(v) : sorted.ge(v)).logical_not().sum(-1);
+  const Tensor before = (right ? sorted.le(v) : sorted.lt(v)).sum(-1);
+  if (!dtype().is_float() && !v.dtype().is_float()) return before;
+  const Tensor is_behind = right ? sorted.gt(v) : sorted.ge(v);
+  return is_behind.any(-1).where(before, is_behind.logical_not().sum(-1));
 }
 
 }  // namespace strata

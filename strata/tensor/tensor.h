@@ -465,7 +465,8 @@ class Tensor {
   /// How many elements there are of 0, 1, ... (at least `least` of them), or the sum of their weights. Realizes the largest.
   Tensor bincount(const std::optional<Tensor>& weights = {}, std::int64_t least = 0,
                   At at = At::current()) const;
-  /// How many are in each of `bins` parts of what is between low and high (both 0: the least and the greatest).
+  /// How many are in each of `bins` parts of what is between low and high; what is outside, NaN too, is in none. Where both are 0: the
+  /// least and the greatest, and NaN everywhere unless these are finite.
   Tensor histc(std::int64_t bins = 100, double low = 0, double high = 0, At at = At::current()) const;
   /// Of variables as rows and observations as columns.
   Tensor cov(double correction = 1, At at = At::current()) const;
@@ -557,9 +558,10 @@ class Tensor {
   Tensor masked_select(const Tensor& mask, At at = At::current()) const;
   /// This, with the elements of `source` in order where the mask holds.
   Tensor masked_scatter(const Tensor& mask, const Tensor& source, At at = At::current()) const;
-  /// (..., classes) of i64: 1 where the class is this. -1: one more than the largest, which is realized.
+  /// (..., classes) of i64: 1 where the class is this, none for what is no class. -1: one more than the largest, which is realized.
   Tensor one_hot(std::int64_t classes = -1, At at = At::current()) const;
-  /// Where each value would go into this, sorted along its last axis: before those that are equal, or (right) behind.
+  /// Where each value would go into this, sorted along its last axis: before those that are equal, or (right) behind. NaN is
+  /// behind all, and so is what is behind all numbers of a row that ends in NaNs.
   Tensor searchsorted(const Tensor& values, bool right = false, At at = At::current()) const;
   Tensor bucketize(const Tensor& boundaries, bool right = false, At at = At::current()) const {
     return boundaries.searchsorted(*this, right, at);

@@ -138,3 +138,24 @@ def test_under_jit():
 
 def test_the_flag_is_one_of_all():
     assert strata.flags.CHECK_INDEX is False and "CHECK_INDEX" in strata.flags.all()
+
+
+@pytest.mark.parametrize("given", [list, np.array], ids=["list", "array"])
+def test_indices_that_are_written_are_checked_at_once(given):
+    x, w = scores(2, 3), scores(4, 2)
+    for call, words in [
+        (lambda i: x.gather(1, given([[0, i], [1, 2]])), r"\[gather\] index 3 at \(0, 1\) is outside of a range: -3 to 2"),
+        (lambda i: strata.gather(x, -1, given([[0, i], [1, 2]])), r"\[gather\] index 3 at \(0, 1\)"),
+        (lambda i: x.index_select(1, given([0, i])), r"\[index_select\] index 3 at \(1,\)"),
+        (lambda i: x.take(given([2 * i])), r"\[take\] index 6 at \(0,\) is outside of a range: -6 to 5"),
+        (lambda i: x.take_along_dim(given([[i], [1]]), 1), r"\[take_along_dim\] index 3 at \(0, 0\)"),
+        (lambda i: x.take_along_dim(given([2 * i])), r"\[take_along_dim\] index 6 at \(0,\)"),
+        (lambda i: strata.embedding(given([1, i + 1]), w), r"\[embedding\] index 4 at \(1,\) is outside of a range: 0 to 3"),
+    ]:
+        assert np.isfinite(call(2).numpy()).all()
+        with pytest.raises(strata.OutOfRangeError, match=words):
+            call(3)
+    assert T(5.0).gather(0, given([0])).numpy().tolist() in (5.0, [5.0])
+    with pytest.raises(strata.OutOfRangeError):
+        T(5.0).index_select(0, given([1]))
+    assert x.take(T([6])).numpy().tolist() == [0]  # of a tensor nothing is known
