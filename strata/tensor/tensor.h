@@ -144,19 +144,13 @@ class Tensor {
   /// The elements in row-major order. Realizes. @throws Error (domain) unless T is the dtype's
   template <class T>
   std::vector<T> to_vector() const {
+    using Held = std::conditional_t<std::same_as<T, bool>, unsigned char, T>;  // others write any byte
     const Buffer b = buffer();
-    const std::span<T> elements = b.as<T>();
-    if constexpr (std::same_as<T, bool>) {  // as bytes: what others wrote may be neither 0 nor 1
-      const auto* const bytes = static_cast<const unsigned char*>(b.data());
-      std::vector<bool> out;
-      for (std::int64_t k = 0; k < count(); ++k) out.push_back(bytes[k] != 0);
-      return out;
-    }
-    return {elements.begin(), elements.begin() + static_cast<std::ptrdiff_t>(count())};
+    const auto* const first = reinterpret_cast<const Held*>(b.as<T>().data());
+    return std::vector<T>(first, first + count());
   }
   /// The elements in row-major order where they are, to be read for as long as this tensor or a copy of the handle lives and
-  /// is not assigned to. Realizes; where it is memory by then, copies nothing. NOTE: bools that others wrote are their bytes.
-  /// @throws as to_vector()
+  /// is not assigned to. Realizes; where it is memory by then, copies nothing. @throws as to_vector()
   template <class T>
   std::span<const T> span() const& {
     return buffer().as<const T>().first(static_cast<std::size_t>(count()));
@@ -465,8 +459,7 @@ class Tensor {
   /// How many elements there are of 0, 1, ... (at least `least` of them), or the sum of their weights. Realizes the largest.
   Tensor bincount(const std::optional<Tensor>& weights = {}, std::int64_t least = 0,
                   At at = At::current()) const;
-  /// How many are in each of `bins` parts of what is between low and high; what is outside, NaN too, is in none. Where both are 0: the
-  /// least and the greatest, and NaN everywhere unless these are finite.
+  /// How many are in each of `bins` parts from low to high, NaN in none (both 0: from least to greatest; all NaN unless finite).
   Tensor histc(std::int64_t bins = 100, double low = 0, double high = 0, At at = At::current()) const;
   /// Of variables as rows and observations as columns.
   Tensor cov(double correction = 1, At at = At::current()) const;
@@ -522,8 +515,7 @@ class Tensor {
     return index_put({subscripts.begin(), subscripts.size()}, value, accumulate);
   }
 
-  // --- by tensors of integers, below 0 from the end (gather.cpp, scatter.cpp). What is outside gives 0 and is put nowhere:
-  // it is never read or written ---
+  // --- by tensors of integers, below 0 from the end (gather.cpp, scatter.cpp). What is outside gives 0, is put nowhere ---
   /// out[i][j] = this[index[i][j]][j] for axis 0, and so on.
   Tensor gather(std::int64_t axis, const Tensor& index, At at = At::current()) const;
   Tensor index_select(std::int64_t axis, const Tensor& index, At at = At::current()) const;
@@ -560,8 +552,7 @@ class Tensor {
   Tensor masked_scatter(const Tensor& mask, const Tensor& source, At at = At::current()) const;
   /// (..., classes) of i64: 1 where the class is this, none for what is no class. -1: one more than the largest, which is realized.
   Tensor one_hot(std::int64_t classes = -1, At at = At::current()) const;
-  /// Where each value would go into this, sorted along its last axis: before those that are equal, or (right) behind. NaN is
-  /// behind all, and so is what is behind all numbers of a row that ends in NaNs.
+  /// Where each value would go into this, sorted along its last axis: before equal ones, or (right) behind; NaN behind all.
   Tensor searchsorted(const Tensor& values, bool right = false, At at = At::current()) const;
   Tensor bucketize(const Tensor& boundaries, bool right = false, At at = At::current()) const {
     return boundaries.searchsorted(*this, right, at);
