@@ -1,5 +1,7 @@
 // The functions of neural networks, as torch.nn.functional has them; as methods, too, as tinygrad has them.
 #include "python/src/call.h"
+#include "python/src/given_index.h"
+#include "strata/tensor/at_hand.h"
 #include "strata/tensor/random.h"
 
 namespace strata::python {
@@ -203,7 +205,16 @@ void bind_layers(Functions& f) {
   f.op("linear", "weight, bias=None", &linear, "x @ weight.T + bias");
   f.op("bilinear", "other|input2, weight, bias=None", &bilinear,
        "x @ weight[k] @ other for each output k, plus bias.");
-  f.op("embedding", "weight, padding_idx=None", &embedding, "Rows of the weight by number.");
+  f.op(
+      "embedding", "weight, padding_idx=None",
+      [](const GivenIndex& index, const Tensor& weight, const std::optional<std::int64_t>& padding,
+         At at) {
+        const Tensor out = embedding(index.tensor, weight, padding, at);
+        if (index.is_written)
+          check_at_hand(index.tensor, {"embedding", "index", weight.size(0).value()});
+        return out;
+      },
+      "Rows of the weight by number: NaN where it has none of that number.");
   f.op(
       "embedding_bag",
       "weight, offsets=None, mode='mean', per_sample_weights=None, padding_idx=None",

@@ -27,6 +27,7 @@ struct LazyArgToObject {
   py::object operator()(const Padding& padding) const { return py::cast(padding); }
   py::object operator()(const Mask& mask) const { return py::cast(pairs_of_mask(mask)); }
   py::object operator()(const IdentityArg& identity) const { return py::int_(identity.id); }
+  py::object operator()(const IndexRange& range) const { return py::str(range.text()); }
 };
 
 using LazyClass = py::class_<LazyOp>;

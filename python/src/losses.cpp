@@ -81,7 +81,8 @@ void bind_likelihoods(Functions& f) {
             x, t, {.weight = w, .ignore_index = ignore, .label_smoothing = smoothing, .reduction = r});
       },
       "Of scores whose classes are axis 1 (axis 0 of a vector). Targets are classes (integers) or "
-      "probabilities (floats).");
+      "probabilities (floats). What is no class gives NaN; an error where it is known at the "
+      "call.");
   f.op("sparse_categorical_crossentropy",
        "target|Y, ignore_index=-1, label_smoothing=0.0, reduction='mean'", &by_classes,
        "Of scores whose classes are the last axis; targets are classes.");

@@ -1,6 +1,8 @@
 // Methods of tensors: products, and elements by tensors of indices.
 #include "python/src/call.h"
+#include "python/src/given_index.h"
 #include "python/src/subscripts.h"
+#include "strata/tensor/at_hand.h"
 
 namespace strata::python {
 
@@ -41,6 +43,15 @@ Tensor einsum_of(const FirstOrFormula& first, const py::object& more) {
     operands.push_back(
         tensor_of({PyTuple_GET_ITEM(all.ptr(), static_cast<Py_ssize_t>(k)), "einsum", "operands"}));
   return Tensor::einsum(formula, operands);
+}
+
+/// `out`, what an operation gives for indices that are inside, if they were written here. @throws Error (shape) where one is not
+Tensor checked(const char* operation, const Tensor& out, const Tensor& x,
+               const std::optional<std::int64_t>& axis, const GivenIndex& index) {
+  if (!index.is_written) return out;
+  const Int size = !axis ? x.numel() : x.ndim() == 0 ? Int(1) : x.size(*axis);
+  check_at_hand(index.tensor, {operation, "index", size.value(), true});
+  return out;
 }
 
 /// PyTorch's scatter: put, or reduced with what is there.
@@ -102,13 +113,31 @@ void bind_products(Functions& f) {
 }
 
 void bind_gathers(Functions& f) {
-  f.op("gather", "axis, index", &Tensor::gather,
-       "out[i][j] = x[index[i][j]][j] for axis 0, and so on. What is outside gives 0.");
-  f.op("index_select", "axis, index", &Tensor::index_select,
-       "The indices of an axis that a vector names.");
-  f.op("take", "index|indices", &Tensor::take, "Of all elements in row-major order.");
-  f.op("take_along_dim", "indices|index, axis=None", &Tensor::take_along_dim,
-       "As gather(), of shapes that broadcast; without an axis of all elements.");
+  f.op(
+      "gather", "axis, index",
+      [](const Tensor& x, std::int64_t axis, const GivenIndex& index, At at) {
+        return checked("gather", x.gather(axis, index.tensor, at), x, axis, index);
+      },
+      "out[i][j] = x[index[i][j]][j] for axis 0, and so on. What is outside gives 0 where a tensor "
+      "says it, and is an error in a list.");
+  f.op(
+      "index_select", "axis, index",
+      [](const Tensor& x, std::int64_t axis, const GivenIndex& index, At at) {
+        return checked("index_select", x.index_select(axis, index.tensor, at), x, axis, index);
+      },
+      "The indices of an axis that a vector names. What is outside is as gather() has it.");
+  f.op(
+      "take", "index|indices",
+      [](const Tensor& x, const GivenIndex& index, At at) {
+        return checked("take", x.take(index.tensor, at), x, std::nullopt, index);
+      },
+      "Of all elements in row-major order. What is outside is as gather() has it.");
+  f.op(
+      "take_along_dim", "indices|index, axis=None",
+      [](const Tensor& x, const GivenIndex& index, const std::optional<std::int64_t>& axis, At at) {
+        return checked("take_along_dim", x.take_along_dim(index.tensor, axis, at), x, axis, index);
+      },
+      "As gather(), of shapes that broadcast; without an axis of all elements.");
   f.op("scatter", "axis, index, src|value, reduce=None", &scattered,
        "With out[index[i][j]][j] = value[i][j] for axis 0, and so on; of several the last. What is "
        "outside is put nowhere.");
@@ -141,7 +170,8 @@ void bind_gathers(Functions& f) {
   f.op("masked_scatter", "mask, source", &Tensor::masked_scatter,
        "With the elements of the source in order where the mask holds.");
   f.op("one_hot", "num_classes|classes=-1", &Tensor::one_hot,
-       "(..., classes) of int64: 1 where the class is this. -1: one more than the largest, which "
+       "(..., classes) of int64: 1 where the class is this, none for what is no class. -1: one "
+       "more than the largest, which "
        "is realized.",
        Gil::release);
   f.op("bucketize", "boundaries, right=False", &Tensor::bucketize,

@@ -9,6 +9,7 @@
 #include "strata/engine/kernel_cache.h"
 #include "strata/engine/storage.h"
 #include "strata/schedule/memory_plan.h"
+#include "strata/view/strided.h"
 
 namespace strata {
 
@@ -124,6 +125,49 @@ class Realizing {
   std::unordered_map<const LazyNode*, Buffer> memory_;
 };
 
+/// What integers have to be in a range for, sources first: only where something is to be computed.
+std::vector<LazyOp> ranged_below(std::span<const LazyOp> roots) {
+  std::vector<LazyOp> out;
+  std::unordered_set<const LazyNode*> seen;
+  std::vector<std::pair<LazyOp, std::size_t>> open;  // a node, and how many of its sources were opened
+  const auto add = [&](const LazyOp& n) {
+    if (!is_realized(*n.node()) && seen.insert(n.node()).second) open.emplace_back(n, 0);
+  };
+  for (const LazyOp& root : roots) {
+    add(root);
+    while (!open.empty()) {
+      auto& [n, next] = open.back();
+      if (next < needed(*n.node()).size()) {
+        add(LazyOp(n.src(next++)));
+        continue;
+      }
+      if (std::holds_alternative<IndexRange>(n.arg())) out.push_back(n);
+      open.pop_back();
+    }
+  }
+  return out;
+}
+
+/// Computes what is to be in a range, the inner of them first, and looks at it.
+void check_ranges(std::span<const LazyOp> roots, const Device& device) {
+  for (const LazyOp& n : ranged_below(roots)) {
+    // NOTE: what constants make is one node for the whole program, and must not be memory.
+    const LazyOp integers = n.src(0).node()->is_closed ? n.src(0).contiguous() : n.src(0);
+    if (!is_realized(*integers.node())) Realizing({&integers, 1}, device).run();
+    Index shape;
+    for (const Int& size : integers.shape())
+      shape.push_back(size.is_number() ? size.value() : evaluate(size.expr()));
+    const Buffer memory = buffer_of(integers).toCPU();
+    const auto words =
+        words_on_outside(std::get<IndexRange>(n.arg()),
+                         {memory.data(), integers.dtype(), shape, contiguous_box(shape).stride});
+    if (!words) continue;
+    const std::string origin = n.origin().text();
+    throw Error(ErrorKind::shape,
+                origin.empty() ? *words : detail::message(*words, " (", origin, ")"));
+  }
+}
+
 }  // namespace
 
 RunListener::RunListener() : outer_(listener) { listener = this; }
@@ -146,6 +190,8 @@ LazyOp leaf_of(const Buffer& buffer, const Ints& shape) {
 }
 
 void realize(std::span<const LazyOp> roots, const Device& device) {
+  // NOTE: what NULL computes is nothing.
+  if (flags::CHECK_INDEX.get() && device.name() != "NULL") check_ranges(roots, device);
   Realizing(roots, device).run();
 }
 

@@ -14,9 +14,10 @@ namespace strata {
 /// Computes `roots`, so that each is realized. Results between that a gradient may ask for stay realized, too; others are gone.
 /// Many threads may realize at once, graphs that share nodes among them.
 ///
-/// Flags: NOFUSE makes each op that computes a kernel; NAN_CHECK stops at the first op that makes a NaN.
+/// Flags: NOFUSE makes each op that computes a kernel; NAN_CHECK stops at the first op that makes a NaN; CHECK_INDEX stops where
+/// integers that have to be in a range (LazyOp::in_range) are not.
 /// @throws Error what scheduling, compiling and running throw, with the place where the user wrote what failed; (domain) for a NaN
-///   that NAN_CHECK meets. What was realized by then stays so.
+///   that NAN_CHECK meets, (shape) for an index that CHECK_INDEX meets. What was realized by then stays so.
 void realize(std::span<const LazyOp> roots, const Device& device = Device::default_device());
 inline void realize(const LazyOp& root, const Device& device = Device::default_device()) {
   realize({&root, 1}, device);

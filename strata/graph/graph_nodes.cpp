@@ -57,6 +57,12 @@ LazyOp LazyOp::with_gradient(Sources inputs, std::shared_ptr<const GradientFunct
   return make(Ops::NOOP, sources, std::move(identity), dtype(), shape());
 }
 
+LazyOp LazyOp::in_range(const IndexRange& range) const {
+  STRATA_CHECK(dtype().is_int(), domain, "[", range.operation, "] what is to be in a range is of ",
+               dtype().name(), ", which is no integer");
+  return make(Ops::NOOP, {this, 1}, range, dtype(), shape());
+}
+
 LazyOp LazyOp::concatenated(Sources parts) {
   STRATA_CHECK(!parts.empty(), shape, "[concatenated] there is no part");
   Int size = 0;

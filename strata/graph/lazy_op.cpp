@@ -55,6 +55,13 @@ struct HashArg {
     return h;
   }
   std::uint64_t operator()(const IdentityArg& a) const { return a.id; }
+  std::uint64_t operator()(const IndexRange& r) const {
+    std::uint64_t h = mix(static_cast<std::uint64_t>(r.size), r.from_end ? 1 : 0);
+    h = mix(h, static_cast<std::uint64_t>(r.also.value_or(-1)));
+    for (const char* text : {r.operation, r.noun})
+      for (const char* c = text; *c != 0; ++c) h = mix(h, static_cast<unsigned char>(*c));
+    return h;
+  }
   std::uint64_t operator()(const Mask& mask) const {
     std::uint64_t h = mask.size();
     for (const Extent& e : mask) h = mix(mix(h, hash_of(e.begin)), hash_of(e.end));
@@ -213,14 +220,16 @@ LazyNode::~LazyNode() {
 namespace {
 
 void note_flags(LazyNode& n) {
+  const bool is_ranged = std::holds_alternative<IndexRange>(n.arg);
   const bool is_computed = n.op == Ops::CONST || n.op == Ops::IOTA || n.op == Ops::GATHER ||
                            is_movement(n.op) || is_reduce(n.op) ||
-                           (is_elementwise(n.op) && n.op != Ops::NOOP);
+                           (is_elementwise(n.op) && (n.op != Ops::NOOP || is_ranged));
   n.is_closed = is_computed && std::all_of(n.src.begin(), n.src.end(),
                                            [](const LazyOp& s) { return s.node()->is_closed; });
-  n.is_tracked = n.op == Ops::NOOP ? std::holds_alternative<IdentityArg>(n.arg)
-                                   : std::any_of(n.src.begin(), n.src.end(),
-                                                 [](const LazyOp& s) { return s.is_tracked(); });
+  n.is_tracked =
+      n.op == Ops::NOOP && !is_ranged
+          ? std::holds_alternative<IdentityArg>(n.arg)
+          : std::any_of(n.src.begin(), n.src.end(), [](const LazyOp& s) { return s.is_tracked(); });
 }
 
 std::uint64_t hash_of(Ops op, DType dtype, const Ints& shape, std::span<const LazyOp> src,
@@ -251,6 +260,7 @@ LazyOp LazyOp::make(Ops op, Sources src, LazyArg arg, DType dtype, Ints shape) {
 }
 
 LazyOp LazyOp::with_sources(Sources sources) const {
+  if (const auto* range = std::get_if<IndexRange>(&arg())) return sources[0].in_range(*range);
   if (op() == Ops::NOOP) return alu(Ops::NOOP, sources.first(1));
   STRATA_ASSERT(sources.size() == src().size(), "[", name_of(op()), "] ", sources.size(),
                 " sources in place of ", src().size());
@@ -535,6 +545,7 @@ struct TextOfArg {
     return detail::message("(", out, ")");
   }
   std::string operator()(const IdentityArg& a) const { return detail::message("#", a.id); }
+  std::string operator()(const IndexRange& range) const { return range.text(); }
   std::string operator()(const Mask& mask) const {
     std::string out;
     for (const Extent& e : mask)

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "strata/dtype/scalar.h"
+#include "strata/graph/index_range.h"
 #include "strata/graph/origin.h"
 #include "strata/graph/storage.h"
 #include "strata/ir/ops.h"
@@ -48,9 +49,9 @@ struct IdentityArg {
   std::shared_ptr<const GradientFunction> backward;
   bool operator==(const IdentityArg& o) const { return id == o.id; }
 };
-/// RESHAPE and EXPAND: a shape; PERMUTE and reductions: axes; STRIDE: steps.
-using LazyArg =
-    std::variant<std::monostate, BufferArg, ConstArg, ShapeTracker, DType, Ints, Axes, Padding, Mask, IdentityArg>;
+/// RESHAPE and EXPAND: a shape; PERMUTE and reductions: axes; STRIDE: steps; NOOP: the range that integers have to be in.
+using LazyArg = std::variant<std::monostate, BufferArg, ConstArg, ShapeTracker, DType, Ints, Axes,
+                             Padding, Mask, IdentityArg, IndexRange>;
 
 struct LazyNode;
 class LazyOp;
@@ -123,6 +124,9 @@ class LazyOp {
   /// The same values, whose gradients by `inputs` are what `backward` says. Computing it computes no input.
   LazyOp with_gradient(std::span<const LazyOp> inputs,
                        std::shared_ptr<const GradientFunction> backward) const;
+  /// The same integers, of which a program that asks (the flag CHECK_INDEX) is told where one is outside. @throws Error (domain) unless
+  /// integers
+  LazyOp in_range(const IndexRange& range) const;
   /// All `parts`, one after another, in row-major order as one dimension, in memory of their own: each is computed into its place.
   /// @throws Error (shape) where there is none, (domain) where dtypes differ
   static LazyOp concatenated(std::span<const LazyOp> parts);

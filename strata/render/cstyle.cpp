@@ -357,7 +357,12 @@ void Renderer::load(UOp u) {
     return w_.name(u, w_.declare(w_.scalar_type(dtype), "val", load_lane(u, 0)));
   if (moves_whole(u, dtype)) {
     const std::string type = message(w_.scalar_type(dtype), std::to_string(dtype.lanes()));
-    return w_.components(u, w_.declare(type, "val", move(u, l_.load_lanes, dtype)));
+    std::string whole = w_.declare(type, "val", move(u, l_.load_lanes, dtype));
+    if (!is_byte_for_bool(l_, dtype.scalar())) return w_.components(u, std::move(whole));
+    std::vector<std::string> truths;
+    for (int k = 0; k < dtype.lanes(); ++k)
+      truths.push_back(message("(", whole, w_.component(k), "!=0)"));
+    return w_.array(u, truths, "val");
   }
   w_.simple(u.src(1));
   std::vector<std::string> lanes;

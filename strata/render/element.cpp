@@ -239,13 +239,19 @@ std::string element(const Writer& writer, UOp u, const Operands& operands) {
   return narrow != nullptr && needs_rounding(u.alu()) ? with_operand(narrow->round, text) : text;
 }
 
+bool is_byte_for_bool(const Language& language, DType scalar) {
+  return scalar.is_bool() && value_type(language, scalar) != "bool";
+}
+
 std::string pick(const Language& language, std::string_view condition, std::string_view yes,
                  std::string_view no) {
   return language.ternary ? detail::message("(", condition, "?", yes, ":", no, ")")
                           : detail::message("select(", no, ",", yes, ",", condition, ")");
 }
 
+/// NOTE: a byte that others wrote as a bool is true where it is not 0; in C's notation nothing else makes it 1.
 std::string from_memory(const Language& language, DType scalar, const std::string& text) {
+  if (is_byte_for_bool(language, scalar)) return detail::message("(", text, "!=0)");
   const NarrowText* narrow = narrow_of(language, scalar);
   return narrow == nullptr ? text : with_operand(narrow->load, text);
 }

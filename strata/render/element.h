@@ -18,6 +18,8 @@ std::string element(const Writer& writer, UOp u, const Operands& operands);
 /// `condition` ? yes : no
 std::string pick(const Language& language, std::string_view condition, std::string_view yes,
                  std::string_view no);
+/// Whether the language holds bools as bytes, of which others may have written any.
+bool is_byte_for_bool(const Language& language, DType scalar);
 /// An element of memory as a value, and a value as memory holds it.
 std::string from_memory(const Language& language, DType scalar, const std::string& text);
 std::string to_memory(const Language& language, DType scalar, const std::string& text);

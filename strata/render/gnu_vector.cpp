@@ -350,7 +350,7 @@ std::string GnuVectors::load(DType dtype, const std::string& pointer, const std:
   const int lanes = dtype.lanes();
   const std::string type = w_.vector_type(stored_as(dtype), lanes, true);
   std::string text = message("*(const ", type, "*)(", pointer, "+", index, ")");
-  if (dtype.is_bool()) return message("-", text);
+  if (dtype.is_bool()) return message("(", w_.vector_type(dtypes::int8, lanes), ")(", text, "!=0)");
   if (is_f16(dtype)) return converted(text, w_.native_type(dtype));
   if (!is_bf16(dtype)) return text;
   const std::string wide = converted(text, w_.vector_type(dtypes::uint32, lanes));

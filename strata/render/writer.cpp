@@ -156,16 +156,17 @@ std::string Writer::simple(UOp u) {
   return value.text;
 }
 
+std::string Writer::component(int k) const {
+  return fill(language_.component, [&](char c) {
+    return c == 'h' ? std::string(1, "0123456789ABCDEF"[k % 16]) : std::to_string(k);
+  });
+}
+
 std::string Writer::lane(UOp u, int k) {
   if (u.op() == UOps::CONST) return constant(u.constant());
   const DType dtype = u.dtype();
   if (!dtype.is_vector()) return simple(u);
-  if (values_[u.num()].components) {
-    return detail::message(simple(u), fill(language_.component, [&](char c) {
-                             return c == 'h' ? std::string(1, "0123456789ABCDEF"[k % 16])
-                                             : std::to_string(k);
-                           }));
-  }
+  if (values_[u.num()].components) return detail::message(simple(u), component(k));
   const std::string element = detail::message(simple(u), "[", std::to_string(k), "]");
   return dtype.is_bool() && is_native(dtype) ? detail::message("(", element, "&1)") : element;
 }

@@ -68,8 +68,10 @@ class Writer {
   std::string text(UOp u);
   std::string simple(UOp u);       ///< a name, a constant or a lane
   std::string lane(UOp u, int k);  ///< simple; a scalar is each of its lanes
-  int mask_bits(UOp u) const;      ///< @pre a native vector of bool
-  static bool is_known(UOp u);     ///< a constant
+  /// How the language names a lane of its vectors: ".s3".
+  std::string component(int k) const;
+  int mask_bits(UOp u) const;   ///< @pre a native vector of bool
+  static bool is_known(UOp u);  ///< a constant
   /// A new variable. `type` as the language writes it.
   std::string declare(std::string_view type, std::string_view stem, std::string_view value,
                       bool changes = false);

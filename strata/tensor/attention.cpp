@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "strata/tensor/access.h"
+#include "strata/tensor/at_hand.h"
 #include "strata/tensor/functional.h"
 #include "strata/tensor/indexed.h"
 #include "strata/tensor/random.h"
@@ -74,7 +75,13 @@ Tensor embedding(const Tensor& indices, const Tensor& weight,
                ", where (rows, size) is expected");
   STRATA_CHECK(indices.dtype().is_int(), domain, "[embedding] indices of ", indices.dtype().name(),
                ": integers are expected");
-  return picked(without_gradient_at(weight, padding_index).transpose(), indices.unsqueeze(-1));
+  const Tensor which =
+      in_range(indices, {"embedding", "index", number_of(weight.size(0), "embedding")});
+  const Tensor rows =
+      picked(without_gradient_at(weight, padding_index).transpose(), which.unsqueeze(-1));
+  if (!weight.dtype().is_float()) return rows;
+  const Tensor is_row = is_within(indices, number_of(weight.size(0), "embedding"));
+  return is_row.unsqueeze(-1).where(rows, std::numeric_limits<double>::quiet_NaN());
 }
 
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "strata/tensor/access.h"
+#include "strata/tensor/at_hand.h"
 #include "strata/tensor/functional.h"
 #include "strata/tensor/indexed.h"
 #include "strata/tensor/losses.h"
@@ -18,13 +19,14 @@ namespace {
 
 constexpr double kNever = -1e30, kSeldom = -1e29;
 
-/// (batch, longest) of targets that stand one after another.
+/// (batch, longest) of targets that stand one after another, -1 where there are not so many.
 Tensor padded_targets(const Tensor& targets, const Tensor& lengths) {
   const std::int64_t longest = lengths.numel() == Int(0) ? 0 : lengths.max().item<std::int64_t>();
   STRATA_CHECK(longest >= 0, domain, "[ctc_loss] a target of length ", longest);
   const Tensor begin = lengths.cumsum(0) - lengths, place = counting(longest, targets);
   const Tensor at = begin.unsqueeze(1) + place;
-  return picked(targets, place.lt(lengths.unsqueeze(1)).where(at, -1));
+  const Tensor is_there = is_within(at, number_of(targets.size(0), "ctc_loss"));
+  return place.lt(lengths.unsqueeze(1)).where(is_there.where(picked(targets, at), -1), 0);
 }
 
 /// (batch, 2*longest + 1): the classes with blanks around.
@@ -43,8 +45,9 @@ Tensor log_of_sum_of_three(const Tensor& a, const Tensor& b, const Tensor& c) {
   return ((a - most).exp() + (b - most).exp() + (c - most).exp()).log() + most;
 }
 
+/// `is_wrong`, one of each target: where a class or a length is outside of its range. What is not a class is 0.
 struct CtcInputs {
-  Tensor log_probs, targets, input_lengths, target_lengths;
+  Tensor log_probs, targets, input_lengths, target_lengths, is_wrong;
 };
 
 /// For each of the batch, the logarithms of all that ends at a place when its input does.
@@ -70,13 +73,56 @@ Tensor last_logarithms(const CtcInputs& in, std::int64_t steps, std::int64_t bla
 /// At the last class, or the blank behind it.
 Tensor losses_of(const CtcInputs& in, const Tensor& last) {
   const double infinity = std::numeric_limits<double>::infinity();
-  const Tensor end = (in.target_lengths * 2).unsqueeze(1);
+  const Tensor end = in.is_wrong.where(0, in.target_lengths * 2).unsqueeze(1);
   const Tensor blank = last.gather(1, end).squeeze(1),
                own = last.gather(1, (end - 1).maximum(0)).squeeze(1);
   const Tensor is_empty = in.target_lengths.eq(0);
   const Tensor sum = is_empty.where(blank, blank.logaddexp(is_empty.where(kNever, own)));
   const Tensor loss = sum.le(kSeldom).where(infinity, sum.neg());
-  return in.input_lengths.eq(0).where(is_empty.where(0.0, infinity), loss).cast(last.dtype());
+  const Tensor losses = in.input_lengths.eq(0).where(is_empty.where(0.0, infinity), loss);
+  return nan_where(in.is_wrong, losses.cast(last.dtype()));
+}
+
+/// Classes that the host has, as far as it has the lengths that count them.
+void check_classes_at_hand(const Tensor& targets, const Tensor& lengths, std::int64_t classes) {
+  const auto each = integers_at_hand(targets), counts = integers_at_hand(lengths);
+  if (!each || !counts) return;
+  const IndexRange range{"ctc_loss", "class", classes};
+  const bool is_padded = targets.ndim() == 2;
+  std::int64_t begin = 0;
+  for (std::size_t row = 0; row < counts->size(); ++row) {
+    const auto r = static_cast<std::int64_t>(row);
+    if (is_padded) begin = r * targets.size(1).value();
+    STRATA_CHECK(begin + (*counts)[row] <= std::ssize(*each), shape, "[ctc_loss] target ", r,
+                 " has length ", (*counts)[row], ", and of ", std::ssize(*each), " classes ",
+                 std::ssize(*each) - begin, " are left");
+    for (std::int64_t k = begin; k < begin + (*counts)[row]; ++k) {
+      const std::int64_t v = (*each)[static_cast<std::size_t>(k)];
+      if (!range.has(v))
+        throw Error(ErrorKind::shape, words_on_outside(range, std::to_string(v),
+                                                       is_padded ? Index{r, k - begin} : Index{k}));
+    }
+    begin += (*counts)[row];
+  }
+}
+
+/// What is wrong with what the host has.
+void check_ctc_at_hand(const Tensor& logs, const Tensor& targets, const Tensor& input_lengths,
+                       const Tensor& target_lengths) {
+  const std::int64_t steps = number_of(logs.size(0), "ctc_loss"),
+                     longest = number_of(targets.size(-1), "ctc_loss");
+  check_at_hand(input_lengths, {"ctc_loss", "input length", steps + 1});
+  check_at_hand(target_lengths, {"ctc_loss", "target length", longest + 1});
+  check_classes_at_hand(targets, target_lengths, number_of(logs.size(2), "ctc_loss"));
+}
+
+/// One of each target (batch, longest): whether something is not in its range.
+Tensor wrong_targets(const CtcInputs& in, const Tensor& is_class) {
+  const std::int64_t longest = number_of(in.targets.size(1), "ctc_loss"),
+                     steps = number_of(in.log_probs.size(0), "ctc_loss");
+  const Tensor fits =
+      is_within(in.target_lengths, longest + 1) & is_within(in.input_lengths, steps + 1);
+  return is_class.logical_not().any(1) | fits.logical_not();
 }
 
 CtcInputs ctc_inputs(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
@@ -92,8 +138,14 @@ CtcInputs ctc_inputs(const Tensor& log_probs, const Tensor& targets, const Tenso
   for (const Tensor* t : {&targets, &input_lengths, &target_lengths})
     STRATA_CHECK(t->dtype().is_int(), domain, "[ctc_loss] targets or lengths of ",
                  t->dtype().name(), ": integers are expected");
-  const Tensor in_lengths = input_lengths.reshape({-1}).cast(dtypes::int64),
-               out_lengths = target_lengths.reshape({-1}).cast(dtypes::int64);
+  const Tensor in_lengths =
+      in_range(input_lengths.reshape({-1}),
+               {"ctc_loss", "input length", number_of(logs.size(0), "ctc_loss") + 1})
+          .cast(dtypes::int64);
+  const Tensor out_lengths =
+      in_range(target_lengths.reshape({-1}),
+               {"ctc_loss", "target length", number_of(targets.size(-1), "ctc_loss") + 1})
+          .cast(dtypes::int64);
   STRATA_CHECK(in_lengths.size(0) == logs.size(1) && out_lengths.size(0) == logs.size(1), shape,
                "[ctc_loss] lengths of shapes ", render(input_lengths.shape()), " and ",
                render(target_lengths.shape()), " for a batch of ", logs.size(1).render());
@@ -101,10 +153,18 @@ CtcInputs ctc_inputs(const Tensor& log_probs, const Tensor& targets, const Tenso
   STRATA_CHECK(all.ndim() == 1 || (!is_one && all.ndim() == 2 && all.size(0) == logs.size(1)),
                shape, "[ctc_loss] targets of shape ", render(targets.shape()),
                " for log_probs of shape ", render(log_probs.shape()));
+  check_ctc_at_hand(logs, targets, input_lengths, target_lengths);
   const Tensor rows = all.ndim() == 2 ? all
                       : is_one        ? all.unsqueeze(0)
                                       : padded_targets(all, out_lengths);
-  return {logs, rows, in_lengths, out_lengths};
+  const Tensor is_used = counting(rows.size(1), rows).lt(out_lengths.unsqueeze(1));
+  const Tensor used = in_range(is_used.where(rows, 0), {"ctc_loss", "class", classes});
+  const Tensor is_class = is_within(used, classes);
+  CtcInputs out{logs, used, in_lengths, out_lengths, is_class};
+  out.is_wrong = wrong_targets(out, is_class);
+  out.targets = is_class.where(used, 0);
+  out.log_probs = nan_where(out.is_wrong.unsqueeze(1), logs);
+  return out;
 }
 
 }  // namespace

@@ -103,7 +103,8 @@ constexpr bool has_our_layout() {
 
 /// A tensor over the memory of `managed`, whose strides become a view. Only elements that are not aligned to their size are copied.
 /// What is read-only stays so: nothing here writes it, and it is exported as read-only again.
-/// @pre the elements stay as they are while the tensor, or one that was made of it and is not realized, lives; booleans are 0 or 1
+/// @pre the elements stay as they are while the tensor, or one that was made of it and is not realized, lives
+/// NOTE: a boolean that is not 0 is true, whatever its byte.
 /// @throws Error (domain) for null, another major version than 1, a device other than the host, dtypes that Strata has not, lanes,
 ///   ndim < 0, null where there are elements or sizes; (shape) for a negative size; (overflow) where elements leave 64 bits or
 ///   the address space. The deleter has been called then.

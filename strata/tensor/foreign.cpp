@@ -8,6 +8,7 @@
 
 #include "strata/engine/storage.h"
 #include "strata/tensor/access.h"
+#include "strata/tensor/at_hand.h"
 #include "strata/tensor/interop.h"
 #include "strata/tensor/products.h"
 
@@ -149,13 +150,17 @@ std::uintptr_t lowest_address(const void* first, const ForeignLayout& layout, DT
   return static_cast<std::uintptr_t>(lowest);
 }
 
-/// The memory below a tensor that is movement of it, and the movement.
-std::optional<std::pair<LazyOp, ShapeTracker>> movement_over_memory(const LazyOp& node) {
+/// The memory below a tensor that is movement of it, and the movement; or what a copy would be of.
+std::optional<std::pair<LazyOp, ShapeTracker>> movement_over_memory(const LazyOp& node,
+                                                                    bool through_copies) {
+  const auto is_copy = [](Ops op) { return op == Ops::FROM || op == Ops::CONTIGUOUS; };
   std::vector<LazyOp> chain;
   LazyOp at = node;
   for (; !is_realized(*at.node()); at = LazyOp(at.src(0))) {
-    if (!is_movement(at.op()) && at.op() != Ops::NOOP) return std::nullopt;
-    if (at.op() != Ops::NOOP) chain.push_back(at);
+    if (is_movement(at.op()))
+      chain.push_back(at);
+    else if (at.op() != Ops::NOOP && !(through_copies && is_copy(at.op())))
+      return std::nullopt;
   }
   ShapeTracker st = ShapeTracker::from_shape(at.shape());
   if (!st.is_concrete()) return std::nullopt;
@@ -175,8 +180,8 @@ Index plain_strides(const Index& shape, Index strides) {
   return strides;
 }
 
-std::optional<StridedBuffer> in_place(const LazyOp& node) {
-  const auto found = movement_over_memory(node);
+std::optional<StridedBuffer> in_place(const LazyOp& node, bool through_copies = false) {
+  const auto found = movement_over_memory(node, through_copies);
   if (!found) return std::nullopt;
   const auto& [memory, st] = *found;
   const View& view = st.views()[0];
@@ -217,6 +222,12 @@ Tensor Tensor::from_blob(void* first, const Ints& shape, DType dtype, BlobOption
   if (options.deleter) deleter = [first, tell = std::move(options.deleter)](void*) { tell(first); };
   memory.realize_as(std::make_shared<BufferStorage>(
       Buffer::from_pointer(lowest, layout.extent(), dtype, std::move(deleter), options.read_only)));
+  return out;
+}
+
+std::optional<StridedBuffer> memory_at_hand(const Tensor& x) {
+  std::optional<StridedBuffer> out = in_place(x.node(), true);
+  if (out && out->buffer.memory().host() == nullptr) out.reset();
   return out;
 }
 

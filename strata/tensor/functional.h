@@ -221,7 +221,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
 /// a[i] @ weight[k] @ b[i] + bias[k] of (..., n) and (..., m) by a weight (out, n, m).
 Tensor bilinear(const Tensor& a, const Tensor& b, const Tensor& weight,
                 const std::optional<Tensor>& bias = {}, At at = At::current());
-/// Rows of the weight by number. The row `padding_index` takes no gradient.
+/// Rows of the weight by number: NaN where it has none of that number (0 where it is of integers). The row `padding_index` takes no
+/// gradient.
 Tensor embedding(const Tensor& indices, const Tensor& weight,
                  std::optional<std::int64_t> padding_index = {}, At at = At::current());
 enum class BagMode : std::uint8_t { sum, mean, max };
@@ -280,7 +281,10 @@ struct CrossEntropyOptions {
   double label_smoothing = 0;
   Reduction reduction = Reduction::mean;
 };
-/// Of scores whose classes are axis 1 (axis 0 of a vector). Targets are classes (integers) or probabilities (floats).
+/// Of scores whose classes are axis 1 (axis 0 of a vector). Targets are classes (integers) or probabilities (floats). What is no class
+/// (but ignore_index) gives NaN, and so do the gradients of its row.
+/// @throws Error (shape) with the class, its place and the range where the host has the targets at the call; and so do all losses
+///   that take classes
 Tensor cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyOptions& options = {},
                      At at = At::current());
 /// Of nll_loss().
@@ -358,10 +362,10 @@ struct MultiMarginOptions {
   std::optional<Tensor> weight = {};  ///< of each class
   Reduction reduction = Reduction::mean;
 };
-/// Of scores (batch, classes), or (classes), and each one's class.
+/// Of scores (batch, classes), or (classes), and each one's class: NaN for none. @throws as cross_entropy()
 Tensor multi_margin_loss(const Tensor& x, const Tensor& target,
                          const MultiMarginOptions& options = {}, At at = At::current());
-/// Targets are classes, as many as stand in front of a row's first -1.
+/// Targets are classes, as many as stand in front of a row's first -1: NaN for rows with what is neither. @throws as cross_entropy()
 Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target,
                               Reduction reduction = Reduction::mean, At at = At::current());
 /// Targets are 0 or 1 for each class.
@@ -377,6 +381,7 @@ struct CtcOptions {
 /// Connectionist temporal classification: -log of what all alignments of a target sum up to.
 /// @param log_probs (steps, batch, classes), or (steps, classes)
 /// @param targets (batch, longest), or all one after another, which reads target_lengths
+/// @post NaN where a class of a target is none, or a length is more than there is; so are gradients. @throws as cross_entropy()
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
                 const Tensor& target_lengths, const CtcOptions& options = {}, At at = At::current());
 

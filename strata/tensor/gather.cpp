@@ -44,10 +44,14 @@ std::int64_t number_of(const Int& size, const char* operation) {
   return size.value();
 }
 
+Tensor in_range(const Tensor& integers, const IndexRange& range) {
+  return TensorAccess::of(integers.node().in_range(range), integers);
+}
+
 Tensor wrapped(const Tensor& index, std::int64_t size, const char* operation) {
   STRATA_CHECK(index.dtype().is_int(), domain, "[", operation, "] indices are integers, not ",
                index.dtype().name());
-  const Tensor i = index.cast(dtypes::int64);
+  const Tensor i = in_range(index, {operation, "index", size, true}).cast(dtypes::int64);
   return index.dtype().is_unsigned() ? i : i.lt(0).where(i + size, i);
 }
 

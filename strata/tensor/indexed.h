@@ -1,6 +1,7 @@
 // Elements at indices that tensors hold, and into places that tensors name: what indexing is made of.
 #pragma once
 
+#include "strata/graph/index_range.h"
 #include "strata/tensor/tensor.h"
 
 namespace strata {
@@ -14,7 +15,10 @@ inline Tensor with_last(const Tensor& x, std::int64_t axis) { return x.movedim({
 /// A size that has to be a number. @throws Error (shape) naming `operation`
 std::int64_t number_of(const Int& size, const char* operation);
 
-/// Indices into `size` as i64, those below 0 from the end. @throws Error (domain) naming `operation` unless integers
+/// The same integers, which the flag CHECK_INDEX looks at when they are used.
+Tensor in_range(const Tensor& integers, const IndexRange& range);
+
+/// Indices into `size` as i64, those below 0 from the end, which have to be inside for CHECK_INDEX. @throws Error (domain) naming `operation` unless integers
 Tensor wrapped(const Tensor& index, std::int64_t size, const char* operation);
 
 /// Where a mask holds, in row-major order: as many i64 as there are. Realizes the mask.

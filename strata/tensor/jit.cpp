@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "strata/base/flags.h"
 #include "strata/engine/recording.h"
 #include "strata/engine/storage.h"
 #include "strata/tensor/access.h"
@@ -452,6 +453,10 @@ Jit::Capture* Jit::find(std::span<const Tensor> inputs) {
 std::vector<Tensor> Jit::operator()(std::span<const Tensor> inputs) {
   const std::lock_guard lock(mutex_);
   for (const Tensor& x : inputs) x.realize();
+  if (flags::CHECK_INDEX.get()) {  // indices are looked at in each call
+    ++runs_;
+    return first_run(function_, inputs);
+  }
   Capture* known = find(inputs);
   if (known != nullptr && known->is_captured()) {
     if (std::optional<std::vector<Tensor>> results = known->replay(inputs)) {

@@ -20,6 +20,7 @@
 // - random numbers go on, learning rates change: what is fed (engine/feed.h) is fed anew;
 // - all else is as it was in the captured call: numbers that C++ code computed or read with item(), branches, what was printed,
 //   gradients that were left in grad().
+// While the flag CHECK_INDEX is set nothing is captured or replayed: each call is as it is written, and its indices are looked at.
 // A result is memory of its own for as long as somebody holds it. One jit function is called by one thread at a time; others wait.
 #pragma once
 

@@ -2,9 +2,11 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "strata/tensor/access.h"
+#include "strata/tensor/at_hand.h"
 #include "strata/tensor/functional.h"
 #include "strata/tensor/indexed.h"
 #include "strata/tensor/losses.h"
@@ -70,17 +72,32 @@ void check_classes(const char* operation, const Tensor& logs, const Tensor& targ
                render(expected), " is expected");
 }
 
-/// -log of the target's class, mixed with the mean over classes by label smoothing.
+/// The target's classes as i64, and which of them count.
+struct Labels {
+  Labels(const Tensor& target, std::int64_t ignore_index)
+      : number(target.cast(dtypes::int64)),
+        // NOTE: unsigned ones beyond 63 bits are below 0 as i64, and still no -100.
+        is_valid(target.dtype().is_unsigned() && ignore_index < 0 ? number.eq(number)
+                                                                  : number.ne(ignore_index)) {}
+  Tensor number, is_valid;
+};
+
+/// -log of the target's class, mixed with the mean over classes by label smoothing. What is no class gives NaN, and so are the
+/// gradients by all of its row: it takes each for its class.
 Tensor of_classes(const char* operation, const Tensor& logs, const Tensor& target,
                   const CrossEntropyOptions& o) {
   const Classes c(operation, logs, o.weight);
   check_classes(operation, logs, target, c);
-  const Tensor at = target.unsqueeze(c.axis);
-  const Tensor is_it = at.eq(counting(c.count, logs).reshape(c.sizes));
-  const Tensor is_valid = target.ne(o.ignore_index);
+  const IndexRange range{operation, "class", c.count, false, o.ignore_index};
+  check_at_hand(target, range);
+  const auto [number, is_valid] = Labels(in_range(target, range), o.ignore_index);
+  const Tensor is_none = is_valid & is_within(number, c.count).logical_not();
+  const Tensor is_it = number.unsqueeze(c.axis).eq(counting(c.count, logs).reshape(c.sizes));
   const Tensor counts = c.weight ? is_it.where(*c.weight, 0).sum(c.axis) : is_valid.cast(logs.dtype());
   const Tensor weights = is_valid.where(counts, 0);
-  Tensor losses = is_it.where(logs, 0).sum(c.axis).neg() * weights;
+  const Tensor factors = is_none.where(std::numeric_limits<double>::quiet_NaN(), weights);
+  const Tensor taken = is_it | is_none.unsqueeze(c.axis);
+  Tensor losses = taken.where(logs, 0).sum(c.axis).neg() * factors;
   if (o.label_smoothing != 0) {
     const Tensor all = (c.weight ? logs * *c.weight : logs).sum(c.axis).neg();
     const double share = o.label_smoothing / static_cast<double>(c.count);

@@ -1,11 +1,18 @@
 // Losses of margins between classes, and of distances.
 
+#include <limits>
+
 #include "strata/tensor/access.h"
+#include "strata/tensor/at_hand.h"
 #include "strata/tensor/functional.h"
 #include "strata/tensor/indexed.h"
 #include "strata/tensor/losses.h"
 
 namespace strata {
+
+Tensor nan_where(const Tensor& wrong, const Tensor& x) {
+  return x * wrong.where(std::numeric_limits<double>::quiet_NaN(), x.new_ones({}));
+}
 
 namespace {
 
@@ -33,13 +40,17 @@ Tensor multi_margin_loss(const Tensor& input, const Tensor& target,
   check_integers("multi_margin_loss", target);
   STRATA_CHECK(options.p == 1 || options.p == 2, domain, "[multi_margin_loss] the power ",
                options.p, ", where 1 or 2 is expected");
-  const Tensor x = scores_of("multi_margin_loss", input);
+  const Tensor scores = scores_of("multi_margin_loss", input);
   STRATA_CHECK(target.ndim() <= 1 &&
-                   (input.ndim() == 1 ? target.numel() : target.atleast_1d().size(0)) == x.size(0),
+                   (input.ndim() == 1 ? target.numel() : target.atleast_1d().size(0)) == scores.size(0),
                shape, "[multi_margin_loss] an input of shape ", render(input.shape()),
                " and classes of shape ", render(target.shape()));
-  const std::int64_t classes = number_of(x.size(1), "multi_margin_loss");
-  const Tensor own = target.reshape({-1, 1}).cast(dtypes::int64);
+  const std::int64_t classes = number_of(scores.size(1), "multi_margin_loss");
+  const IndexRange range{"multi_margin_loss", "class", classes};
+  check_at_hand(target, range);
+  const Tensor given = in_range(target, range).reshape({-1, 1}).cast(dtypes::int64);
+  const Tensor is_class = is_within(given, classes), own = is_class.where(given, 0);
+  const Tensor is_none = is_class.logical_not(), x = nan_where(is_none, scores);
   Tensor margins = (x - x.gather(1, own) + options.margin).relu();
   if (options.p == 2) margins = margins.square();
   if (options.weight) {
@@ -49,7 +60,7 @@ Tensor multi_margin_loss(const Tensor& input, const Tensor& target,
     margins = margins * options.weight->take(own);
   }
   const Tensor losses = own.eq(counting(classes, x)).where(0, margins).sum(1) / classes;
-  return reduced_losses(of_batch(losses, input), options.reduction);
+  return reduced_losses(of_batch(nan_where(is_none.squeeze(1), losses), input), options.reduction);
 }
 
 Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, Reduction reduction, At at) {
@@ -57,9 +68,15 @@ Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, Reducti
   check_integers("multilabel_margin_loss", target);
   STRATA_CHECK(input.shape() == target.shape(), shape, "[multilabel_margin_loss] an input of shape ",
                render(input.shape()), " and a target of shape ", render(target.shape()));
-  const Tensor x = scores_of("multilabel_margin_loss", input),
-               classes = target.reshape(x.shape()).cast(dtypes::int64);
-  const std::int64_t count = number_of(x.size(1), "multilabel_margin_loss");
+  const Tensor scores = scores_of("multilabel_margin_loss", input);
+  const std::int64_t count = number_of(scores.size(1), "multilabel_margin_loss");
+  const IndexRange range{"multilabel_margin_loss", "class", count, false, -1};
+  check_at_hand(target, range);
+  const Tensor given = in_range(target, range).reshape(scores.shape()).cast(dtypes::int64);
+  const bool ends = !target.dtype().is_unsigned();  // what is unsigned is no -1, however large
+  const Tensor is_none = is_within(given, count).logical_not();
+  const Tensor is_wrong = ends ? is_none & given.ne(-1) : is_none, is_bad = is_wrong.any(1, true);
+  const Tensor x = nan_where(is_bad, scores), classes = is_wrong.where(0, given);
   const Tensor is_asked = classes.lt(0).cast(dtypes::int64).cumsum(1).eq(0);
   const Tensor own = x.gather(1, is_asked.where(classes, 0));
   const Tensor is_class = classes.unsqueeze(2).eq(counting(count, x)) & is_asked.unsqueeze(2);
@@ -67,7 +84,7 @@ Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, Reducti
   const Tensor margins = (x.unsqueeze(1) - own.unsqueeze(2) + 1).relu();
   const Tensor counted = is_asked.unsqueeze(2) & is_target.logical_not();
   const Tensor losses = counted.where(margins, 0).sum({1, 2}) / count;
-  return reduced_losses(of_batch(losses, input), reduction);
+  return reduced_losses(of_batch(nan_where(is_bad.squeeze(1), losses), input), reduction);
 }
 
 Tensor multilabel_soft_margin_loss(const Tensor& input, const Tensor& target,

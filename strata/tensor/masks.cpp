@@ -8,14 +8,15 @@
 
 namespace strata {
 
-/// NOTE: how many there are is known when the mask has been computed: it is read here, element by element.
+/// NOTE: how many there are is known when the mask has been computed: it is read here, element by element, and as bytes, since what
+/// others wrote may be neither 0 nor 1.
 Tensor places_of(const Tensor& mask) {
   const std::int64_t n = number_of(mask.numel(), "mask");
   const Buffer elements = mask.buffer();
-  const std::span<const bool> holds = elements.as<bool>();
+  const auto* const holds = static_cast<const unsigned char*>(elements.data());
   std::vector<std::int64_t> places;
   for (std::int64_t k = 0; k < n; ++k)
-    if (holds[static_cast<std::size_t>(k)]) places.push_back(k);
+    if (holds[k] != 0) places.push_back(k);
   const auto count = static_cast<std::int64_t>(places.size());
   return Tensor::from(places, {count}).to(mask.device());
 }
@@ -70,10 +71,11 @@ Tensor Tensor::one_hot(std::int64_t classes, At at) const {
   STRATA_CHECK(classes >= -1, shape, "[one_hot] ", classes, " classes");
   const std::int64_t count = classes >= 0 ? classes : max().item<std::int64_t>() + 1;
   STRATA_CHECK(count >= 0, domain, "[one_hot] the largest class is ", count - 1);
-  return unsqueeze(-1).eq(counting(count, *this)).cast(dtypes::int64);
+  const Tensor given = in_range(*this, {"one_hot", "class", count});
+  return given.unsqueeze(-1).eq(counting(count, *this)).cast(dtypes::int64);
 }
 
-/// NOTE: no comparison with a NaN holds, so that it is behind all.
+/// NOTE: no comparison with a NaN holds. What is behind all numbers is behind the NaNs, too, and a NaN is behind all.
 Tensor Tensor::searchsorted(const Tensor& values, bool right, At at) const {
   const OriginScope scope("searchsorted", at);
   STRATA_CHECK(ndim() > 0, shape, "[searchsorted] into a scalar");
@@ -83,7 +85,10 @@ Tensor Tensor::searchsorted(const Tensor& values, bool right, At at) const {
                shape, "[searchsorted] values of shape ", render(sizes), " into shape ",
                render(shape()));
   const Tensor sorted = ndim() == 1 ? *this : unsqueeze(-2), v = values.unsqueeze(-1);
-  return (right ? sorted.gt(v) : sorted.ge(v)).logical_not().sum(-1);
+  const Tensor before = (right ? sorted.le(v) : sorted.lt(v)).sum(-1);
+  if (!dtype().is_float() && !v.dtype().is_float()) return before;
+  const Tensor is_behind = right ? sorted.gt(v) : sorted.ge(v);
+  return is_behind.any(-1).where(before, is_behind.logical_not().sum(-1));
 }
 
 }  // namespace strata

@@ -235,8 +235,9 @@ Tensor unpooled(const char* operation, const Tensor& input, const Tensor& indice
     shape.push_back(size), count *= Int(size);
   }
   flat.push_back(count);
-  const Tensor put =
-      put_at(input.new_zeros(flat), where.batched().flatten(2), x.batched().flatten(2), {});
+  const Tensor places =
+      in_range(where.batched().flatten(2), {operation, "index", number_of(count, operation)});
+  const Tensor put = put_at(input.new_zeros(flat), places, x.batched().flatten(2), {});
   return x.unbatched(put.reshape(shape));
 }
 

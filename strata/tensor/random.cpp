@@ -7,6 +7,7 @@
 
 #include "strata/engine/feed.h"
 #include "strata/tensor/access.h"
+#include "strata/tensor/at_hand.h"
 #include "strata/tensor/indexed.h"
 
 namespace strata {
@@ -249,6 +250,7 @@ Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement, 
                weights.ndim(), " dimensions");
   STRATA_CHECK(count > 0 && (replacement || known(is_at_most(count, weights.size(-1)))), domain,
                "[multinomial] ", count, " of ", weights.size(-1).render(), " without replacement");
+  check_weights_at_hand(weights, count, replacement);
   const auto race = [&](const Ints& shape) {
     return -(1 - rand(shape, dtypes::float64, generator).to(weights.device())).log();
   };

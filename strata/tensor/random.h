@@ -70,6 +70,8 @@ Tensor gumbel_softmax(const Tensor& logits, const GumbelOptions& options = {},
                       Generator generator = Generator::default_generator(), At at = At::current());
 /// `count` indices drawn by the weights of the last dimension, with replacement or not (then at most as many as are there). i64.
 /// NOTE: what has a weight that is not above 0 (0, negative, NaN) is never drawn; -1 where nothing else is left.
+/// @throws Error (domain) with the weight, its place and the limit, where the host has the weights at the call: for one that is
+///   negative, infinite or NaN, and where a row has too few above 0
 Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement = false,
                    Generator generator = Generator::default_generator(), At at = At::current());
 

@@ -150,9 +150,10 @@ class Tensor {
   /// The elements in row-major order. Realizes. @throws Error (domain) unless T is the dtype's
   template <class T>
   std::vector<T> to_vector() const {
+    using Held = std::conditional_t<std::same_as<T, bool>, unsigned char, T>;  // others write any byte
     const Buffer b = buffer();
-    const std::span<T> elements = b.as<T>();
-    return {elements.begin(), elements.begin() + static_cast<std::ptrdiff_t>(count())};
+    const auto* const first = reinterpret_cast<const Held*>(b.as<T>().data());
+    return std::vector<T>(first, first + count());
   }
   /// The elements in row-major order where they are, to be read for as long as this tensor or a copy of the handle lives and
   /// is not assigned to. Realizes; where it is memory by then, copies nothing. @throws as to_vector()
@@ -464,7 +465,7 @@ class Tensor {
   /// How many elements there are of 0, 1, ... (at least `least` of them), or the sum of their weights. Realizes the largest.
   Tensor bincount(const std::optional<Tensor>& weights = {}, std::int64_t least = 0,
                   At at = At::current()) const;
-  /// How many are in each of `bins` parts of what is between low and high (both 0: the least and the greatest).
+  /// How many are in each of `bins` parts from low to high, NaN in none (both 0: from least to greatest; all NaN unless finite).
   Tensor histc(std::int64_t bins = 100, double low = 0, double high = 0, At at = At::current()) const;
   /// Of variables as rows and observations as columns.
   Tensor cov(double correction = 1, At at = At::current()) const;
@@ -520,8 +521,7 @@ class Tensor {
     return index_put({subscripts.begin(), subscripts.size()}, value, accumulate);
   }
 
-  // --- by tensors of integers, below 0 from the end (gather.cpp, scatter.cpp). What is outside gives 0 and is put nowhere:
-  // it is never read or written ---
+  // --- by tensors of integers, below 0 from the end (gather.cpp, scatter.cpp). What is outside gives 0, is put nowhere ---
   /// out[i][j] = this[index[i][j]][j] for axis 0, and so on.
   Tensor gather(std::int64_t axis, const Tensor& index, At at = At::current()) const;
   Tensor index_select(std::int64_t axis, const Tensor& index, At at = At::current()) const;
@@ -556,9 +556,9 @@ class Tensor {
   Tensor masked_select(const Tensor& mask, At at = At::current()) const;
   /// This, with the elements of `source` in order where the mask holds.
   Tensor masked_scatter(const Tensor& mask, const Tensor& source, At at = At::current()) const;
-  /// (..., classes) of i64: 1 where the class is this. -1: one more than the largest, which is realized.
+  /// (..., classes) of i64: 1 where the class is this, none for what is no class. -1: one more than the largest, which is realized.
   Tensor one_hot(std::int64_t classes = -1, At at = At::current()) const;
-  /// Where each value would go into this, sorted along its last axis: before those that are equal, or (right) behind.
+  /// Where each value would go into this, sorted along its last axis: before equal ones, or (right) behind; NaN behind all.
   Tensor searchsorted(const Tensor& values, bool right = false, At at = At::current()) const;
   Tensor bucketize(const Tensor& boundaries, bool right = false, At at = At::current()) const {
     return boundaries.searchsorted(*this, right, at);

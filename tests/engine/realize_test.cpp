@@ -144,6 +144,34 @@ TEST(Realize, NamesTheOpThatMadeANaN) {
   }
 }
 
+TEST(Realize, NamesTheIndexThatIsOutside) {
+  const LazyOp index = leaf_of(Buffer::fromCPU(std::vector<std::int64_t>{0, -3, 1}), {3});
+  const auto picks = [&] {
+    const OriginScope scope("gather", std::source_location::current());
+    const LazyOp which = (index + index).in_range({"gather", "index", 3, true, 7});
+    return LazyOp::gather(leaf({1, 2, 3}, {3}).reshape({1, 3}).expand({3, 3}), which);
+  };
+  EXPECT_EQ(result(picks()), (std::vector<float>{1, 0, 3}));
+  const ScopedFlag check(flags::CHECK_INDEX, true);
+  try {
+    realize(picks(), interp());
+    FAIL() << "an index passed";
+  } catch (const Error& e) {
+    const std::string text = e.what();
+    EXPECT_EQ(e.kind(), ErrorKind::shape);
+    EXPECT_EQ(
+        text.find(
+            "[gather] index -6 at (1,) is outside of a range: -3 to 2, and 7 (gather, written at"),
+        0)
+        << text;
+    EXPECT_NE(text.find("realize_test.cpp"), std::string::npos) << text;
+  }
+  EXPECT_EQ(index.in_range({"a", "index", 3}), index.in_range({"a", "index", 3}));
+  EXPECT_FALSE(index.in_range({"a", "index", 3}) == index.in_range({"a", "index", 4}));
+  EXPECT_NO_THROW(realize(index.in_range({"a", "index", 2, true, -3}), interp()));
+  EXPECT_THROW(leaf({1}, {1}).in_range({"a", "index", 3}), Error);
+}
+
 TEST(Realize, WithoutFusionTheSame) {
   const LazyOp x = leaf({1, 2, 3, 4}, {2, 2});
   const auto graph = [&](float shift) {

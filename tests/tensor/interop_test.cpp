@@ -73,6 +73,18 @@ void check_in_place(const BlobCase& c) {
   }
 }
 
+TEST(Interop, BytesThatAreNoBoolsAreTrue) {
+  unsigned char bytes[] = {0, 1, 2, 255, 0, 128, 0, 4};
+  const Tensor x = Tensor::from_blob(bytes, {8}, dtypes::boolean);
+  EXPECT_EQ(x.sum().item<std::int64_t>(), 5);
+  EXPECT_EQ(x.eq(x.logical_not().logical_not()).sum().item<std::int64_t>(), 8);
+  EXPECT_EQ(x.nonzero().flatten().to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{1, 2, 3, 5, 7}));
+  EXPECT_EQ(x.to_vector<bool>(),
+            (std::vector<bool>{false, true, true, true, false, true, false, true}));
+  EXPECT_TRUE(x[2].item<bool>());
+}
+
 TEST(Interop, StridesAreViewsOfTheMemory) {
   const std::vector<BlobCase> cases = {
       {"scalar", {}, {}},

@@ -248,5 +248,19 @@ TEST(Losses, Gradients) {
   slope([&](const Many& x) { return triplet_margin_loss(x[0], x[1], x[2]); }, {{2, 2}, {2, 2}, {2, 2}});
 }
 
+TEST(Losses, LabelsThatAreNoClass) {
+  const Tensor logs = f64({-1, -2, -3, -1, -2, -3}, {2, 3}), known = i64({1, 3}, {2});
+  expect_error([&] { nll_loss(logs, known); },
+               "[nll_loss] class 3 at (1,) is outside of a range: 0 to 2, and -100");
+  expect_error([&] { multi_margin_loss(logs, known); },
+               "[multi_margin_loss] class 3 at (1,) is outside of a range: 0 to 2");
+  const std::vector<double> each =
+      nll_loss(logs, known + 0, {.reduction = Reduction::none}).to_vector<double>();
+  EXPECT_EQ(each[0], 2);
+  EXPECT_TRUE(std::isnan(each[1]));
+  EXPECT_TRUE(std::isnan(cross_entropy(logs, known + 0).item()));
+  EXPECT_EQ(nll_loss(logs, known, {.ignore_index = 3}).item(), 2);
+}
+
 }  // namespace
 }  // namespace strata::test

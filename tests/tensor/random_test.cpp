@@ -109,11 +109,14 @@ TEST(Random, IsDistributedAsItSays) {
 }
 
 TEST(Random, OnlyWhatHasAWeightIsDrawn) {
-  const Tensor rows = Tensor::from(std::vector<double>{0, 2, -1, NAN, 0, 0, -3, NAN}, {2, 4});
+  const Tensor known = Tensor::from(std::vector<double>{0, 2, -1, NAN, 0, 0, -3, NAN}, {2, 4});
+  const Tensor rows = known + 0;  // what is to be computed is not looked at
   EXPECT_EQ(multinomial(rows, 3, true, Generator(1)).to_vector<std::int64_t>(),
             (std::vector<std::int64_t>{1, 1, 1, -1, -1, -1}));
   EXPECT_EQ(multinomial(rows, 2, false, Generator(1)).to_vector<std::int64_t>(),
             (std::vector<std::int64_t>{1, -1, -1, -1}));
+  EXPECT_THROW(multinomial(known, 3, true), Error);
+  EXPECT_THROW(multinomial(Tensor::zeros({2, 4}), 1), Error);
 }
 
 TEST(Random, DropoutKeepsTheMean) {

@@ -353,6 +353,10 @@ TEST(Masks, PlacesInAnOrder) {
   expect_values(f64({1, 2, 10, 20}, {2, 2}).searchsorted(f64({2, 15, 0, 15}, {2, 2})), {2, 2},
                 {1, 2, 0, 1});
   expect_values(f64({1, kNaN}, {2}).searchsorted(f64({kNaN, 5}, {2})), {2}, {2, 2});
+  expect_values(f64({1, 2, kNaN, kNaN}, {4}).searchsorted(f64({1.5, 1, 2, 3, kNaN}, {5})), {5},
+                {1, 0, 1, 4, 4});
+  expect_values(f64({1, 2, kNaN, kNaN}, {4}).searchsorted(f64({1.5, 1, 2, 3, kNaN}, {5}), true),
+                {5}, {1, 1, 4, 4, 4});
   expect_values(i64({1, 2, 3}).searchsorted(f64({1.5}, {1})), {1}, {1});
   expect_error([] { f64({1}, {}).searchsorted(f64({1}, {})); }, "[searchsorted] into a scalar");
   expect_error([&] { counted({2, 2}).searchsorted(v); },

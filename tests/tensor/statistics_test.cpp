@@ -91,6 +91,10 @@ TEST(Statistics, Counts) {
   expect_flat(x.histc(2, 0, 4), {2}, {3, 2});
   expect_flat(f64({1, 2, 4, 2}, {4}).histc(3), {3}, {1, 2, 1});
   expect_flat(f64({2, 2}, {2}).histc(2), {2}, {0, 2});
+  expect_flat(f64({1, NAN, 3, INFINITY}, {4}).histc(4, 0, 4), {4}, {0, 1, 0, 1});
+  for (const double wrong : {static_cast<double>(NAN), static_cast<double>(INFINITY)})
+    for (const double count : f64({1, wrong, 3}, {3}).histc(4).to_vector<double>())
+      EXPECT_TRUE(std::isnan(count));
   expect_error([&] { x.histc(0); }, "[histc] 0 bins");
   expect_error([&] { x.histc(2, 3, 1); }, "[histc] from 3");
 }
