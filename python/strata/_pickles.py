@@ -1,7 +1,7 @@
 """What unpickling calls."""
 from __future__ import annotations
 
-from typing import Any, Dict, Type
+from typing import Any, Dict
 
 from . import _strata
 
@@ -11,8 +11,8 @@ def device(name: str) -> Any:
     return _strata.Device.get(name)
 
 
-def tensor_of_class(cls: Type[_strata.Tensor], tensor: _strata.Tensor, attributes: Dict[str, Any]) -> _strata.Tensor:
+def tensor_of_class(cls: Any, tensor: _strata.Tensor, attributes: Dict[str, Any]) -> _strata.Tensor:
     """The tensor as an object of a class that derives from Tensor, with its attributes."""
-    out = cls.__new__(cls, tensor)
+    out: _strata.Tensor = cls.__new__(cls, tensor)
     vars(out).update(attributes)
     return out
