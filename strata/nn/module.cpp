@@ -62,13 +62,13 @@ void Module::add(const std::string& name, Module& inner) {
   check_name(name);
   entries_.push_back({.name = name, .module = &inner});
 }
-std::vector<Tensor> Module::add(const std::string& name, std::vector<Tensor> parameters) {
+std::vector<Tensor> Module::add_list(const std::string& name, std::vector<Tensor> parameters) {
   for (std::size_t k = 0; k < parameters.size(); ++k)
     parameters[k] = add(detail::message(name, ".", k), parameters[k]);
   return parameters;
 }
-std::map<std::string, Tensor> Module::add(const std::string& name,
-                                          std::map<std::string, Tensor> parameters) {
+std::map<std::string, Tensor> Module::add_map(const std::string& name,
+                                              std::map<std::string, Tensor> parameters) {
   for (auto& [key, tensor] : parameters) tensor = add(detail::message(name, ".", key), tensor);
   return parameters;
 }

@@ -13,7 +13,7 @@
 //
 //   struct Scaled : nn::Module {
 //     Tensor scale = Tensor::ones({1});
-//     std::vector<Tensor> powers = add("powers", {Tensor::ones({2}), Tensor::ones({2})});   // powers.0, powers.1
+//     std::vector<Tensor> powers = add_list("powers", {Tensor::ones({2}), Tensor::ones({2})});   // powers.0, powers.1
 //     Scaled() { add_member("scale", scale); }
 //   };
 //
@@ -81,8 +81,9 @@ class Module {
   Tensor add_buffer(const std::string& name, Tensor buffer);
   void add(const std::string& name, Module& inner);
   /// Several under "name.0", "name.1", ..., or "name.key".
-  std::vector<Tensor> add(const std::string& name, std::vector<Tensor> parameters);
-  std::map<std::string, Tensor> add(const std::string& name, std::map<std::string, Tensor> parameters);
+  std::vector<Tensor> add_list(const std::string& name, std::vector<Tensor> parameters);
+  std::map<std::string, Tensor> add_map(const std::string& name,
+                                        std::map<std::string, Tensor> parameters);
   /// A member of the derived class, so that what is assigned to it later is seen. @pre it is there as long as the module
   void add_member(const std::string& name, Tensor& parameter);
   void add_buffer_member(const std::string& name, Tensor& buffer);

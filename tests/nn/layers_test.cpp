@@ -135,8 +135,8 @@ void expect_refusal(const F& f, const std::string& part) {
 struct Holding : nn::Module {
   Tensor scale = Tensor::ones({2});
   std::optional<Tensor> shift;
-  std::vector<Tensor> list = add("l", {Tensor::ones({1}), Tensor::zeros({3})});
-  std::map<std::string, Tensor> table = add("d", {{"key", Tensor::ones({1})}});
+  std::vector<Tensor> list = add_list("l", {Tensor::ones({1}), Tensor::zeros({3})});
+  std::map<std::string, Tensor> table = add_map("d", {{"key", Tensor::ones({1})}});
   nn::Linear inner{2, 2, false};
   Holding() { add_member("scale", scale), add_member("shift", shift, {2}), add("inner", inner); }
 };
@@ -244,13 +244,14 @@ TEST(Layers, SayTheUsersLine) {
     else
       expect_origin(y, layer, line);
   };
-  const Tensor row = rand({2, 4}), sequence = rand({1, 3, 4}), image = rand({1, 4, 3, 3});
-  for (const Tensor& t : {row, sequence, image}) t.realize();
+  const Tensor row = rand({2, 4}), sequence = rand({1, 3, 4}), image = rand({1, 4, 3, 3}),
+               places = Tensor::from({0, 2});
+  for (const Tensor& t : {row, sequence, image, places}) t.realize();
   seen("Linear", nn::Linear(4, 2), row);
   seen("Conv", nn::Conv1d(3, 2, 1), sequence);
   seen("Conv", nn::Conv2d(4, 2, 1), image);
   seen("Conv", nn::Conv3d(1, 2, 1), image.reshape({1, 1, 4, 3, 3}));
-  seen("Embedding", nn::Embedding(3, 2), Tensor::from({0, 2}));
+  seen("Embedding", nn::Embedding(3, 2), places);
   seen("BatchNorm", nn::BatchNorm(4), image);
   seen("LayerNorm", nn::LayerNorm({4}), row);
   seen("GroupNorm", nn::GroupNorm(2, 4), image);
@@ -261,7 +262,7 @@ TEST(Layers, SayTheUsersLine) {
   seen("TransformerBlock", nn::TransformerBlock(4, 2, 8), sequence);
   seen("LSTM", nn::LSTM(4, 2), sequence);
   seen("GRU", nn::GRU(4, 2), sequence);
-  const Tensor y = nn::kaiming_normal({3, 4}) * 1;
+  const Tensor y = nn::kaiming_normal({3, 4});
   expect_origin(y, "kaiming_normal", At::current().line() - 1);
 }
 
