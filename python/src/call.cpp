@@ -8,6 +8,8 @@
 #include <structmember.h>
 
 #include "python/src/place.h"
+#include "python/src/refusals.h"
+#include "strata/base/spelling.h"
 
 namespace strata::python {
 
@@ -257,6 +259,17 @@ void Function::set_types(const std::vector<const char*>& parameters, const char*
   result_ = result;
 }
 
+/// Of each parameter the name that is nearest.
+std::vector<std::string> Function::names_to_give(std::string_view given) const {
+  std::vector<std::string> out;
+  for (const Parameter& p : parameters_) {
+    std::vector<std::string> names;
+    for (PyObject* const name : p.names) names.emplace_back(PyUnicode_AsUTF8(name));
+    if (names[0] != "self") out.push_back(nearest_first(given, std::move(names))[0]);
+  }
+  return out;
+}
+
 std::size_t Function::place_of(PyObject* name) const {
   for (std::size_t k = 0; k < parameters_.size(); ++k)
     for (PyObject* const known : parameters_[k].names)
@@ -264,7 +277,8 @@ std::size_t Function::place_of(PyObject* name) const {
   for (std::size_t k = 0; k < parameters_.size(); ++k)  // a name that was not interned
     for (PyObject* const known : parameters_[k].names)
       if (PyUnicode_Compare(known, name) == 0) return k;
-  throw py::type_error(detail::message(name_, "() has no parameter '", PyUnicode_AsUTF8(name), "'"));
+  const std::string text_of_name = py::cast<std::string>(py::handle(name));
+  throw py::type_error(unknown_argument(name_, text_of_name, names_to_give(text_of_name)));
 }
 
 void Function::fill(PyObject* const* args, std::size_t count, PyObject* names, PyObject** values,
@@ -286,8 +300,8 @@ void Function::fill(PyObject* const* args, std::size_t count, PyObject* names, P
     }
   }
   if (taken > most)
-    throw py::type_error(
-        detail::message(name_, "() takes at most ", most, " arguments by position, not ", count));
+    throw py::type_error(detail::message(name_, "() takes at most ", most, " argument",
+                                         most == 1 ? "" : "s", " by position, not ", count));
   std::copy(args, args + taken, values);
   const std::size_t named = names == nullptr ? 0 : static_cast<std::size_t>(PyTuple_GET_SIZE(names));
   for (std::size_t k = 0; k < named; ++k) {

@@ -61,6 +61,7 @@ class Function {
   friend class InPlaceFunction;
   void read(std::string_view text);
   void read_one(std::string_view text, bool by_name_only);
+  std::vector<std::string> names_to_give(std::string_view given) const;
   std::size_t place_of(PyObject* name) const;
   void fill(PyObject* const* args, std::size_t count, PyObject* names, PyObject** values,
             py::object& rest) const;

@@ -346,6 +346,10 @@ void bind_device(py::module_& m) {
       py::arg("other"), "Whether it is that device, or the one of that name.");
   c.def("__hash__", [](const Device& d) { return py::hash(py::str(std::string(d.name()))); });
   c.def("__str__", [](const Device& d) { return std::string(d.name()); });
+  c.def("__reduce__", [](const Device& d) {
+    return py::make_tuple(py::module_::import("strata._pickles").attr("device"),
+                          py::make_tuple(std::string(d.name())));
+  });
   c.def("__repr__",
         [](const Device& d) { return detail::message("<Device ", d.name(), ": ", d.text(), ">"); });
 }

@@ -106,15 +106,18 @@ std::pair<py::object, py::object> value_and_gradients(const py::object& f, const
                                       ? PyTuple_GET_ITEM(result.ptr(), 0)
                                       : result.ptr(),
                                   "grad", "result"});
-  std::vector<Tensor> all = gradients(value, by);
+  std::vector<Tensor> all = gradients(value, by, {}, Unused::zeros);
   if (PyIndex_Check(argnums.ptr())) return {result, object_of(all[0])};
   return {result, py::reinterpret_steal<py::object>(tuple_of(std::move(all)))};
 }
 
-py::object gradients_of(const Tensor& y, const py::object& xs, const std::optional<Tensor>& dy) {
-  if (const Tensor* const x = tensor_in(xs.ptr())) return object_of(gradients(y, {x, 1}, dy)[0]);
+py::object gradients_of(const Tensor& y, const py::object& xs, const std::optional<Tensor>& dy,
+                        bool allow_unused) {
+  const Unused unused = allow_unused ? Unused::zeros : Unused::refused;
+  if (const Tensor* const x = tensor_in(xs.ptr()))
+    return object_of(gradients(y, {x, 1}, dy, unused)[0]);
   return py::reinterpret_steal<py::object>(
-      tuple_of(gradients(y, tensors_of({xs.ptr(), "gradients", "xs"}), dy)));
+      tuple_of(gradients(y, tensors_of({xs.ptr(), "gradients", "xs"}), dy, unused)));
 }
 
 Tensor with_custom_gradient(const Tensor& value, const std::vector<Tensor>& inputs,
@@ -177,9 +180,10 @@ void bind_gradients(Functions& f) {
       "Adds d(x)/dt to t.grad for each t below that gradients are taken by. `gradient` defaults to "
       "1, of a scalar.",
       Gil::release);
-  f.function(
-      "gradients", "y, xs, dy=None", &gradients_of,
-      "dy/dx for each x: zeros where y does not depend on it. They can be differentiated again.");
+  f.function("gradients", "y, xs, dy=None, allow_unused=False", &gradients_of,
+             "dy/dx for each x. They can be differentiated again. Raises DomainError for an x that "
+             "takes no gradient, and for one that y "
+             "does not depend on; with allow_unused these are zeros.");
   f.function("with_gradient", "value, inputs, backward", &with_custom_gradient,
              "The value, whose gradients by the inputs are what backward(dy) returns for the "
              "gradient dy by it. A tensor that backward uses is what it stands for when gradients "

@@ -12,6 +12,12 @@ Tensor layer_input(const py::object& x) { return tensor_of({x.ptr(), "layer", "i
 template <class L>
 using LayerClass = py::class_<L, nn::Module>;
 
+/// What the layer does, as a call and as forward().
+template <class L, class F, class... More>
+void called(LayerClass<L>& c, const F& f, const More&... more) {
+  c.def("__call__", f, more...).def("forward", f, more..., "What a call gives.");
+}
+
 /// Called with one tensor.
 template <class L>
 LayerClass<L> layer(py::module_& m, const char* name, const char* doc) {
@@ -20,25 +26,54 @@ LayerClass<L> layer(py::module_& m, const char* name, const char* doc) {
     const PlaceScope scope(name);
     return l(layer_input(x));
   };
-  out.def("__call__", call, py::arg("input"))
-      .def("forward", call, py::arg("input"), "What a call gives.");
+  called(out, call, py::arg("input"));
   return out;
 }
 
-template <class L>
-Tensor weight_of(const L& l) {
-  return l.weight;
+/// What was assigned to an attribute of a layer. @throws TypeError naming the layer's tensor
+std::optional<Tensor> assigned_tensor(const py::object& value, const char* name, bool may_be_absent) {
+  if (const Tensor* const t = tensor_in(value.ptr())) return *t;
+  if (value.is_none() && may_be_absent) return std::nullopt;
+  throw py::type_error(detail::message("[Module] ", name, " is a Tensor",
+                                       may_be_absent ? " or None" : "", ", not ",
+                                       value.is_none() ? "None" : Py_TYPE(value.ptr())->tp_name));
+}
+
+/// A tensor of a layer as an attribute: what is assigned to it is the parameter from then on. `state_name`: its name in the state.
+template <class T, class L>
+void with_tensor(LayerClass<L>& c, const char* name, T L::* member, const char* doc,
+                 const char* state_name = nullptr) {
+  const char* const full = state_name != nullptr ? state_name : name;
+  constexpr bool may_be_absent = std::is_same_v<T, std::optional<Tensor>>;
+  c.def_property(
+      name, [member](const L& l) { return l.*member; },
+      [full](L& l, const py::object& value) {
+        l.set(full, assigned_tensor(value, full, may_be_absent));
+      },
+      doc);
 }
 
 template <class L>
 LayerClass<L>& with_weight(LayerClass<L>& c) {
-  return c.def_property_readonly("weight", &weight_of<L>, "The weight.");
+  with_tensor<Tensor, L>(c, "weight", &L::weight, "The weight. Another tensor can be assigned.");
+  return c;
 }
 template <class L>
 LayerClass<L>& with_bias(LayerClass<L>& c) {
-  with_weight(c).def_property_readonly(
-      "bias", [](const L& l) { return std::optional<Tensor>(l.bias); }, "The bias, or None.");
+  with_tensor<decltype(L::bias), L>(
+      with_weight(c), "bias", &L::bias,
+      std::is_same_v<decltype(L::bias), Tensor>
+          ? "The bias. Another tensor can be assigned."
+          : "The bias, or None. Another tensor, or None, can be assigned.");
   return c;
+}
+
+/// A layer inside of a layer.
+template <class Inner, class L>
+void with_inner(LayerClass<L>& c, const char* name, Inner L::* member, const char* doc) {
+  c.def_property_readonly(
+      name, [member](L& l) -> Inner& { return l.*member; },
+      py::return_value_policy::reference_internal, doc);
 }
 
 /// One number for each of `axes` spatial axes.
@@ -88,12 +123,10 @@ void bind_batch_norm(py::module_& m, const char* name) {
   c.def(py::init<std::int64_t, double, double>(), py::arg("num_features"), py::arg("eps") = 1e-5,
         py::arg("momentum") = 0.1);
   with_bias(c);
-  c.def_property_readonly(
-       "running_mean", [](const L& l) { return l.running_mean; },
-       "The mean of each channel, from training.")
-      .def_property_readonly(
-          "running_var", [](const L& l) { return l.running_var; },
-          "The variance of each channel, from training.");
+  with_tensor<Tensor, L>(c, "running_mean", &L::running_mean,
+                         "The mean of each channel, from training.");
+  with_tensor<Tensor, L>(c, "running_var", &L::running_var,
+                         "The variance of each channel, from training.");
 }
 
 Ints normalized_sizes(const py::object& shape) {
@@ -106,74 +139,84 @@ AttentionOptions attention_options(const std::optional<Tensor>& mask, bool causa
 
 void bind_attention(py::module_& m) {
   using MHA = nn::MultiheadAttention;
-  LayerClass<MHA>(m, "MultiheadAttention", py::dynamic_attr(), collected_once(),
-                  "Attention of several heads side by side: (batch, length, features) to the same.")
-      .def(py::init<std::int64_t, std::int64_t, bool>(), py::arg("embed_dim"), py::arg("num_heads"),
-           py::arg("bias") = true)
-      .def(
-          "__call__",
-          [](const MHA& l, const Tensor& query, const std::optional<Tensor>& key,
-             const std::optional<Tensor>& value, const std::optional<Tensor>& mask, bool causal) {
-            const PlaceScope scope("MultiheadAttention");
-            return l(query, key.value_or(query), value.value_or(key.value_or(query)),
-                     attention_options(mask, causal));
-          },
-          py::arg("query"), py::arg("key") = py::none(), py::arg("value") = py::none(),
-          py::arg("attn_mask") = py::none(), py::arg("is_causal") = false);
+  LayerClass<MHA> attention(
+      m, "MultiheadAttention", py::dynamic_attr(), collected_once(),
+      "Attention of several heads side by side: (batch, length, features) to the same.");
+  attention.def(py::init<std::int64_t, std::int64_t, bool>(), py::arg("embed_dim"),
+                py::arg("num_heads"), py::arg("bias") = true);
+  called(
+      attention,
+      [](const MHA& l, const Tensor& query, const std::optional<Tensor>& key,
+         const std::optional<Tensor>& value, const std::optional<Tensor>& mask, bool causal) {
+        const PlaceScope scope("MultiheadAttention");
+        return l(query, key.value_or(query), value.value_or(key.value_or(query)),
+                 attention_options(mask, causal));
+      },
+      py::arg("query"), py::arg("key") = py::none(), py::arg("value") = py::none(),
+      py::arg("attn_mask") = py::none(), py::arg("is_causal") = false);
+  with_inner(attention, "query", &MHA::query, "What makes queries.");
+  with_inner(attention, "key", &MHA::key, "What makes keys.");
+  with_inner(attention, "value", &MHA::value, "What makes values.");
+  with_inner(attention, "out", &MHA::out, "What the heads go through, side by side.");
+}
+
+void bind_block(py::module_& m) {
   using Block = nn::TransformerBlock;
-  LayerClass<Block>(m, "TransformerBlock", py::dynamic_attr(), collected_once(),
-                    "x + attention(norm(x)), then x + feed-forward(norm(x)).")
-      .def(py::init<std::int64_t, std::int64_t, std::int64_t, double>(), py::arg("embed_dim"),
-           py::arg("num_heads"), py::arg("hidden"), py::arg("dropout") = 0.0)
-      .def(
-          "__call__",
-          [](const Block& l, const Tensor& x, const std::optional<Tensor>& mask, bool causal) {
-            const PlaceScope scope("TransformerBlock");
-            return l(x, attention_options(mask, causal));
-          },
-          py::arg("input"), py::arg("attn_mask") = py::none(), py::arg("is_causal") = false);
+  LayerClass<Block> block(m, "TransformerBlock", py::dynamic_attr(), collected_once(),
+                          "x + attention(norm(x)), then x + feed-forward(norm(x)).");
+  block.def(py::init<std::int64_t, std::int64_t, std::int64_t, double>(), py::arg("embed_dim"),
+            py::arg("num_heads"), py::arg("hidden"), py::arg("dropout") = 0.0);
+  called(
+      block,
+      [](const Block& l, const Tensor& x, const std::optional<Tensor>& mask, bool causal) {
+        const PlaceScope scope("TransformerBlock");
+        return l(x, attention_options(mask, causal));
+      },
+      py::arg("input"), py::arg("attn_mask") = py::none(), py::arg("is_causal") = false);
+  with_inner(block, "norm1", &Block::norm1, "In front of the attention.");
+  with_inner(block, "norm2", &Block::norm2, "In front of the feed-forward part.");
+  with_inner(block, "attention", &Block::attention, "The attention.");
+  with_inner(block, "up", &Block::up, "To the hidden features.");
+  with_inner(block, "down", &Block::down, "Back from them.");
+  with_inner(block, "drop", &Block::drop, "Behind both parts.");
 }
 
 template <class L>
 void with_recurrent_weights(LayerClass<L>& c) {
-  c.def_property_readonly(
-       "weight_ih", [](const L& l) { return l.weight_ih; },
-       "The weight of the input, gates one after another.")
-      .def_property_readonly(
-          "weight_hh", [](const L& l) { return l.weight_hh; },
-          "The weight of the state, gates one after another.")
-      .def_property_readonly(
-          "bias_ih", [](const L& l) { return l.bias_ih; }, "The bias beside weight_ih.")
-      .def_property_readonly(
-          "bias_hh", [](const L& l) { return l.bias_hh; }, "The bias beside weight_hh.");
+  with_tensor<Tensor, L>(c, "weight_ih", &L::weight_ih,
+                         "The weight of the input, gates one after another.", "weight_ih_l0");
+  with_tensor<Tensor, L>(c, "weight_hh", &L::weight_hh,
+                         "The weight of the state, gates one after another.", "weight_hh_l0");
+  with_tensor<Tensor, L>(c, "bias_ih", &L::bias_ih, "The bias beside weight_ih.", "bias_ih_l0");
+  with_tensor<Tensor, L>(c, "bias_hh", &L::bias_hh, "The bias beside weight_hh.", "bias_hh_l0");
 }
 
 void bind_recurrent(py::module_& m) {
   LayerClass<nn::LSTM> lstm(m, "LSTM", py::dynamic_attr(), collected_once(),
                             "One layer over a sequence: (batch, length, in) to (batch, length, "
                             "features), with the last state (hidden, cell).");
-  lstm.def(py::init<std::int64_t, std::int64_t>(), py::arg("input_size"), py::arg("hidden_size"))
-      .def(
-          "__call__",
-          [](const nn::LSTM& l, const Tensor& x, const std::optional<std::pair<Tensor, Tensor>>& state) {
-            const PlaceScope scope("LSTM");
-            const nn::LSTM::Result r = l(x, state);
-            return py::make_tuple(r.output, py::make_tuple(r.hidden, r.cell));
-          },
-          py::arg("input"), py::arg("state") = py::none());
+  lstm.def(py::init<std::int64_t, std::int64_t>(), py::arg("input_size"), py::arg("hidden_size"));
+  called(
+      lstm,
+      [](const nn::LSTM& l, const Tensor& x, const std::optional<std::pair<Tensor, Tensor>>& state) {
+        const PlaceScope scope("LSTM");
+        const nn::LSTM::Result r = l(x, state);
+        return py::make_tuple(r.output, py::make_tuple(r.hidden, r.cell));
+      },
+      py::arg("input"), py::arg("state") = py::none());
   with_recurrent_weights(lstm);
   LayerClass<nn::GRU> gru(m, "GRU", py::dynamic_attr(), collected_once(),
                           "One layer over a sequence: (batch, length, in) to (batch, length, "
                           "features), with the last state.");
-  gru.def(py::init<std::int64_t, std::int64_t>(), py::arg("input_size"), py::arg("hidden_size"))
-      .def(
-          "__call__",
-          [](const nn::GRU& l, const Tensor& x, const std::optional<Tensor>& state) {
-            const PlaceScope scope("GRU");
-            const auto both = l(x, state);
-            return py::make_tuple(both.first, both.second);
-          },
-          py::arg("input"), py::arg("state") = py::none());
+  gru.def(py::init<std::int64_t, std::int64_t>(), py::arg("input_size"), py::arg("hidden_size"));
+  called(
+      gru,
+      [](const nn::GRU& l, const Tensor& x, const std::optional<Tensor>& state) {
+        const PlaceScope scope("GRU");
+        const auto both = l(x, state);
+        return py::make_tuple(both.first, both.second);
+      },
+      py::arg("input"), py::arg("state") = py::none());
   with_recurrent_weights(gru);
 }
 
@@ -195,6 +238,7 @@ void bind_layer_classes(py::module_& m) {
       .def(py::init<double>(), py::arg("p") = 0.5)
       .def_readonly("p", &nn::Dropout::p, "The probability that an element is dropped.");
   bind_attention(m);
+  bind_block(m);
   bind_recurrent(m);
 }
 

@@ -227,6 +227,12 @@ void bind_generator(py::module_& m) {
             return g;
           },
           py::arg("seed"), "From the beginning of another sequence.")
+      .def(py::pickle([](Generator& g) { return py::make_tuple(g.seed(), g.draw(0)); },
+                      [](const py::tuple& state) {
+                        Generator out(py::cast<std::uint64_t>(state[0]));
+                        out.draw(py::cast<std::uint64_t>(state[1]));
+                        return out;
+                      }))
       .def_property_readonly("seed", &Generator::seed, "The seed.")
       .def("initial_seed", &Generator::seed, "The seed.");
 }

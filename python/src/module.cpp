@@ -1,5 +1,6 @@
 // The extension module strata._strata.
 #include "python/src/bind.h"
+#include "python/src/refusals.h"
 #include "strata/base/version.h"
 
 PYBIND11_MODULE(_strata, m) {
@@ -19,4 +20,7 @@ PYBIND11_MODULE(_strata, m) {
   sp::bind_optim(m);
   sp::bind_files(m);
   sp::bind_flags(m);
+  m.def("_unknown_argument", &sp::unknown_argument,
+        "What is said of an argument that a function does not have.");
+  sp::refuse_in_a_line(m);
 }

@@ -24,7 +24,14 @@ void check_made(py::handle module);
 /// be collected.
 py::custom_type_setup collected_once();
 
+/// Each module once. module_tensors.cpp
 std::vector<FoundModule> modules_in(const py::object& module);
+
+/// Where a module keeps the names of its buffers.
+inline constexpr const char* kBuffers = "_buffer_names";
+/// Parameters, or all that is state: each tensor once, under its first name, or under all names.
+/// @throws Error (domain) where two tensors have one name
+nn::NamedTensors tensors_of_module(const py::object& module, bool with_buffers, bool all_names);
 
 void bind_layer_classes(py::module_& m);  // layers.cpp
 void bind_norm_layers(py::module_& m);    // layers.cpp

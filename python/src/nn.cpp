@@ -1,81 +1,17 @@
 // strata.nn: modules. One of C++ (a layer) names its tensors itself; one that is written in Python has them in its attributes, as
 // PyTorch's users write it: tensors that gradients are taken by are parameters, and modules are inside, also in lists, tuples and
 // dictionaries of them. Other tensors are part of the state where register_buffer() said so.
-#include <algorithm>
+#include <memory>
 #include <unordered_set>
 
 #include "python/src/modules.h"
+#include "python/src/place.h"
 #include "strata/nn/layers.h"
 #include "strata/tensor/access.h"
 
 namespace strata::python {
 
 namespace {
-
-/// What classes of Python derive from.
-class PythonModule final : public nn::Module {};
-
-constexpr const char* kBuffers = "_buffer_names";
-
-py::dict attributes_of(const py::object& module) {
-  const py::object d = py::getattr(module, "__dict__", py::none());
-  return d.is_none() ? py::dict() : py::reinterpret_borrow<py::dict>(d);
-}
-
-constexpr int kMostInner = 32;  // of lists, tuples and dictionaries in each other
-
-/// The modules in an attribute: itself, or those in a list, tuple or dictionary.
-void add_inner(const std::string& name, const py::object& value, std::vector<FoundModule>& out,
-               int depth = 0) {
-  if (py::isinstance<nn::Module>(value)) {
-    out.push_back({name + ".", value});
-    return;
-  }
-  const bool is_dict = PyDict_Check(value.ptr()) != 0;
-  if (depth == kMostInner || (!is_dict && !PyList_Check(value.ptr()) && !PyTuple_Check(value.ptr())))
-    return;
-  // Copies, as texts of keys may be made by code that changes them.
-  const py::list items(is_dict ? py::object(value.attr("items")()) : value);
-  for (std::size_t k = 0; k < items.size(); ++k) {
-    const py::object item = items[k];
-    if (!is_dict) {
-      add_inner(name + "." + std::to_string(k), item, out, depth + 1);
-      continue;
-    }
-    const py::tuple pair(item);
-    add_inner(name + "." + py::cast<std::string>(py::str(pair[0])), pair[1], out, depth + 1);
-  }
-}
-
-bool is_buffer(const py::dict& attributes, const py::handle& name) {
-  return attributes.contains(kBuffers) &&
-         PySequence_Contains(py::object(attributes[kBuffers]).ptr(), name.ptr()) == 1;
-}
-
-/// The tensors of a module that are not those of modules inside of it.
-void add_own(const FoundModule& found, bool with_buffers, nn::NamedTensors& out) {
-  const auto& native = py::cast<const nn::Module&>(found.object);
-  for (const auto& [name, tensor] : with_buffers ? native.state_dict() : native.named_parameters())
-    out.emplace_back(found.prefix + name, tensor);
-  const py::dict attributes = attributes_of(found.object);
-  for (const auto& [name, value] : attributes) {
-    const Tensor* const t = tensor_in(value.ptr());
-    if (t == nullptr) continue;
-    const bool buffer = is_buffer(attributes, name);
-    if (buffer ? with_buffers : t->requires_grad())
-      out.emplace_back(found.prefix + py::cast<std::string>(name), *t);
-  }
-}
-
-/// Each tensor once, under its first name.
-nn::NamedTensors tensors_of_module(const py::object& module, bool with_buffers) {
-  nn::NamedTensors all, out;
-  for (const FoundModule& found : modules_in(module)) add_own(found, with_buffers, all);
-  std::unordered_set<const TensorState*> met;
-  for (auto& [name, tensor] : all)
-    if (met.insert(TensorAccess::state(tensor).get()).second) out.emplace_back(name, tensor);
-  return out;
-}
 
 py::dict dict_of(const nn::NamedTensors& tensors) {
   py::dict out;
@@ -89,15 +25,19 @@ py::list list_of(const nn::NamedTensors& tensors) {
   return out;
 }
 
-/// Takes the values of tensors by name; nothing has changed where it throws.
+/// Takes the values of tensors by name, of those with several names by one at least; nothing has changed where it throws.
 void load_state(const py::object& module, const py::dict& state, bool strict) {
-  const nn::NamedTensors own = tensors_of_module(module, true);
+  const nn::NamedTensors own = tensors_of_module(module, true, true);
   std::vector<std::pair<Tensor, Tensor>> changes;
   std::unordered_set<std::string> known;
+  std::unordered_set<const TensorState*> found;
+  for (const auto& [name, tensor] : own)
+    if (state.contains(name)) found.insert(TensorAccess::state(tensor).get());
   for (const auto& [name, tensor] : own) {
     known.insert(name);
     if (!state.contains(name)) {
-      STRATA_CHECK(!strict, domain, "[load_state_dict] '", name, "' is missing");
+      STRATA_CHECK(!strict || found.contains(TensorAccess::state(tensor).get()), domain,
+                   "[load_state_dict] '", name, "' is missing");
       continue;
     }
     const Tensor value =
@@ -119,14 +59,15 @@ void train_all(const py::object& module, bool on) {
 }
 
 void forget_gradients(const py::object& module) {
-  for (const auto& [name, tensor] : tensors_of_module(module, false)) tensor.set_grad(std::nullopt);
+  for (const auto& [name, tensor] : tensors_of_module(module, false, false))
+    tensor.set_grad(std::nullopt);
 }
 
 std::string text_of_module(const py::object& module) {
   std::string out =
       py::cast<std::string>(py::object(py::type::handle_of(module).attr("__name__"))) + "(";
   bool is_first = true;
-  for (const auto& [name, tensor] : tensors_of_module(module, true)) {
+  for (const auto& [name, tensor] : tensors_of_module(module, true, false)) {
     out += (is_first ? "" : ", ") + name + "=" + render(tensor.shape());
     is_first = false;
   }
@@ -142,7 +83,7 @@ py::list named_modules(const py::object& module) {
 }
 
 void register_buffer(const py::object& self, const std::string& name, const Tensor& tensor) {
-  const py::dict attributes = attributes_of(self);
+  const py::dict attributes = self.attr("__dict__");
   if (!attributes.contains(kBuffers)) attributes[kBuffers] = py::list();
   py::object(attributes[kBuffers]).attr("append")(name);
   self.attr(name.c_str()) = object_of(tensor);
@@ -159,9 +100,8 @@ int traverse_module(PyObject* self, visitproc visit, void* argument) {
 }
 
 void bind_module_class(py::module_& m) {
-  py::class_<nn::Module> base(m, "_NativeModule");
-  py::class_<PythonModule, nn::Module>(m, "Module", py::dynamic_attr(), collected_once(),
-                                       R"(What has parameters, which are found by name.
+  py::class_<nn::Module> base(m, "Module", py::dynamic_attr(), collected_once(),
+                              R"(What has parameters, which are found by name.
 
     class Net(nn.Module):
         def __init__(self):
@@ -174,8 +114,9 @@ void bind_module_class(py::module_& m) {
     optimizer = optim.Adam(net.parameters())
     nn.save(net, "net.safetensors")
 
-Tensors that gradients are taken by are parameters; modules are found in attributes, and in lists, tuples and dictionaries in them.)")
-      .def(py::init<>())
+Tensors that gradients are taken by are parameters, and modules are inside, in attributes and in lists, tuples and dictionaries in
+them: net.l[0] has the name 'l.0', net.d["key"] 'd.key'. What was computed of such tensors is no parameter.)");
+  base.def(py::init<>())
       .def(
           "__call__",
           [](const py::object& self, const py::args& args, const py::kwargs& kwargs) {
@@ -183,20 +124,32 @@ Tensors that gradients are taken by are parameters; modules are found in attribu
           },
           "forward(...), which the class defines.")
       .def("register_buffer", &register_buffer, py::arg("name"), py::arg("tensor"),
-           "An attribute that is part of the state, and no parameter.");
-  base.def(
+           "An attribute that is part of the state, and no parameter.")
+      .def(
+          "_native_state", [](const nn::Module& l) { return dict_of(l.state_dict()); },
+          "The tensors of the module's part in C++, by name.")
+      .def(
+          "_set_native",
+          [](nn::Module& l, const std::string& name, const std::optional<Tensor>& tensor) {
+            l.set(name, tensor, true);
+          },
+          py::arg("name"), py::arg("tensor"),
+          "The tensor itself, as it is, becomes that of its part in C++.")
+      .def(
           "parameters",
-          [](const py::object& self) { return list_of(tensors_of_module(self, false)); },
+          [](const py::object& self) { return list_of(tensors_of_module(self, false, false)); },
           "What gradients are taken by.")
       .def(
           "named_parameters",
           [](const py::object& self) {
-            return py::list(dict_of(tensors_of_module(self, false)).attr("items")());
+            return py::list(dict_of(tensors_of_module(self, false, false)).attr("items")());
           },
           "The same with names, those of inner modules as 'inner.name'.")
       .def(
-          "state_dict", [](const py::object& self) { return dict_of(tensors_of_module(self, true)); },
-          "Parameters, and what else a module keeps, by name.")
+          "state_dict",
+          [](const py::object& self) { return dict_of(tensors_of_module(self, true, true)); },
+          "Parameters, and what else a module keeps, by name. A tensor in several places stands "
+          "there under each of its names.")
       .def("load_state_dict", &load_state, py::arg("state"), py::arg("strict") = true,
            "Takes the values of tensors by name; num_batches_tracked of PyTorch's batch norms is "
            "left out. Raises DomainError naming what is missing or "
@@ -223,11 +176,35 @@ Tensors that gradients are taken by are parameters; modules are found in attribu
       .def("__repr__", &text_of_module);
 }
 
+/// One object may be entered again inside of itself.
+class NoInitialValuesContext {
+ public:
+  void enter() { inside_.push_back(std::make_unique<nn::NoInitialValues>()); }
+  void exit() {
+    if (!inside_.empty()) inside_.pop_back();
+  }
+
+ private:
+  std::vector<std::unique_ptr<nn::NoInitialValues>> inside_;
+};
+
+void bind_no_initial_values(py::module_& m) {
+  py::class_<NoInitialValuesContext>(m, "_NoInitialValues")
+      .def(py::init<>())
+      .def("__enter__",
+           [](py::object self) {
+             py::cast<NoInitialValuesContext&>(self).enter();
+             return self;
+           })
+      .def("__exit__", [](NoInitialValuesContext& c, const py::args&) { c.exit(); });
+}
+
 void bind_init(py::module_& m) {
   const auto dtype = py::arg_v("dtype", DTypeArg{dtypes::float32}, "float32");
   m.def(
       "uniform",
       [](const Ints& shape, double low, double high, DTypeArg d) {
+        const PlaceScope scope("uniform");
         return nn::uniform(shape, low, high, d);
       },
       py::arg("shape"), py::arg("low") = 0.0, py::arg("high") = 1.0, dtype,
@@ -235,29 +212,40 @@ void bind_init(py::module_& m) {
   m.def(
       "normal",
       [](const Ints& shape, double mean, double std, DTypeArg d) {
+        const PlaceScope scope("normal");
         return nn::normal(shape, mean, std, d);
       },
       py::arg("shape"), py::arg("mean") = 0.0, py::arg("std") = 1.0, dtype, "Normal.");
   m.def(
       "kaiming_uniform",
       [](const Ints& shape, double slope, DTypeArg d) {
+        const PlaceScope scope("kaiming_uniform");
         return nn::kaiming_uniform(shape, slope, d);
       },
       py::arg("shape"), py::arg("a") = 0.0, dtype,
       "He et al., 2015: uniform within sqrt(6 / ((1 + a**2) * inputs)).");
   m.def(
       "kaiming_normal",
-      [](const Ints& shape, double slope, DTypeArg d) { return nn::kaiming_normal(shape, slope, d); },
+      [](const Ints& shape, double slope, DTypeArg d) {
+        const PlaceScope scope("kaiming_normal");
+        return nn::kaiming_normal(shape, slope, d);
+      },
       py::arg("shape"), py::arg("a") = 0.0, dtype,
       "He et al., 2015: normal, of a third of that variance.");
   m.def(
       "xavier_uniform",
-      [](const Ints& shape, double gain, DTypeArg d) { return nn::xavier_uniform(shape, gain, d); },
+      [](const Ints& shape, double gain, DTypeArg d) {
+        const PlaceScope scope("xavier_uniform");
+        return nn::xavier_uniform(shape, gain, d);
+      },
       py::arg("shape"), py::arg("gain") = 1.0, dtype,
       "Glorot and Bengio, 2010: uniform within sqrt(6 / (inputs + outputs)).");
   m.def(
       "xavier_normal",
-      [](const Ints& shape, double gain, DTypeArg d) { return nn::xavier_normal(shape, gain, d); },
+      [](const Ints& shape, double gain, DTypeArg d) {
+        const PlaceScope scope("xavier_normal");
+        return nn::xavier_normal(shape, gain, d);
+      },
       py::arg("shape"), py::arg("gain") = 1.0, dtype, "Glorot and Bengio, 2010.");
 }
 
@@ -270,7 +258,9 @@ py::custom_type_setup collected_once() {
 
 void check_made(py::handle module) {
   if (!py::isinstance<nn::Module>(module)) return;
-  py::detail::values_and_holders parts(reinterpret_cast<py::detail::instance*>(module.ptr()));
+  auto* const instance = reinterpret_cast<py::detail::instance*>(module.ptr());
+  if (!instance->owned) return;  // a part of another
+  py::detail::values_and_holders parts(instance);
   for (const auto& part : parts)
     if (!part.holder_constructed())
       throw py::type_error("a module of class " +
@@ -278,25 +268,11 @@ void check_made(py::handle module) {
                            " is not made yet: super().__init__() comes first");
 }
 
-std::vector<FoundModule> modules_in(const py::object& module) {
-  std::vector<FoundModule> out{{"", module}};
-  std::unordered_set<const PyObject*> met{module.ptr()};
-  for (std::size_t k = 0; k < out.size(); ++k) {
-    check_made(out[k].object);
-    std::vector<FoundModule> inner;
-    for (const auto& [name, value] : attributes_of(out[k].object))
-      add_inner(out[k].prefix + py::cast<std::string>(name),
-                py::reinterpret_borrow<py::object>(value), inner);
-    for (FoundModule& one : inner)
-      if (met.insert(one.object.ptr()).second) out.push_back(std::move(one));
-  }
-  return out;
-}
-
 void bind_nn(py::module_& m) {
   py::module_ nn =
       m.def_submodule("_nn", "Modules and layers, named and initialised as PyTorch has them.");
   bind_module_class(nn);
+  bind_no_initial_values(nn);
   py::module_ init = nn.def_submodule("init", "Initial values: functions that make tensors.");
   bind_init(init);
   bind_layer_classes(nn);

@@ -1,6 +1,7 @@
 // strata.optim: optimisers, gradients that are too large, learning rates by step.
 #include "strata/nn/optim.h"
 #include "python/src/convert.h"
+#include "python/src/modules.h"
 #include "python/src/place.h"
 #include "python/src/running.h"
 #include "strata/nn/module.h"
@@ -34,7 +35,7 @@ nn::AdamOptions adam_options(double lr, std::pair<double, double> betas, double 
 
 template <class O>
 void bind_adam(py::module_& m, const char* name, double eps, double weight_decay, const char* doc) {
-  py::class_<O, nn::Optimizer>(m, name, doc)
+  py::class_<O, nn::Optimizer>(m, name, py::dynamic_attr(), collected_once(), doc)
       .def(py::init([](const py::object& parameters, double lr, std::pair<double, double> betas,
                        double e, double decay) {
              return std::make_unique<O>(parameters_of(parameters), adam_options(lr, betas, e, decay));
@@ -44,7 +45,7 @@ void bind_adam(py::module_& m, const char* name, double eps, double weight_decay
 }
 
 void bind_optimizers(py::module_& m) {
-  py::class_<nn::Optimizer>(m, "Optimizer",
+  py::class_<nn::Optimizer>(m, "Optimizer", py::dynamic_attr(), collected_once(),
                             "What moves parameters against their gradients. All parameters of a "
                             "dtype are one tensor, of which they are views: a step is one kernel.")
       .def(
@@ -81,7 +82,8 @@ void bind_optimizers(py::module_& m) {
       .def_property_readonly(
           "params", [](const nn::Optimizer& o) { return o.parameters(); }, "The parameters.");
   py::class_<nn::SGD, nn::Optimizer>(
-      m, "SGD", "Stochastic gradient descent, with momentum where it is not 0.")
+      m, "SGD", py::dynamic_attr(), collected_once(),
+      "Stochastic gradient descent, with momentum where it is not 0.")
       .def(py::init([](const py::object& parameters, double lr, double momentum, double dampening,
                        double decay, bool nesterov) {
              return std::make_unique<nn::SGD>(parameters_of(parameters),
@@ -99,7 +101,7 @@ void bind_optimizers(py::module_& m) {
                        "Loshchilov and Hutter, 2019: weight decay apart from the gradient.");
   bind_adam<nn::LAMB>(m, "LAMB", 1e-6, 0,
                       "You et al., 2020: Adam's step, scaled for each parameter to its own size.");
-  py::class_<nn::RMSprop, nn::Optimizer>(m, "RMSprop",
+  py::class_<nn::RMSprop, nn::Optimizer>(m, "RMSprop", py::dynamic_attr(), collected_once(),
                                          "Steps over the root of a moving mean of squares.")
       .def(py::init([](const py::object& parameters, double lr, double alpha, double eps,
                        double decay, double momentum) {
@@ -120,6 +122,7 @@ void bind_optim(py::module_& m) {
   optim.def(
       "clip_grad_norm",
       [](const py::object& parameters, double most) {
+        const PlaceScope scope("clip_grad_norm");
         return nn::clip_grad_norm(parameters_of(parameters), most);
       },
       py::arg("parameters"), py::arg("max_norm"),
@@ -128,6 +131,7 @@ void bind_optim(py::module_& m) {
   optim.def(
       "clip_grad_value",
       [](const py::object& parameters, double most) {
+        const PlaceScope scope("clip_grad_value");
         nn::clip_grad_value(parameters_of(parameters), most);
       },
       py::arg("parameters"), py::arg("clip_value"),

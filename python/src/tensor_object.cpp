@@ -4,11 +4,14 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "python/src/call.h"
 #include "python/src/memory.h"
 #include "python/src/place.h"
+#include "python/src/refusals.h"
 #include "python/src/subscripts.h"
 #include "python/src/tensor_values.h"
 #include "strata/tensor/access.h"
@@ -216,10 +219,27 @@ PyObject* made_object(PyTypeObject* type, Tensor&& tensor) {
   return out;
 }
 
+/// What is said of a name that is not among those known; empty where there is none.
+std::string unknown_keyword(PyObject* kwargs, const std::vector<std::string>& known) {
+  PyObject *name = nullptr, *value = nullptr;
+  for (Py_ssize_t at = 0; kwargs != nullptr && PyDict_Next(kwargs, &at, &name, &value) != 0;)
+    if (const char* const text = PyUnicode_AsUTF8(name);
+        text != nullptr && std::find(known.begin(), known.end(), text) == known.end())
+      return unknown_argument("Tensor", text, known);
+  PyErr_Clear();
+  return {};
+}
+
 PyObject* slot_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static const char* keywords[] = {"data", "dtype", "device", "requires_grad", nullptr};
   PyObject *data = nullptr, *dtype = Py_None, *device = Py_None;
   int requires_grad = 0;
+  if (const std::string wrong =
+          unknown_keyword(kwargs, {"data", "dtype", "device", "requires_grad"});
+      !wrong.empty()) {
+    PyErr_SetString(PyExc_TypeError, wrong.c_str());
+    return nullptr;
+  }
   if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOp:Tensor", const_cast<char**>(keywords), &data,
                                   &dtype, &device, &requires_grad) == 0)
     return nullptr;

@@ -168,15 +168,25 @@ py::object dlpack_of(const Tensor& x, const py::object&, const py::object& max_v
   return dlpack_capsule(x, is_versioned, !copy.is_none() && py::cast<bool>(copy));
 }
 
+/// As an object of a class below Tensor, with its attributes, where `self` is one.
+py::object as_class_of(const py::object& self, const py::object& tensor, const py::object& attributes) {
+  return py::module_::import("strata._pickles").attr("tensor_of_class")(py::type::of(self), tensor, attributes);
+}
+
 /// What pickle and copy make it of: its elements' bytes.
-py::object reduced(const Tensor& x) {
+py::object reduced(const py::object& self) {
+  const Tensor& x = *tensor_in(self.ptr());
   const StridedBuffer b = host_memory(x.contiguous());
   py::bytes bytes(reinterpret_cast<const char*>(first_of(b)),
                   static_cast<std::size_t>(product(b.shape)) * x.itemsize());
-  return py::make_tuple(py::module_::import("strata._strata").attr("_tensor_from_bytes"),
-                        py::make_tuple(bytes, x.dtype().name(),
-                                       py::reinterpret_steal<py::object>(tuple_of_sizes(x.shape())),
-                                       std::string(x.device().name()), x.requires_grad()));
+  const py::object make = py::module_::import("strata._strata").attr("_tensor_from_bytes");
+  const py::tuple arguments = py::make_tuple(
+      bytes, x.dtype().name(), py::reinterpret_steal<py::object>(tuple_of_sizes(x.shape())),
+      std::string(x.device().name()), x.requires_grad());
+  if (Py_TYPE(self.ptr()) == tensor_class) return py::make_tuple(make, arguments);
+  const py::object attributes = py::getattr(self, "__dict__", py::dict());
+  return py::make_tuple(py::module_::import("strata._pickles").attr("tensor_of_class"),
+                        py::make_tuple(py::type::of(self), make(*arguments), attributes));
 }
 
 Tensor tensor_from_bytes(const std::string& bytes, DType dtype, const Ints& shape,
@@ -189,10 +199,16 @@ Tensor tensor_from_bytes(const std::string& bytes, DType dtype, const Ints& shap
   return out;
 }
 
-Tensor deep_copy(const Tensor& x, const py::object&) {
+/// With a gradient of its own, as PyTorch has it.
+py::object deep_copy(const py::object& self, const py::object& memo) {
+  const Tensor& x = *tensor_in(self.ptr());
   Tensor out = copied_tensor(x);
   if (x.requires_grad()) out.requires_grad(true);
-  return out;
+  if (const auto gradient = x.grad()) out.set_grad(copied_tensor(*gradient));
+  if (Py_TYPE(self.ptr()) == tensor_class) return object_of(std::move(out));
+  const py::object attributes = py::getattr(self, "__dict__", py::dict());
+  return as_class_of(self, object_of(std::move(out)),
+                     py::module_::import("copy").attr("deepcopy")(attributes, memo));
 }
 
 py::object formatted(const Tensor& x, const std::string& spec) {
@@ -264,11 +280,12 @@ memory. numpy.array(x) makes a copy that may be written.)");
       "__dlpack_device__", "", [](const Tensor&) -> py::object { return py::make_tuple(1, 0); },
       "(1, 0): memory of the host.");
   f.method(
-      "__reduce_ex__", "protocol=2", [](const Tensor& x, const py::object&) { return reduced(x); },
+      "__reduce_ex__", "protocol=2",
+      [](const py::object& x, const py::object&) { return reduced(x); },
       "What pickle makes of it: the elements, and whether gradients are taken by it.");
   f.method("__copy__", "", [](const Tensor& x) { return x; }, "The same tensor.");
   f.method("__deepcopy__", "memo=None", &deep_copy,
-           "The same values in memory of their own, apart from its graph.");
+           "The same values in memory of their own, apart from its graph, with its gradient.");
   f.method("__format__", "spec=''", &formatted,
            "Of one element as numbers are formatted, else the text.");
   f.function(

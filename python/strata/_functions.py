@@ -69,7 +69,7 @@ def value_and_grad(function: Callable[..., Any], argnums: Union[int, Sequence[in
     return both
 
 
-def grad(function: Any, argnums: Any = 0) -> Any:
+def grad(function: Any, argnums: Any = 0, *, allow_unused: bool = False) -> Any:
     """The function that gives the gradient of a function whose result is a scalar, by the argument in that place.
 
     Several places in a tuple give several gradients.
@@ -77,10 +77,13 @@ def grad(function: Any, argnums: Any = 0) -> Any:
     slope = strata.grad(lambda x: (x * x).sum())
     slope(x)        # 2 * x
 
-    As torch.autograd.grad, of a tensor: grad(y, xs) is gradients(y, xs).
+    The argument need not take gradients; one that the result does not depend on has zeros.
+
+    As torch.autograd.grad, of a tensor: grad(y, xs) is gradients(y, xs), which raises DomainError for an x that takes no
+    gradient, and for one that y does not depend on, unless allow_unused says that these are zeros.
     """
     if isinstance(function, Tensor):
-        return gradients(function, argnums)
+        return gradients(function, argnums, allow_unused=allow_unused)
 
     @functools.wraps(function)
     def gradient(*args: Any, **kwargs: Any) -> Any:

@@ -321,7 +321,7 @@ def write(folder, module, root):
         others = sorted(classes_of(root) - set(vars(module)) | {"DTypeLike", "Size", "TensorLike"})
         header = SUBMODULE + f"from strata._strata import {', '.join(others)}\n"
         if module.__name__.endswith("._optim"):
-            header += "from strata._strata._nn import _NativeModule\n"
+            header += "from strata._strata._nn import Module\n"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "__init__.pyi").write_text(header + "\n".join(module_lines(module)) + "\n", encoding="utf-8")
     for name, inner in vars(module).items():

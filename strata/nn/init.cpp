@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "strata/graph/origin.h"
 #include "strata/nn/layers.h"
 #include "strata/tensor/random.h"
 
@@ -16,27 +17,35 @@ std::pair<double, double> fans(const Ints& shape) {
           static_cast<double>(shape[0].value()) * places};
 }
 
-Tensor uniform(const Ints& shape, double low, double high, DType dtype) {
+Tensor uniform(const Ints& shape, double low, double high, DType dtype, At at) {
+  const OriginScope scope("uniform", at);
   STRATA_CHECK(low <= high, domain, "[uniform] from ", low, " to ", high);
+  if (NoInitialValues::is_active()) return Tensor::empty(shape, dtype);
   return rand(shape, dtype) * (high - low) + low;
 }
-Tensor normal(const Ints& shape, double mean, double deviation, DType dtype) {
+Tensor normal(const Ints& shape, double mean, double deviation, DType dtype, At at) {
+  const OriginScope scope("normal", at);
   STRATA_CHECK(deviation >= 0, domain, "[normal] a deviation of ", deviation);
+  if (NoInitialValues::is_active()) return Tensor::empty(shape, dtype);
   return randn(shape, dtype) * deviation + mean;
 }
-Tensor kaiming_uniform(const Ints& shape, double slope, DType dtype) {
+Tensor kaiming_uniform(const Ints& shape, double slope, DType dtype, At at) {
+  const OriginScope scope("kaiming_uniform", at);
   const double most = std::sqrt(6 / ((1 + slope * slope) * fans(shape).first));
   return uniform(shape, -most, most, dtype);
 }
-Tensor kaiming_normal(const Ints& shape, double slope, DType dtype) {
+Tensor kaiming_normal(const Ints& shape, double slope, DType dtype, At at) {
+  const OriginScope scope("kaiming_normal", at);
   return normal(shape, 0, std::sqrt(2 / ((1 + slope * slope) * fans(shape).first)), dtype);
 }
-Tensor xavier_uniform(const Ints& shape, double gain, DType dtype) {
+Tensor xavier_uniform(const Ints& shape, double gain, DType dtype, At at) {
+  const OriginScope scope("xavier_uniform", at);
   const auto [in, out] = fans(shape);
   const double most = gain * std::sqrt(6 / (in + out));
   return uniform(shape, -most, most, dtype);
 }
-Tensor xavier_normal(const Ints& shape, double gain, DType dtype) {
+Tensor xavier_normal(const Ints& shape, double gain, DType dtype, At at) {
+  const OriginScope scope("xavier_normal", at);
   const auto [in, out] = fans(shape);
   return normal(shape, 0, gain * std::sqrt(2 / (in + out)), dtype);
 }

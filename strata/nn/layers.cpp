@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "strata/graph/origin.h"
 #include "strata/tensor/random.h"
 
 namespace strata::nn {
@@ -40,50 +41,92 @@ std::int64_t length_of(const Tensor& x, const char* name) {
 }  // namespace
 
 Linear::Linear(std::int64_t in, std::int64_t out, bool has_bias)
-    : weight(add("weight", within({out, in}, static_cast<double>(in)))) {
-  if (has_bias) bias = add("bias", within({out}, static_cast<double>(in)));
+    : weight(within({out, in}, static_cast<double>(in))) {
+  if (has_bias) bias = within({out}, static_cast<double>(in));
+  add_member("weight", weight);
+  add_member("bias", bias, {out});
+}
+Tensor Linear::operator()(const Tensor& x, At at) const {
+  const OriginScope scope("Linear", at);
+  return linear(x, weight, bias);
 }
 
 Conv::Conv(std::int64_t in, std::int64_t out, const std::vector<std::int64_t>& kernel,
            ConvOptions o, bool has_bias)
-    : weight(add("weight", kaiming_uniform(weight_shape(in, out, kernel, o.groups), std::sqrt(5.0)))),
+    : weight(kaiming_uniform(weight_shape(in, out, kernel, o.groups), std::sqrt(5.0))),
       options(std::move(o)) {
-  if (has_bias) bias = add("bias", within({out}, fans(weight.shape()).first));
+  if (has_bias) bias = within({out}, fans(weight.shape()).first);
+  add_member("weight", weight);
+  add_member("bias", bias, {out});
+}
+Tensor Conv::operator()(const Tensor& x, At at) const {
+  const OriginScope scope("Conv", at);
+  return conv_nd(x, weight, bias, options);
 }
 
 Embedding::Embedding(std::int64_t count, std::int64_t features)
-    : weight(add("weight", randn({count, features}))) {}
+    : weight(NoInitialValues::is_active() ? Tensor::empty({count, features})
+                                          : randn({count, features})) {
+  add_member("weight", weight);
+}
+Tensor Embedding::operator()(const Tensor& indices, At at) const {
+  const OriginScope scope("Embedding", at);
+  return embedding(indices, weight);
+}
 
 BatchNorm::BatchNorm(std::int64_t channels, double e, double m)
-    : weight(add("weight", Tensor::ones({channels}))),
-      bias(add("bias", Tensor::zeros({channels}))),
-      running_mean(add_buffer("running_mean", Tensor::zeros({channels}))),
-      running_var(add_buffer("running_var", Tensor::ones({channels}))),
+    : weight(Tensor::ones({channels})),
+      bias(Tensor::zeros({channels})),
+      running_mean(Tensor::zeros({channels})),
+      running_var(Tensor::ones({channels})),
       eps(e),
-      momentum(m) {}
-Tensor BatchNorm::operator()(const Tensor& x) const {
+      momentum(m) {
+  add_member("weight", weight), add_member("bias", bias);
+  add_buffer_member("running_mean", running_mean), add_buffer_member("running_var", running_var);
+}
+Tensor BatchNorm::operator()(const Tensor& x, At at) const {
+  const OriginScope scope("BatchNorm", at);
   return batch_norm(x, running_mean, running_var, weight, bias,
                     {.training = is_training(), .momentum = momentum, .eps = eps});
 }
 
 LayerNorm::LayerNorm(Ints s, double e)
-    : shape(std::move(s)),
-      weight(add("weight", Tensor::ones(shape))),
-      bias(add("bias", Tensor::zeros(shape))),
-      eps(e) {}
+    : shape(std::move(s)), weight(Tensor::ones(shape)), bias(Tensor::zeros(shape)), eps(e) {
+  add_member("weight", weight), add_member("bias", bias);
+}
+Tensor LayerNorm::operator()(const Tensor& x, At at) const {
+  const OriginScope scope("LayerNorm", at);
+  return layer_norm(x, shape, weight, bias, eps);
+}
 GroupNorm::GroupNorm(std::int64_t g, std::int64_t channels, double e)
-    : groups(g),
-      weight(add("weight", Tensor::ones({channels}))),
-      bias(add("bias", Tensor::zeros({channels}))),
-      eps(e) {}
+    : groups(g), weight(Tensor::ones({channels})), bias(Tensor::zeros({channels})), eps(e) {
+  add_member("weight", weight), add_member("bias", bias);
+}
+Tensor GroupNorm::operator()(const Tensor& x, At at) const {
+  const OriginScope scope("GroupNorm", at);
+  return group_norm(x, groups, weight, bias, eps);
+}
 InstanceNorm::InstanceNorm(std::int64_t channels, double e)
-    : weight(add("weight", Tensor::ones({channels}))),
-      bias(add("bias", Tensor::zeros({channels}))),
-      eps(e) {}
+    : weight(Tensor::ones({channels})), bias(Tensor::zeros({channels})), eps(e) {
+  add_member("weight", weight), add_member("bias", bias);
+}
+Tensor InstanceNorm::operator()(const Tensor& x, At at) const {
+  const OriginScope scope("InstanceNorm", at);
+  return instance_norm(x, weight, bias, eps);
+}
 RMSNorm::RMSNorm(Ints s, std::optional<double> e)
-    : shape(std::move(s)), weight(add("weight", Tensor::ones(shape))), eps(e) {}
+    : shape(std::move(s)), weight(Tensor::ones(shape)), eps(e) {
+  add_member("weight", weight);
+}
+Tensor RMSNorm::operator()(const Tensor& x, At at) const {
+  const OriginScope scope("RMSNorm", at);
+  return rms_norm(x, shape, weight, eps);
+}
 
-Tensor Dropout::operator()(const Tensor& x) const { return dropout(x, p, is_training()); }
+Tensor Dropout::operator()(const Tensor& x, At at) const {
+  const OriginScope scope("Dropout", at);
+  return dropout(x, p, is_training());
+}
 
 MultiheadAttention::MultiheadAttention(std::int64_t features, std::int64_t h, bool bias)
     : heads(h),
@@ -96,7 +139,8 @@ MultiheadAttention::MultiheadAttention(std::int64_t features, std::int64_t h, bo
   add("query", query), add("key", key), add("value", value), add("out", out);
 }
 Tensor MultiheadAttention::operator()(const Tensor& q, const Tensor& k, const Tensor& v,
-                                      const AttentionOptions& options) const {
+                                      const AttentionOptions& options, At at) const {
+  const OriginScope scope("MultiheadAttention", at);
   const auto split = [&](const Tensor& x) { return x.unflatten(-1, {heads, -1}).transpose(1, 2); };
   const Tensor seen =
       scaled_dot_product_attention(split(query(q)), split(key(k)), split(value(v)), options);
@@ -114,19 +158,24 @@ TransformerBlock::TransformerBlock(std::int64_t features, std::int64_t heads, st
   add("norm1", norm1), add("norm2", norm2), add("attention", attention), add("up", up),
       add("down", down), add("drop", drop);
 }
-Tensor TransformerBlock::operator()(const Tensor& x, const AttentionOptions& options) const {
+Tensor TransformerBlock::operator()(const Tensor& x, const AttentionOptions& options, At at) const {
+  const OriginScope scope("TransformerBlock", at);
   const Tensor seen = x + drop(attention(norm1(x), options));
   return seen + drop(down(up(norm2(seen)).gelu()));
 }
 
 LSTM::LSTM(std::int64_t in, std::int64_t f)
     : features(f),
-      weight_ih(add("weight_ih_l0", within({4 * f, in}, static_cast<double>(f)))),
-      weight_hh(add("weight_hh_l0", within({4 * f, f}, static_cast<double>(f)))),
-      bias_ih(add("bias_ih_l0", within({4 * f}, static_cast<double>(f)))),
-      bias_hh(add("bias_hh_l0", within({4 * f}, static_cast<double>(f)))) {}
+      weight_ih(within({4 * f, in}, static_cast<double>(f))),
+      weight_hh(within({4 * f, f}, static_cast<double>(f))),
+      bias_ih(within({4 * f}, static_cast<double>(f))),
+      bias_hh(within({4 * f}, static_cast<double>(f))) {
+  add_member("weight_ih_l0", weight_ih), add_member("weight_hh_l0", weight_hh);
+  add_member("bias_ih_l0", bias_ih), add_member("bias_hh_l0", bias_hh);
+}
 LSTM::Result LSTM::operator()(const Tensor& x,
-                              const std::optional<std::pair<Tensor, Tensor>>& state) const {
+                              const std::optional<std::pair<Tensor, Tensor>>& state, At at) const {
+  const OriginScope scope("LSTM", at);
   const std::int64_t length = length_of(x, "LSTM");
   const Tensor zero = Tensor::zeros({x.size(0), features}, x.dtype()).to(x.device());
   Tensor h = state ? state->first : zero, c = state ? state->second : zero;
@@ -147,11 +196,16 @@ LSTM::Result LSTM::operator()(const Tensor& x,
 
 GRU::GRU(std::int64_t in, std::int64_t f)
     : features(f),
-      weight_ih(add("weight_ih_l0", within({3 * f, in}, static_cast<double>(f)))),
-      weight_hh(add("weight_hh_l0", within({3 * f, f}, static_cast<double>(f)))),
-      bias_ih(add("bias_ih_l0", within({3 * f}, static_cast<double>(f)))),
-      bias_hh(add("bias_hh_l0", within({3 * f}, static_cast<double>(f)))) {}
-std::pair<Tensor, Tensor> GRU::operator()(const Tensor& x, const std::optional<Tensor>& state) const {
+      weight_ih(within({3 * f, in}, static_cast<double>(f))),
+      weight_hh(within({3 * f, f}, static_cast<double>(f))),
+      bias_ih(within({3 * f}, static_cast<double>(f))),
+      bias_hh(within({3 * f}, static_cast<double>(f))) {
+  add_member("weight_ih_l0", weight_ih), add_member("weight_hh_l0", weight_hh);
+  add_member("bias_ih_l0", bias_ih), add_member("bias_hh_l0", bias_hh);
+}
+std::pair<Tensor, Tensor> GRU::operator()(const Tensor& x, const std::optional<Tensor>& state,
+                                          At at) const {
+  const OriginScope scope("GRU", at);
   const std::int64_t length = length_of(x, "GRU");
   Tensor h = state ? *state : Tensor::zeros({x.size(0), features}, x.dtype()).to(x.device());
   const Tensor from_inputs = linear(x, weight_ih, bias_ih);

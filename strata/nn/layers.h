@@ -1,4 +1,5 @@
-// Layers: modules of one function each, named and initialised as PyTorch has them. Shapes are (batch, features) for Linear, (batch,
+// Layers: modules of one function each, named and initialised as PyTorch has them. Their tensors are members, which others may be
+// assigned to: `layer.weight = w` makes w the parameter (Module::set() checks it). What a call makes comes from the line of the call. Shapes are (batch, features) for Linear, (batch,
 // channels, sizes...) for convolutions and normalisations, (batch, length, features) for sequences.
 #pragma once
 
@@ -15,7 +16,7 @@ namespace strata::nn {
 class Linear : public Module {
  public:
   Linear(std::int64_t in, std::int64_t out, bool has_bias = true);
-  Tensor operator()(const Tensor& x) const { return linear(x, weight, bias); }
+  Tensor operator()(const Tensor& x, At at = At::current()) const;
   Tensor weight;               ///< (out, in)
   std::optional<Tensor> bias;  ///< (out,)
 };
@@ -25,7 +26,7 @@ class Conv : public Module {
  public:
   Conv(std::int64_t in, std::int64_t out, const std::vector<std::int64_t>& kernel,
        ConvOptions options = {}, bool bias = true);
-  Tensor operator()(const Tensor& x) const { return conv_nd(x, weight, bias, options); }
+  Tensor operator()(const Tensor& x, At at = At::current()) const;
   Tensor weight;               ///< (out, in / groups, kernel...)
   std::optional<Tensor> bias;  ///< (out,)
   ConvOptions options;
@@ -53,7 +54,7 @@ struct Conv3d : Conv {
 class Embedding : public Module {
  public:
   Embedding(std::int64_t count, std::int64_t features);
-  Tensor operator()(const Tensor& indices) const { return embedding(indices, weight); }
+  Tensor operator()(const Tensor& indices, At at = At::current()) const;
   Tensor weight;  ///< (count, features)
 };
 
@@ -61,7 +62,7 @@ class Embedding : public Module {
 class BatchNorm : public Module {
  public:
   explicit BatchNorm(std::int64_t channels, double eps = 1e-5, double momentum = 0.1);
-  Tensor operator()(const Tensor& x) const;
+  Tensor operator()(const Tensor& x, At at = At::current()) const;
   Tensor weight, bias, running_mean, running_var;
   double eps, momentum;
 };
@@ -69,7 +70,7 @@ class BatchNorm : public Module {
 class LayerNorm : public Module {
  public:
   explicit LayerNorm(Ints shape, double eps = 1e-5);
-  Tensor operator()(const Tensor& x) const { return layer_norm(x, shape, weight, bias, eps); }
+  Tensor operator()(const Tensor& x, At at = At::current()) const;
   Ints shape;
   Tensor weight, bias;
   double eps;
@@ -78,7 +79,7 @@ class LayerNorm : public Module {
 class GroupNorm : public Module {
  public:
   GroupNorm(std::int64_t groups, std::int64_t channels, double eps = 1e-5);
-  Tensor operator()(const Tensor& x) const { return group_norm(x, groups, weight, bias, eps); }
+  Tensor operator()(const Tensor& x, At at = At::current()) const;
   std::int64_t groups;
   Tensor weight, bias;
   double eps;
@@ -87,7 +88,7 @@ class GroupNorm : public Module {
 class InstanceNorm : public Module {
  public:
   explicit InstanceNorm(std::int64_t channels, double eps = 1e-5);
-  Tensor operator()(const Tensor& x) const { return instance_norm(x, weight, bias, eps); }
+  Tensor operator()(const Tensor& x, At at = At::current()) const;
   Tensor weight, bias;
   double eps;
 };
@@ -95,7 +96,7 @@ class InstanceNorm : public Module {
 class RMSNorm : public Module {
  public:
   explicit RMSNorm(Ints shape, std::optional<double> eps = {});
-  Tensor operator()(const Tensor& x) const { return rms_norm(x, shape, weight, eps); }
+  Tensor operator()(const Tensor& x, At at = At::current()) const;
   Ints shape;
   Tensor weight;
   std::optional<double> eps;
@@ -105,7 +106,7 @@ class RMSNorm : public Module {
 class Dropout : public Module {
  public:
   explicit Dropout(double probability = 0.5) : p(probability) {}
-  Tensor operator()(const Tensor& x) const;
+  Tensor operator()(const Tensor& x, At at = At::current()) const;
   double p;
 };
 
@@ -114,9 +115,9 @@ class MultiheadAttention : public Module {
  public:
   MultiheadAttention(std::int64_t features, std::int64_t heads, bool bias = true);
   Tensor operator()(const Tensor& query, const Tensor& key, const Tensor& value,
-                    const AttentionOptions& options = {}) const;
-  Tensor operator()(const Tensor& x, const AttentionOptions& options = {}) const {
-    return (*this)(x, x, x, options);
+                    const AttentionOptions& options = {}, At at = At::current()) const;
+  Tensor operator()(const Tensor& x, const AttentionOptions& options = {}, At at = At::current()) const {
+    return (*this)(x, x, x, options, at);
   }
   std::int64_t heads;
   Linear query, key, value, out;
@@ -126,7 +127,7 @@ class MultiheadAttention : public Module {
 class TransformerBlock : public Module {
  public:
   TransformerBlock(std::int64_t features, std::int64_t heads, std::int64_t hidden, double dropout = 0);
-  Tensor operator()(const Tensor& x, const AttentionOptions& options = {}) const;
+  Tensor operator()(const Tensor& x, const AttentionOptions& options = {}, At at = At::current()) const;
   LayerNorm norm1, norm2;
   MultiheadAttention attention;
   Linear up, down;
@@ -142,7 +143,8 @@ class LSTM : public Module {
   struct Result {
     Tensor output, hidden, cell;
   };
-  Result operator()(const Tensor& x, const std::optional<std::pair<Tensor, Tensor>>& state = {}) const;
+  Result operator()(const Tensor& x, const std::optional<std::pair<Tensor, Tensor>>& state = {},
+                    At at = At::current()) const;
   std::int64_t features;
   Tensor weight_ih, weight_hh, bias_ih, bias_hh;  ///< gates one after another: input, forget, cell, output
 };
@@ -151,7 +153,8 @@ class LSTM : public Module {
 class GRU : public Module {
  public:
   GRU(std::int64_t in, std::int64_t features);
-  std::pair<Tensor, Tensor> operator()(const Tensor& x, const std::optional<Tensor>& state = {}) const;
+  std::pair<Tensor, Tensor> operator()(const Tensor& x, const std::optional<Tensor>& state = {},
+                                       At at = At::current()) const;
   std::int64_t features;
   Tensor weight_ih, weight_hh, bias_ih, bias_hh;  ///< gates one after another: reset, update, new
 };
@@ -160,13 +163,19 @@ class GRU : public Module {
 
 /// Inputs and outputs of a weight (out, in, sizes...). @throws Error (shape) below two dimensions
 std::pair<double, double> fans(const Ints& shape);
-Tensor uniform(const Ints& shape, double low, double high, DType dtype = dtypes::float32);
-Tensor normal(const Ints& shape, double mean, double deviation, DType dtype = dtypes::float32);
+Tensor uniform(const Ints& shape, double low, double high, DType dtype = dtypes::float32,
+               At at = At::current());
+Tensor normal(const Ints& shape, double mean, double deviation, DType dtype = dtypes::float32,
+              At at = At::current());
 /// He et al., 2015: uniform within sqrt(6 / ((1 + slope^2) * inputs)); normal of a third of that variance.
-Tensor kaiming_uniform(const Ints& shape, double slope = 0, DType dtype = dtypes::float32);
-Tensor kaiming_normal(const Ints& shape, double slope = 0, DType dtype = dtypes::float32);
+Tensor kaiming_uniform(const Ints& shape, double slope = 0, DType dtype = dtypes::float32,
+                       At at = At::current());
+Tensor kaiming_normal(const Ints& shape, double slope = 0, DType dtype = dtypes::float32,
+                      At at = At::current());
 /// Glorot and Bengio, 2010: uniform within sqrt(6 / (inputs + outputs)).
-Tensor xavier_uniform(const Ints& shape, double gain = 1, DType dtype = dtypes::float32);
-Tensor xavier_normal(const Ints& shape, double gain = 1, DType dtype = dtypes::float32);
+Tensor xavier_uniform(const Ints& shape, double gain = 1, DType dtype = dtypes::float32,
+                      At at = At::current());
+Tensor xavier_normal(const Ints& shape, double gain = 1, DType dtype = dtypes::float32,
+                     At at = At::current());
 
 }  // namespace strata::nn

@@ -1,8 +1,10 @@
 #include "strata/nn/module.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "strata/nn/safetensors.h"
+#include "strata/tensor/access.h"
 
 namespace strata::nn {
 
@@ -11,37 +13,144 @@ void Module::check_name(const std::string& name) const {
     STRATA_CHECK(e.name != name, domain, "[Module] ", name, " is there twice");
 }
 
+namespace {
+
+/// What a module keeps is memory; a parameter takes gradients.
+Tensor as_parameter(Tensor tensor) {
+  tensor.realize();
+  tensor.requires_grad(true);
+  return tensor;
+}
+Tensor as_buffer(Tensor tensor) {
+  tensor.realize();
+  return tensor;
+}
+
+/// Each tensor once, under its first name.
+NamedTensors each_once(NamedTensors all) {
+  std::unordered_set<const TensorState*> met;
+  std::erase_if(
+      all, [&](const auto& e) { return !met.insert(TensorAccess::state(e.second).get()).second; });
+  return all;
+}
+
+thread_local int no_initial_values = 0;
+
+}  // namespace
+
+NoInitialValues::NoInitialValues() { ++no_initial_values; }
+NoInitialValues::~NoInitialValues() { --no_initial_values; }
+bool NoInitialValues::is_active() { return no_initial_values > 0; }
+
+const Tensor* Module::Entry::tensor() const {
+  if (member != nullptr) return member;
+  const std::optional<Tensor>& maybe = optional != nullptr ? *optional : value;
+  return maybe ? &*maybe : nullptr;
+}
+
 Tensor Module::add(const std::string& name, Tensor parameter) {
   check_name(name);
-  parameter.realize();
-  parameter.requires_grad(true);
-  entries_.push_back({name, {parameter}, nullptr, true});
-  return parameter;
+  entries_.push_back({.name = name, .is_parameter = true, .value = as_parameter(std::move(parameter))});
+  return *entries_.back().value;
 }
 Tensor Module::add_buffer(const std::string& name, Tensor buffer) {
   check_name(name);
-  buffer.realize();
-  entries_.push_back({name, {buffer}, nullptr, false});
-  return buffer;
+  entries_.push_back({.name = name, .value = as_buffer(std::move(buffer))});
+  return *entries_.back().value;
 }
 void Module::add(const std::string& name, Module& inner) {
   check_name(name);
-  entries_.push_back({name, {}, &inner, false});
+  entries_.push_back({.name = name, .module = &inner});
+}
+std::vector<Tensor> Module::add_list(const std::string& name, std::vector<Tensor> parameters) {
+  for (std::size_t k = 0; k < parameters.size(); ++k)
+    parameters[k] = add(detail::message(name, ".", k), parameters[k]);
+  return parameters;
+}
+std::map<std::string, Tensor> Module::add_map(const std::string& name,
+                                              std::map<std::string, Tensor> parameters) {
+  for (auto& [key, tensor] : parameters) tensor = add(detail::message(name, ".", key), tensor);
+  return parameters;
+}
+void Module::add_member(const std::string& name, Tensor& parameter) {
+  check_name(name);
+  parameter = as_parameter(parameter);
+  entries_.push_back({.name = name, .is_parameter = true, .member = &parameter});
+}
+void Module::add_buffer_member(const std::string& name, Tensor& buffer) {
+  check_name(name);
+  buffer = as_buffer(buffer);
+  entries_.push_back({.name = name, .member = &buffer});
+}
+void Module::add_member(const std::string& name, std::optional<Tensor>& parameter, Ints shape) {
+  check_name(name);
+  STRATA_CHECK(!parameter || parameter->shape() == shape, shape, "[Module] ", name, " is of shape ",
+               render(parameter->shape()), ", not ", render(shape));
+  if (parameter) parameter = as_parameter(*parameter);
+  entries_.push_back({.name = name,
+                      .is_parameter = true,
+                      .optional = &parameter,
+                      .shape = std::move(shape),
+                      .dtype = parameter ? parameter->dtype() : dtypes::float32});
+}
+
+/// Also "inner.name"; a name with dots may be one of its own.
+const Module::Entry* Module::find(std::string_view name) const {
+  for (const Entry& e : entries_) {
+    if (e.module == nullptr && e.name == name) return &e;
+    if (e.module == nullptr || !name.starts_with(e.name) || name.size() <= e.name.size() ||
+        name[e.name.size()] != '.')
+      continue;
+    if (const Entry* inner = e.module->find(name.substr(e.name.size() + 1))) return inner;
+  }
+  return nullptr;
+}
+
+void Module::set(std::string_view name, const std::optional<Tensor>& tensor, bool as_it_is) {
+  const Entry* const e = find(name);
+  STRATA_CHECK(e != nullptr, domain, "[Module] there is no ", name);
+  STRATA_CHECK(e->member != nullptr || e->optional != nullptr, domain, "[Module] ", name,
+               " is no member: its values are changed by assign()");
+  if (!tensor) {
+    STRATA_CHECK(e->optional != nullptr, domain, "[Module] ", name, " may not be absent");
+    e->optional->reset();
+    return;
+  }
+  const Tensor* const before = e->tensor();
+  const Ints& shape = before != nullptr ? before->shape() : e->shape;
+  const DType dtype = before != nullptr ? before->dtype() : e->dtype;
+  STRATA_CHECK(tensor->shape() == shape, shape, "[Module] ", name, " is of shape ", render(shape),
+               ", not ", render(tensor->shape()));
+  STRATA_CHECK(tensor->dtype() == dtype, domain, "[Module] ", name, " is of ", dtype.name(),
+               ", not ", tensor->dtype().name());
+  STRATA_CHECK(before == nullptr || &tensor->device() == &before->device(), domain, "[Module] ",
+               name, " is on ", before->device().name(), ", not on ", tensor->device().name());
+  const bool is_leaf = TensorAccess::state(*tensor)->slot != nullptr || !tensor->requires_grad();
+  STRATA_CHECK(is_leaf, domain, "[Module] ", name,
+               " would be a tensor that was computed from what takes gradients: detach() it");
+  STRATA_CHECK(e->is_parameter || !tensor->requires_grad(), domain, "[Module] ", name,
+               " is no parameter, and the tensor takes gradients: detach() it");
+  Tensor mine = *tensor;
+  if (e->is_parameter && !as_it_is) mine = as_parameter(mine);
+  if (e->member != nullptr)
+    *e->member = std::move(mine);
+  else
+    *e->optional = std::move(mine);
 }
 
 void Module::collect(const std::string& prefix, bool with_buffers, NamedTensors& out) const {
   for (const Entry& e : entries_) {
     if (e.module != nullptr)
       e.module->collect(detail::message(prefix, e.name, "."), with_buffers, out);
-    else if (e.is_parameter || with_buffers)
-      out.emplace_back(detail::message(prefix, e.name), e.tensor[0]);
+    else if (const Tensor* const t = e.tensor(); t != nullptr && (e.is_parameter || with_buffers))
+      out.emplace_back(detail::message(prefix, e.name), *t);
   }
 }
 
 NamedTensors Module::named_parameters() const {
   NamedTensors out;
   collect("", false, out);
-  return out;
+  return each_once(std::move(out));
 }
 std::vector<Tensor> Module::parameters() const {
   std::vector<Tensor> out;
@@ -64,9 +173,14 @@ void check_state(const NamedTensors& mine, const NamedTensors& given) {
   for (const auto& [name, tensor] : given)
     STRATA_CHECK(is_batch_count(name) || place_of_name(mine, name) != mine.end(), domain,
                  "[load_state_dict] there is no ", name);
+  std::unordered_set<const TensorState*> found;
+  for (const auto& [name, tensor] : mine)
+    if (place_of_name(given, name) != given.end()) found.insert(TensorAccess::state(tensor).get());
   for (const auto& [name, tensor] : mine) {
     const auto it = place_of_name(given, name);
-    STRATA_CHECK(it != given.end(), domain, "[load_state_dict] ", name, " is missing");
+    STRATA_CHECK(found.contains(TensorAccess::state(tensor).get()), domain, "[load_state_dict] ",
+                 name, " is missing");
+    if (it == given.end()) continue;  // under another of its names
     STRATA_CHECK(it->second.shape() == tensor.shape(), shape, "[load_state_dict] ", name,
                  " has shape ", render(tensor.shape()), ", and is given as ",
                  render(it->second.shape()));
@@ -81,7 +195,8 @@ void Module::load_state_dict(const NamedTensors& state) const {
   const NamedTensors mine = state_dict();
   check_state(mine, state);
   for (const auto& [name, tensor] : mine)
-    tensor.assign(tensor_named(state, name).to(tensor.device()).cast(tensor.dtype()));
+    if (const auto given = place_of_name(state, name); given != state.end())
+      tensor.assign(given->second.to(tensor.device()).cast(tensor.dtype()));
 }
 
 void Module::train(bool on) {

@@ -9,9 +9,19 @@
 //   nn::Adam optimizer(net.parameters());
 //   nn::save(net, "net.safetensors");
 //
+// Tensors of its own a module makes known in its constructor, too: as members, to which others can be assigned, or as values.
+//
+//   struct Scaled : nn::Module {
+//     Tensor scale = Tensor::ones({1});
+//     std::vector<Tensor> powers = add_list("powers", {Tensor::ones({2}), Tensor::ones({2})});   // powers.0, powers.1
+//     Scaled() { add_member("scale", scale); }
+//   };
+//
 // A module is neither copied nor moved: those around it know where it is.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,8 +39,8 @@ inline bool is_batch_count(std::string_view name) {
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-/// Whether `given` has a tensor for each name of `mine`, of its shape, and no other but is_batch_count(). @throws Error (domain) naming
-/// what is missing or unknown, (shape) where sizes differ
+/// Whether `given` has a value for each tensor of `mine`, of its shape, and no other name but is_batch_count(); of a tensor that has
+/// several names one will do. @throws Error (domain) naming what is missing or unknown, (shape) where sizes differ
 void check_state(const NamedTensors& mine, const NamedTensors& given);
 /// The tensor of a name. @pre it is there
 const Tensor& tensor_named(const NamedTensors& state, std::string_view name);
@@ -43,11 +53,18 @@ class Module {
   Module& operator=(const Module&) = delete;
   virtual ~Module() = default;
 
-  /// What gradients are taken by, in the order of add(), those of inner modules under "name.".
+  /// What gradients are taken by, in the order of add(), those of inner modules under "name."; each tensor once, under its first
+  /// name.
   std::vector<Tensor> parameters() const;
   NamedTensors named_parameters() const;
-  /// Parameters, and what else a module keeps (running means).
+  /// Parameters, and what else a module keeps (running means). A tensor in several places stands there under all its names.
   NamedTensors state_dict() const;
+  /// `tensor` itself stands for the member of that name (also "inner.name") from now on, as where it is assigned to it:
+  /// parameters() has it, and an optimiser that was made before does not. A parameter takes gradients then, unless `as_it_is`;
+  /// nothing: there is none, which a bias may be.
+  /// @throws Error (domain) where the module has no such member, it may not be absent, the dtype or device is another, or the
+  /// tensor was computed from what takes gradients; (shape). Nothing has changed then.
+  void set(std::string_view name, const std::optional<Tensor>& tensor, bool as_it_is = false);
   /// Takes the values of tensors by name. @throws as check_state(); nothing has changed then
   void load_state_dict(const NamedTensors& state) const;
 
@@ -63,19 +80,47 @@ class Module {
   Tensor add(const std::string& name, Tensor parameter);
   Tensor add_buffer(const std::string& name, Tensor buffer);
   void add(const std::string& name, Module& inner);
+  /// Several under "name.0", "name.1", ..., or "name.key".
+  std::vector<Tensor> add_list(const std::string& name, std::vector<Tensor> parameters);
+  std::map<std::string, Tensor> add_map(const std::string& name,
+                                        std::map<std::string, Tensor> parameters);
+  /// A member of the derived class, so that what is assigned to it later is seen. @pre it is there as long as the module
+  void add_member(const std::string& name, Tensor& parameter);
+  void add_buffer_member(const std::string& name, Tensor& buffer);
+  /// One that may be absent; `shape` is what it has to have.
+  void add_member(const std::string& name, std::optional<Tensor>& parameter, Ints shape);
 
  private:
+  /// One of: a module, a member, a member that may be absent, a value.
   struct Entry {
     std::string name;
-    std::vector<Tensor> tensor;  // one, or none where it is a module
-    Module* module = nullptr;
     bool is_parameter = false;
+    Module* module = nullptr;
+    Tensor* member = nullptr;
+    std::optional<Tensor>* optional = nullptr;
+    std::optional<Tensor> value = {};
+    Ints shape = {};  // of what may be absent
+    DType dtype = dtypes::float32;
+
+    const Tensor* tensor() const;  // null where there is none
   };
   void check_name(const std::string& name) const;
+  const Entry* find(std::string_view name) const;
   void collect(const std::string& prefix, bool with_buffers, NamedTensors& out) const;
 
   std::vector<Entry> entries_;
   bool is_training_ = true;
+};
+
+/// While it lives, layers that this thread makes begin with memory whose values are undefined, and draw no random numbers: what was
+/// kept of others comes there next.
+class NoInitialValues {
+ public:
+  NoInitialValues();
+  ~NoInitialValues();
+  NoInitialValues(const NoInitialValues&) = delete;
+  NoInitialValues& operator=(const NoInitialValues&) = delete;
+  static bool is_active();
 };
 
 /// The state of a module as a safetensors file, and back. @throws Error as the file's functions and load_state_dict

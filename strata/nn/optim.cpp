@@ -309,7 +309,8 @@ std::vector<Tensor> LAMB::updated(const Group& group, const Tensor& gradient,
 
 // --- gradients ---
 
-Tensor clip_grad_norm(std::span<const Tensor> parameters, double most) {
+Tensor clip_grad_norm(std::span<const Tensor> parameters, double most, At at) {
+  const OriginScope scope("clip_grad_norm", at);
   const NoGrad none;
   std::vector<Tensor> squares;
   for (const Tensor& p : parameters)
@@ -324,7 +325,8 @@ Tensor clip_grad_norm(std::span<const Tensor> parameters, double most) {
   return norm;
 }
 
-void clip_grad_value(std::span<const Tensor> parameters, double most) {
+void clip_grad_value(std::span<const Tensor> parameters, double most, At at) {
+  const OriginScope scope("clip_grad_value", at);
   const NoGrad none;
   STRATA_CHECK(most >= 0, domain, "[clip_grad_value] at most ", most);
   for (const Tensor& p : parameters)

@@ -6,6 +6,9 @@
 //   loss.backward();
 //   optimizer.step();
 //
+// An optimiser holds the tensors that it was given: where a module is given another parameter later (layer.weight = t), the optimiser
+// goes on with the old one, as PyTorch's does, and one for the new is made.
+//
 // Learning rates are no part of a kernel: changing them compiles nothing, and captures (tensor/jit.h) see them change.
 #pragma once
 
@@ -145,9 +148,9 @@ class LAMB final : public Optimizer {
 };
 
 /// Scales gradients so that their norm, all together, is at most `most`; gives the norm that it was.
-Tensor clip_grad_norm(std::span<const Tensor> parameters, double most);
+Tensor clip_grad_norm(std::span<const Tensor> parameters, double most, At at = At::current());
 /// Each element of each gradient between -most and most.
-void clip_grad_value(std::span<const Tensor> parameters, double most);
+void clip_grad_value(std::span<const Tensor> parameters, double most, At at = At::current());
 
 // --- learning rates by step, from the one that an optimiser begins with ---
 

@@ -1,5 +1,10 @@
 #include "strata/tensor/autograd.h"
 
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
 #include "strata/tensor/access.h"
 #include "strata/tensor/gradient.h"
 #include "strata/tensor/gradient_slot.h"
@@ -111,14 +116,63 @@ void set_in_place(const Tensor& x, const Tensor& value, const char* operation) {
   if (after) state->node = *after;
 }
 
+namespace {
+
+using GradientsByNode = std::unordered_map<const LazyNode*, LazyOp>;
+
+/// Whether a node is a tensor that gradients are taken by. It may be several nodes by now: it was realized or assigned to meanwhile.
+bool is_node_of(const LazyNode& n, const std::shared_ptr<GradientSlot>& slot) {
+  const auto* identity = std::get_if<IdentityArg>(&n.arg);
+  return n.op == Ops::NOOP && identity != nullptr && identity->owner.lock() == slot;
+}
+
+/// Whether y was made of x, also by what has no gradient but 0.
+bool is_made_of(const Tensor& y, const Tensor& x) {
+  const auto& slot = TensorAccess::state(x)->slot;
+  std::unordered_set<const LazyNode*> met;
+  std::vector<const LazyNode*> open = {y.node().node()};
+  while (!open.empty()) {
+    const LazyNode& n = *open.back();
+    open.pop_back();
+    if (&n == x.node().node() || (slot != nullptr && is_node_of(n, slot))) return true;
+    for (const LazyOp& s : n.src)
+      if (s.is_tracked() && met.insert(s.node()).second) open.push_back(s.node());
+  }
+  return false;
+}
+
+/// That by a tensor.
+std::optional<LazyOp> gradient_by(const GradientsByNode& by, const Tensor& x) {
+  const auto& slot = TensorAccess::state(x)->slot;
+  if (slot == nullptr) {
+    const auto at = by.find(x.node().node());
+    return at == by.end() ? std::nullopt : std::optional(at->second);
+  }
+  std::map<std::uint64_t, LazyOp> parts;  // in the order in which the nodes were made
+  for (const auto& [n, dn] : by)
+    if (is_node_of(*n, slot)) parts.emplace(std::get<IdentityArg>(n->arg).id, dn);
+  std::optional<LazyOp> out;
+  for (const auto& [id, part] : parts) out = out ? *out + part : part;
+  return out;
+}
+
+}  // namespace
+
 std::vector<Tensor> gradients(const Tensor& y, std::span<const Tensor> xs,
-                              const std::optional<Tensor>& dy, At at) {
+                              const std::optional<Tensor>& dy, Unused unused, At at) {
   const OriginScope scope("gradients", at);
+  for (std::size_t k = 0; k < xs.size(); ++k)
+    STRATA_CHECK(xs[k].requires_grad(), domain, "[gradients] tensor ", k, " of shape ",
+                 render(xs[k].shape()),
+                 " takes no gradient: requires_grad(true) before y is made of it, or grad(f)(x)");
   const auto by = backpropagate(y.node(), seed(y, dy, "gradients"));
   std::vector<Tensor> out;
-  for (const Tensor& x : xs) {
-    const auto it = by.find(x.node().node());
-    out.push_back(it == by.end() ? x.zeros_like() : TensorAccess::of(it->second, x));
+  for (std::size_t k = 0; k < xs.size(); ++k) {
+    const auto by_x = gradient_by(by, xs[k]);
+    STRATA_CHECK(by_x || unused == Unused::zeros || is_made_of(y, xs[k]), domain,
+                 "[gradients] y does not depend on tensor ", k, " of shape ", render(xs[k].shape()),
+                 ": zeros where unused ones are allowed");
+    out.push_back(by_x ? TensorAccess::of(*by_x, xs[k]) : xs[k].zeros_like());
   }
   return out;
 }
@@ -129,7 +183,7 @@ std::pair<Tensor, Tensor> value_and_grad(const TensorFunction& f, const Tensor& 
   const Tensor inner = TensorAccess::of(x.node().tracked({}), x);
   const Tensor given = TensorAccess::of(inner.node(), x);  // which f may set in place
   const Tensor y = f(given);
-  const std::vector<Tensor> by = gradients(y, {&inner, 1});
+  const std::vector<Tensor> by = gradients(y, {&inner, 1}, {}, Unused::zeros);
   return {y, by[0]};
 }
 

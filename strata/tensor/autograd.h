@@ -5,6 +5,7 @@
 //   const auto [loss, by_w] = value_and_grad([&](const Tensor& w) { return loss_of(w); }, w);
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <type_traits>
@@ -25,14 +26,20 @@ class NoGrad {
   static bool is_active();
 };
 
-/// dy/dx for each of `xs`, each of its x's shape: zeros where y does not depend on it. What they are made of can be
-/// differentiated again.
-/// @param dy of y's shape; 1 where none is given  @throws Error (shape) where y is no scalar and no dy is given
+/// What gradients() says of an x that y does not depend on.
+enum class Unused : std::uint8_t { refused, zeros };
+
+/// dy/dx for each of `xs`, each of its x's shape. What they are made of can be differentiated again.
+/// @param dy of y's shape; 1 where none is given
+/// @throws Error (shape) where y is no scalar and no dy is given, (domain) for an x that takes no gradient, as y keeps nothing of how
+///   it was made of that, and, unless `unused` are zeros, for an x that y does not depend on
 std::vector<Tensor> gradients(const Tensor& y, std::span<const Tensor> xs,
-                              const std::optional<Tensor>& dy = {}, At at = At::current());
+                              const std::optional<Tensor>& dy = {}, Unused unused = Unused::refused,
+                              At at = At::current());
 
 using TensorFunction = std::function<Tensor(const Tensor&)>;
-/// The derivative of a function whose result is a scalar.
+/// The derivative of a function whose result is a scalar: zeros where it does not depend on its argument, which need not take
+/// gradients.
 TensorFunction grad(TensorFunction f);
 /// f(x) and its gradient by x.
 std::pair<Tensor, Tensor> value_and_grad(const TensorFunction& f, const Tensor& x);

@@ -118,7 +118,7 @@ GraphFamily gradients_of_inputs() {
   return {8,
           {{"grad", 2, draw_gradient,
             [](Tensors in, const StepArgs& a) {
-              return gradients(loss(in[0], a), in.subspan(1, 1)).front();
+              return gradients(loss(in[0], a), in.subspan(1, 1), {}, Unused::zeros).front();
             }},
            {"backward", 2, draw_gradient, backward}}};
 }

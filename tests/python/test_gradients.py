@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 import strata
-from strata import Tensor
+from strata import Tensor, nn
 
 
 def test_backward():
@@ -53,6 +53,41 @@ def test_functions():
     assert [g.tolist() for g in strata.gradients(y * 3, [y], dy=[1.0, 2.0])] == [[3, 6]]
     with pytest.raises(strata.DomainError):
         strata.grad(f)(Tensor([1]))
+
+
+def test_what_takes_no_gradient_is_refused():
+    x, w, unused = Tensor([1.0, 2.0]), nn.Parameter([3.0, 4.0]), nn.Parameter([5.0])
+    cube = (x ** 3 * w).sum()
+    for use in (strata.grad, strata.gradients):
+        for by in (x, [x], [w, x], (x,)):
+            with pytest.raises(strata.DomainError, match=r"tensor \d of shape \(2,\) takes no gradient"):
+                use(cube, by)
+            with pytest.raises(strata.DomainError, match="takes no gradient"):
+                use(cube, by, allow_unused=True)
+        with pytest.raises(strata.DomainError, match=r"y does not depend on tensor 1 of shape \(1,\)"):
+            use(cube, [w, unused])
+        assert [g.tolist() for g in use(cube, [w, unused], allow_unused=True)] == [[1, 8], [0]]
+        assert use(cube, w).tolist() == [1, 8] and use(w.round().sum(), w).tolist() == [0, 0]
+    x.requires_grad_()
+    with pytest.raises(strata.DomainError, match="y does not depend on tensor 0"):  # it took none when the cube was made of it
+        strata.grad(cube, [x])
+    assert strata.grad((x ** 3).sum(), [x])[0].tolist() == [3, 12]
+
+
+def test_a_functions_argument_need_not_take_gradients():
+    x = Tensor([1.0, 2.0])
+    assert strata.grad(lambda t: (t ** 3).sum())(x).tolist() == [3, 12]
+    assert strata.value_and_grad(lambda t: (t ** 3).sum())(x)[1].tolist() == [3, 12]
+    assert strata.grad(lambda t: x.sum())(x).tolist() == [0, 0]  # no function of its argument
+    rows = strata.stack([strata.grad(lambda t, k=k: (t ** 3)[k])(x) for k in range(2)])
+    assert rows.tolist() == [[3, 0], [0, 12]]
+
+
+def test_gradients_by_what_was_realized_meanwhile():
+    x = (Tensor([1.0, 2.0]) + 1).requires_grad_()
+    y = (x * x).sum()
+    x.realize()
+    assert strata.grad(y, x).tolist() == [4, 6]
 
 
 def test_no_grad():

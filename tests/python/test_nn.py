@@ -211,7 +211,7 @@ def test_modules_that_are_not_made():
 
     with pytest.raises(TypeError, match="class Early is not made yet"):
         Early()
-    with pytest.raises(TypeError, match="incompatible constructor arguments"):
+    with pytest.raises(TypeError, match=r"does not take \(str\)|needs 'out_features'"):
         nn.Linear("a")
 
 

@@ -24,7 +24,7 @@ inline void expect_gradient(const std::function<Tensor(const Many&)>& f,
   const Tensor y = f(xs);
   const std::vector<double> weights = spread(product(y.shape()).value(), 0.5, 1.5, 7);
   const Tensor w = f64(weights, y.shape());
-  const Many by = gradients(y, xs, w);
+  const Many by = gradients(y, xs, w, Unused::zeros);
   const auto weighted = [&](std::size_t input, std::size_t element, double step) {
     Many moved;
     for (std::size_t k = 0; k < values.size(); ++k) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 
 #include "strata/tensor/access.h"
@@ -227,6 +228,49 @@ TEST(Gradient, OfTheUsersOwn) {
     return with_gradient(t * 2, {&t, 1}, [](const Tensor& dy) { return std::vector{dy.sum()}; }).sum();
   };
   EXPECT_THROW(value_and_grad(wrong, x), Error);
+}
+
+TEST(Gradient, IsRefusedWhereThereIsNone) {
+  Tensor x = f64({1, 2}, {2}), w = f64({3, 4}, {2}), unused = f64({5}, {1});
+  const Tensor cube = (x * x * x).sum();
+  expect_error([&] { gradients(cube, {&x, 1}); },
+               "[gradients] tensor 0 of shape (2,) takes no gradient: requires_grad(true) before");
+  x.requires_grad(true), w.requires_grad(true), unused.requires_grad(true);
+  expect_error([&] { gradients(cube, {&x, 1}); },
+               "[gradients] y does not depend on tensor 0 of shape (2,)");
+  const Tensor y = (x * x * x + w).sum();
+  const std::array both = {x, unused};
+  expect_error([&] { gradients(y, both); },
+               "[gradients] y does not depend on tensor 1 of shape (1,)");
+  const std::vector<Tensor> by = gradients(y, both, {}, Unused::zeros);
+  expect_values(by[0], {2}, {3, 12});
+  expect_values(by[1], {1}, {0});
+  expect_error([&] { gradients(y, {&x, 1}, f64({1}, {1})); }, "a gradient of shape (1,)");
+  const Tensor whole = Tensor::arange(3);
+  expect_error([&] { gradients(y, {&whole, 1}); }, "takes no gradient");
+  expect_values(gradients(x.floor().sum(), {&x, 1})[0], {2}, {0, 0});  // which is what it is
+  expect_error([&] { gradients(x.detach().sum(), {&x, 1}); }, "does not depend on tensor 0");
+}
+
+TEST(Gradient, ByAFunctionsArgument) {
+  const Tensor x = f64({1, 2}, {2});  // which takes none
+  expect_values(grad([](const Tensor& t) { return (t * t * t).sum(); })(x), {2}, {3, 12});
+  expect_values(value_and_grad([](const Tensor& t) { return (t * t * t).sum(); }, x).second, {2},
+                {3, 12});
+  expect_values(grad([&](const Tensor&) { return x.sum(); })(x), {2}, {0, 0});  // no function of its argument
+}
+
+TEST(Gradient, ByATensorThatIsOtherNodesByNow) {
+  Tensor x = (f64({1, 2}, {2}) + 1).requires_grad(true);
+  const Tensor before = (x * x).sum();
+  x.realize();
+  expect_values(gradients(before, {&x, 1})[0], {2}, {4, 6});
+  const Tensor old = x * 3;
+  x.assign(f64({5, 7}, {2}));
+  const Tensor y = (old * x).sum() + before;
+  expect_values(gradients(y, {&x, 1})[0], {2}, {3 * 5 + 6 + 4, 3 * 7 + 9 + 6});
+  y.backward();
+  expect_values(*x.grad(), {2}, {25, 36});
 }
 
 TEST(Gradient, OfADeepGraph) {

@@ -12,7 +12,8 @@
 """
 from __future__ import annotations
 
-from typing import Any, Callable, ClassVar, Iterable, Iterator, List, Type, Union
+import inspect
+from typing import Any, Callable, ClassVar, Iterable, Iterator, List, Mapping, Sequence, Tuple, Type, Union
 
 from .. import _strata
 from .._strata import load as _load_file
@@ -54,21 +55,44 @@ def Parameter(data: Any, requires_grad: bool = True) -> _strata.Tensor:
     return _strata.Tensor(data, requires_grad=requires_grad)
 
 
+def _refuse_unknown(function: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
+    for name in given:
+        raise TypeError(_strata._unknown_argument(function, name, list(known)))
+
+
+def _checked_layer(owner: str, place: Any, layer: Any) -> Any:
+    """The layer. Raises TypeError, saying the place, for what cannot be one."""
+    if isinstance(layer, type):
+        raise TypeError(f"[{owner}] layer {place!r} is the class {layer.__name__}, not an object of it: {layer.__name__}(...)")
+    if not callable(layer):
+        kind = type(layer).__name__
+        raise TypeError(f"[{owner}] layer {place!r} is {'an' if kind[0] in 'aeiou' else 'a'} {kind}: neither a module nor a function")
+    return layer
+
+
 class ModuleList(Module):
     """Modules by number: a list that is a module, as others have it. A plain list as an attribute does, too."""
 
-    def __init__(self, modules: Iterable[Callable[..., Any]] = ()) -> None:
+    _order: List[str]
+
+    def __init__(self, modules: Iterable[Callable[..., Any]] = (), **unknown: Any) -> None:
         super().__init__()
+        _refuse_unknown(type(self).__name__, unknown, ["modules"])
+        self._order = []
         self.extend(modules)
 
     @property
     def layers(self) -> List[Any]:
         """Those inside, in order."""
-        return [value for name, value in vars(self).items() if name.isdigit()]
+        return [getattr(self, name) for name in self._order]
+
+    def _add(self, name: str, layer: Any) -> None:
+        setattr(self, name, layer)
+        self._order.append(name)
 
     def append(self, module: Callable[..., Any]) -> ModuleList:
-        """One more."""
-        setattr(self, str(len(self)), module)
+        """One more. Raises TypeError for what is no module or function."""
+        self._add(str(len(self)), _checked_layer(type(self).__name__, len(self), module))
         return self
 
     def extend(self, modules: Iterable[Callable[..., Any]]) -> ModuleList:
@@ -78,24 +102,35 @@ class ModuleList(Module):
         return self
 
     def __len__(self) -> int:
-        return len(self.layers)
+        return len(self._order)
 
     def __getitem__(self, k: Union[int, slice]) -> Any:
-        return type(self)._made(self.layers[k]) if isinstance(k, slice) else self.layers[k]
+        return self._part(k) if isinstance(k, slice) else self.layers[k]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.layers)
 
-    @classmethod
-    def _made(cls, modules: List[Any]) -> ModuleList:
-        return cls(modules)
+    def _part(self, places: slice) -> ModuleList:
+        return type(self)(self.layers[places])
 
 
 class Sequential(ModuleList):
-    """Layers and functions, one after another."""
+    """Layers and functions, one after another: Sequential(a, b), or by names, Sequential({"first": a, "second": b})."""
 
-    def __init__(self, *layers: Callable[..., Any]) -> None:
-        super().__init__(layers)
+    def __init__(self, *layers: Any, **unknown: Any) -> None:
+        super().__init__()
+        _refuse_unknown(type(self).__name__, unknown, [])
+        if len(layers) == 1 and isinstance(layers[0], Mapping):
+            for name, layer in layers[0].items():
+                self._check_name(name)
+                self._add(name, _checked_layer(type(self).__name__, name, layer))
+        else:
+            self.extend(layers)
+
+    def _check_name(self, name: Any) -> None:
+        if not isinstance(name, str) or not name or "." in name or hasattr(self, name):
+            why = "an attribute of its own" if isinstance(name, str) and name and hasattr(self, name) else "a text without dots"
+            raise TypeError(f"[{type(self).__name__}] the name {name!r} of a layer is " + (why if why[1] == "n" else f"not {why}"))
 
     def forward(self, x: Any) -> Any:
         """The last layer's result."""
@@ -103,19 +138,47 @@ class Sequential(ModuleList):
             x = layer(x)
         return x
 
-    @classmethod
-    def _made(cls, modules: List[Any]) -> ModuleList:
-        return cls(*modules)
+    def _part(self, places: slice) -> ModuleList:
+        names = self._order[places]
+        if all(name.isdigit() for name in names):
+            return type(self)(*self.layers[places])
+        return type(self)({name: getattr(self, name) for name in names})
 
 
 class _Function(Module):
     """A function of tensors as a module."""
 
     _function: ClassVar[Callable[..., Any]]
+    _tensors: ClassVar[int]  # how many parameters of it a call gives
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
+        self._check(args, kwargs)
         self.args, self.kwargs = args, kwargs
+
+    @classmethod
+    def _options(cls) -> List[Tuple[str, ...]]:
+        """The names of each parameter of the constructor."""
+        return [names for names, *_ in _parameters_of(cls._function)[cls._tensors:]]
+
+    @classmethod
+    def _check(cls, args: Tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        rows = _parameters_of(cls._function)[cls._tensors:]
+        positions = [row for row in rows if row[3] != "name"]
+        if len(args) > len(positions):
+            s = "" if len(positions) == 1 else "s"
+            raise TypeError(f"{cls.__name__}() takes at most {len(positions)} argument{s} by position, not {len(args)}")
+        given = {names[0] for names, *_ in positions[:len(args)]}
+        for name in kwargs:
+            place = next((names[0] for names, *_ in rows if name in names), None)
+            if place is None:
+                raise TypeError(_strata._unknown_argument(cls.__name__, name, [names[0] for names, *_ in rows]))
+            if place in given:
+                raise TypeError(f"{cls.__name__}() got '{place}' twice")
+            given.add(place)
+        for names, _, default, _ in rows:
+            if default is None and names[0] not in given:
+                raise TypeError(f"{cls.__name__}() needs '{names[0]}'")
 
     def forward(self, *x: Any) -> Any:
         """The function of x."""
@@ -125,14 +188,31 @@ class _Function(Module):
         return type(self).__name__ + "()"
 
 
-def _of(name: str, function: Callable[..., Any]) -> Type[_Function]:
-    members = {"__doc__": function.__doc__, "__module__": __name__, "_function": staticmethod(function)}
+def _parameters_of(function: Any) -> List[Tuple[Tuple[str, ...], str, Any, str]]:
+    """Names, type, default (None: there is none) and kind of each parameter."""
+    rows = getattr(function, "__parameters__", None)
+    if rows is not None:
+        return list(rows)
+    out: List[Tuple[Tuple[str, ...], str, Any, str]] = []
+    for p in inspect.signature(function).parameters.values():
+        out.append(((p.name,), "Any", None if p.default is p.empty else str(p.default), "position"))
+    return out
+
+
+def _of(name: str, function: Callable[..., Any], tensors: int = 1) -> Type[_Function]:
+    members = {"__doc__": function.__doc__, "__module__": __name__, "_function": staticmethod(function), "_tensors": tensors}
     return type(name, (_Function,), members)
 
 
-def _identity(x: Any, *_: Any, **__: Any) -> Any:
-    """x as it is, whatever was said."""
-    return x
+class Identity(Module):
+    """What it is given as it is, whatever was said: in the place of a layer."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        super().__init__()
+
+    def forward(self, x: Any) -> Any:
+        """x."""
+        return x
 
 
 def _flatten(x: Any, start_dim: int = 1, end_dim: int = -1) -> Any:
@@ -166,18 +246,16 @@ AvgPool2d = _of("AvgPool2d", _strata.avg_pool2d)
 AvgPool3d = _of("AvgPool3d", _strata.avg_pool3d)
 AdaptiveAvgPool2d = _of("AdaptiveAvgPool2d", _strata.adaptive_avg_pool2d)
 
-Identity = _of("Identity", _identity)
-
 # Losses: of scores or values, and a target.
-CrossEntropyLoss = _of("CrossEntropyLoss", _strata.cross_entropy)
-NLLLoss = _of("NLLLoss", _strata.nll_loss)
-MSELoss = _of("MSELoss", _strata.mse_loss)
-L1Loss = _of("L1Loss", _strata.l1_loss)
-SmoothL1Loss = _of("SmoothL1Loss", _strata.smooth_l1_loss)
-HuberLoss = _of("HuberLoss", _strata.huber_loss)
-BCELoss = _of("BCELoss", _strata.binary_cross_entropy)
-BCEWithLogitsLoss = _of("BCEWithLogitsLoss", _strata.binary_cross_entropy_with_logits)
-KLDivLoss = _of("KLDivLoss", _strata.kl_div)
+CrossEntropyLoss = _of("CrossEntropyLoss", _strata.cross_entropy, 2)
+NLLLoss = _of("NLLLoss", _strata.nll_loss, 2)
+MSELoss = _of("MSELoss", _strata.mse_loss, 2)
+L1Loss = _of("L1Loss", _strata.l1_loss, 2)
+SmoothL1Loss = _of("SmoothL1Loss", _strata.smooth_l1_loss, 2)
+HuberLoss = _of("HuberLoss", _strata.huber_loss, 2)
+BCELoss = _of("BCELoss", _strata.binary_cross_entropy, 2)
+BCEWithLogitsLoss = _of("BCEWithLogitsLoss", _strata.binary_cross_entropy_with_logits, 2)
+KLDivLoss = _of("KLDivLoss", _strata.kl_div, 2)
 
 # functional takes its names from the module, and optim is where tinygrad has it.
 from . import functional as functional, state as state  # noqa: E402

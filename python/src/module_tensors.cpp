@@ -1,0 +1,186 @@
+// What is inside of a module: modules and tensors in its attributes, also in lists, tuples and dictionaries of them, by name.
+//
+// A tensor or module in several places has several names. parameters(), train() and the like meet it once; state_dict() names it in
+// every place. Modules that hold each other would have names without end: these stand under their first name alone.
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "python/src/modules.h"
+#include "strata/tensor/access.h"
+
+namespace strata::python {
+
+namespace {
+
+constexpr std::size_t kMostNames = std::size_t{1} << 20;
+
+/// What an attribute holds, under a name: a module or a tensor.
+struct Inside {
+  std::string name;
+  py::object object;
+};
+
+py::dict attributes_of(const py::object& module) {
+  const py::object d = py::getattr(module, "__dict__", py::none());
+  return d.is_none() ? py::dict() : py::reinterpret_borrow<py::dict>(d);
+}
+
+bool is_container(PyObject* o) { return PyDict_Check(o) || PyList_Check(o) || PyTuple_Check(o); }
+
+/// A list, tuple or dictionary on the way through what is in it.
+struct OpenContainer {
+  std::string name;
+  py::object container;
+  py::object items;  // a list or tuple: of pairs where it is a dictionary
+  Py_ssize_t next = 0;
+};
+
+OpenContainer opened(std::string name, const py::object& container) {
+  // Copies of dictionaries, as texts of keys may be made by code that changes them.
+  const bool is_dict = PyDict_Check(container.ptr()) != 0;
+  py::object items = is_dict ? py::object(py::list(container.attr("items")())) : container;
+  return {std::move(name), container, std::move(items)};
+}
+
+/// The next of it, under its name. NOTE: a list may change meanwhile.
+std::optional<Inside> next_of(OpenContainer& open) {
+  PyObject* const items = open.items.ptr();
+  if (open.next >= PySequence_Fast_GET_SIZE(items)) return std::nullopt;
+  const auto item = py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(items, open.next));
+  const std::string number = std::to_string(open.next++);
+  if (!PyDict_Check(open.container.ptr())) return Inside{open.name + "." + number, item};
+  const py::tuple pair(item);
+  return Inside{open.name + "." + py::cast<std::string>(py::str(pair[0])), pair[1]};
+}
+
+/// In an attribute: itself, or what is in containers that are in each other, in order. Leaves are modules and tensors.
+void add_inside(const std::string& name, const py::object& value, std::vector<Inside>& out) {
+  std::vector<OpenContainer> open;
+  std::unordered_set<const PyObject*> on_the_way;
+  std::optional<Inside> at = Inside{name, value};
+  for (;;) {
+    if (at && is_container(at->object.ptr())) {
+      if (on_the_way.insert(at->object.ptr()).second)
+        open.push_back(opened(std::move(at->name), at->object));
+    } else if (at &&
+               (py::isinstance<nn::Module>(at->object) || tensor_in(at->object.ptr()) != nullptr)) {
+      STRATA_CHECK(out.size() < kMostNames, budget, "[Module] more than ", kMostNames, " names in ",
+                   name);
+      out.push_back(std::move(*at));
+    }
+    while (!open.empty() && !(at = next_of(open.back()))) {
+      on_the_way.erase(open.back().container.ptr());
+      open.pop_back();
+    }
+    if (open.empty()) return;
+  }
+}
+
+/// A module's attributes, read once however often the module is met.
+class InsideOfModules {
+ public:
+  const std::vector<Inside>& of(const py::object& module) {
+    auto& known = known_[module.ptr()];
+    if (known == nullptr) {
+      check_made(module);
+      known = std::make_unique<std::vector<Inside>>();
+      for (const auto& [name, value] : attributes_of(module))
+        add_inside(py::cast<std::string>(name), py::reinterpret_borrow<py::object>(value), *known);
+    }
+    return *known;
+  }
+  /// Whether a module is inside of itself.
+  bool is_in_itself(const py::object& module) {
+    const auto [known, is_new] = in_itself_.try_emplace(module.ptr(), false);
+    if (!is_new) return known->second;
+    std::unordered_set<const PyObject*> met;
+    std::vector<py::object> open{module};
+    while (!open.empty()) {
+      const py::object one = open.back();
+      open.pop_back();
+      for (const Inside& inner : of(one)) {
+        if (inner.object.is(module)) return in_itself_[module.ptr()] = true;
+        if (tensor_in(inner.object.ptr()) == nullptr && met.insert(inner.object.ptr()).second)
+          open.push_back(inner.object);
+      }
+    }
+    return false;
+  }
+
+ private:
+  std::unordered_map<const PyObject*, std::unique_ptr<std::vector<Inside>>> known_;
+  std::unordered_map<const PyObject*, bool> in_itself_;
+};
+
+/// The module and those inside of it: each once, or under all names.
+std::vector<FoundModule> found_in(const py::object& module, InsideOfModules& inside, bool all_names) {
+  std::vector<FoundModule> out{{"", module}};
+  std::unordered_set<const PyObject*> met{module.ptr()};
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    const py::object holder = out[k].object;  // the vector grows
+    for (const Inside& inner : inside.of(holder)) {
+      if (tensor_in(inner.object.ptr()) != nullptr) continue;
+      const bool is_new = met.insert(inner.object.ptr()).second;
+      if (!is_new && (!all_names || inside.is_in_itself(inner.object))) continue;
+      STRATA_CHECK(out.size() < kMostNames, budget, "[Module] more than ", kMostNames, " modules");
+      out.push_back({out[k].prefix + inner.name + ".", inner.object});
+    }
+  }
+  return out;
+}
+
+bool is_buffer(const py::dict& attributes, const std::string& name) {
+  return attributes.contains(kBuffers) &&
+         py::cast<bool>(attributes[kBuffers].attr("__contains__")(name));
+}
+
+/// The tensors of a module that are not those of modules inside of it.
+void add_own(const FoundModule& found, const std::vector<Inside>& inside, bool with_buffers,
+             nn::NamedTensors& out) {
+  const auto& native = py::cast<const nn::Module&>(found.object);
+  for (const auto& [name, tensor] : with_buffers ? native.state_dict() : native.named_parameters())
+    out.emplace_back(found.prefix + name, tensor);
+  const py::dict attributes = attributes_of(found.object);
+  for (const Inside& one : inside) {
+    const Tensor* const t = tensor_in(one.object.ptr());
+    if (t == nullptr) continue;
+    // What was computed is no parameter, but where it stands for one by mistake: an optimiser says so. Lists hold losses and caches.
+    const bool is_attribute = attributes.contains(one.name);
+    const bool takes = is_attribute ? t->requires_grad() : TensorAccess::state(*t)->slot != nullptr;
+    if (is_attribute && is_buffer(attributes, one.name) ? with_buffers : takes)
+      out.emplace_back(found.prefix + one.name, *t);
+  }
+}
+
+void check_names(const nn::NamedTensors& tensors) {
+  std::unordered_map<std::string, const TensorState*> known;
+  for (const auto& [name, tensor] : tensors) {
+    const TensorState* const state = TensorAccess::state(tensor).get();
+    const auto at = known.try_emplace(name, state).first;
+    STRATA_CHECK(at->second == state, domain, "[Module] two tensors have the name '", name, "'");
+  }
+}
+
+}  // namespace
+
+std::vector<FoundModule> modules_in(const py::object& module) {
+  InsideOfModules inside;
+  return found_in(module, inside, false);
+}
+
+nn::NamedTensors tensors_of_module(const py::object& module, bool with_buffers, bool all_names) {
+  InsideOfModules inside;
+  nn::NamedTensors all, out;
+  for (const FoundModule& found : found_in(module, inside, all_names))
+    add_own(found, inside.of(found.object), with_buffers, all);
+  check_names(all);
+  std::unordered_set<const TensorState*> met;
+  std::unordered_set<std::string> names;
+  for (auto& [name, tensor] : all)
+    if (all_names ? names.insert(name).second : met.insert(TensorAccess::state(tensor).get()).second)
+      out.emplace_back(name, tensor);
+  return out;
+}
+
+}  // namespace strata::python
