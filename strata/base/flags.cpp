@@ -94,7 +94,7 @@ template <class T>
 union Lasting {
   template <class... Texts>
   constexpr explicit Lasting(const Texts&... texts) : flag(texts...) {}
-  constexpr ~Lasting() {}  // NOLINT(modernize-use-equals-default): it would be deleted
+  constexpr ~Lasting() { /* defaulted, it would be deleted */ }
   Flag<T> flag;
 };
 

@@ -1,10 +1,9 @@
 #include "strata/base/text.h"
 
-#include <locale.h>
-#include <stdlib.h>
-
-#include <cmath>
+#include <charconv>
 #include <cstddef>
+#include <locale>
+#include <sstream>
 #include <string>
 
 namespace strata {
@@ -64,15 +63,20 @@ std::uint64_t natural_key(std::string_view name) {
 }
 
 std::optional<double> read_double(std::string_view text) {
-  // NOTE: strtod takes more: blanks in front, "+1", hexadecimal digits, "inf".
+  // NOTE: what reads numbers takes more: blanks in front, "+1", hexadecimal digits, "inf".
   const bool is_number = !text.empty() && text.front() != '+' &&
                          text.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
   if (!is_number) return std::nullopt;
-  static const ::locale_t plain = ::newlocale(LC_ALL_MASK, "C", nullptr);
-  const std::string whole(text);
-  char* end = nullptr;
-  const double out = ::strtod_l(whole.c_str(), &end, plain);
-  if (end != whole.c_str() + whole.size() || !std::isfinite(out)) return std::nullopt;
+  double out = 0;
+#ifdef __cpp_lib_to_chars
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+#else
+  std::istringstream stream{std::string(text)};
+  stream.imbue(std::locale::classic());
+  if (!(stream >> out) || stream.peek() != std::istringstream::traits_type::eof())
+    return std::nullopt;
+#endif
   return out;
 }
 

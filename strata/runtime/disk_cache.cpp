@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
-#include <iostream>
 #include <utility>
 
 #include "strata/base/check.h"
@@ -25,7 +24,8 @@ namespace {
 constexpr std::uint32_t kFormat = 1;
 constexpr std::array<char, 8> kMagic = {'S', 'T', 'R', 'A', 'T', 'A', 'K', '\n'};
 constexpr std::string_view kHalfWritten = "tmp-";
-constexpr std::time_t kStrayAge = 3600;   // seconds
+constexpr std::string_view kAside = "not-an-entry-";  // what had an entry's name
+constexpr std::time_t kStrayAge = 3600;               // seconds
 constexpr std::uint64_t kTrimShare = 16;  // a trim for each sixteenth of the limit that is written
 constexpr std::uint64_t kMostEntryBytes = std::uint64_t{1} << 30;  // of an entry
 
@@ -96,9 +96,27 @@ struct File {
   std::string name;
   std::uint64_t bytes = 0;
   timespec last_use{};
+  bool is_folder = false;
 };
 
-/// The files in `folder` for which keep(name) holds.
+/// Takes what has an entry's name and is none out of the way: a folder with something in it gets a name that nobody asks for, and
+/// whose folder it is hears of it.
+void clear_away(const Fd& folder, const std::string& name) {
+  if (unlinkat(folder.get(), name.c_str(), 0) == 0) return;
+  const std::string aside = detail::message(kAside, fresh_name());
+  const bool is_removed = unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR) == 0;
+  const bool is_aside =
+      !is_removed && renameat(folder.get(), name.c_str(), folder.get(), aside.c_str()) == 0;
+  const std::string done = is_removed ? "it was empty, and is removed"
+                           : is_aside ? detail::message("it is called ", aside, " now")
+                                      : detail::message("it cannot be moved: ", last_error_text());
+  std::fputs(detail::message("strata: in the cache of compiled kernels ", name,
+                             " is no entry: ", done, "\n")
+                 .c_str(),
+             stderr);
+}
+
+/// The files and folders in `folder` for which keep(name) holds.
 template <class Keep>
 std::vector<File> list(const Fd& folder, const Keep& keep) {
   std::vector<File> out;
@@ -111,8 +129,8 @@ std::vector<File> list(const Fd& folder, const Keep& keep) {
     struct stat status{};
     if (!keep(std::string_view(entry->d_name))) continue;
     if (fstatat(folder.get(), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (!S_ISDIR(status.st_mode))
-      out.push_back({entry->d_name, static_cast<std::uint64_t>(status.st_size), status.st_mtim});
+    out.push_back({entry->d_name, static_cast<std::uint64_t>(status.st_size), status.st_mtim,
+                   S_ISDIR(status.st_mode)});
   }
   return out;
 }
@@ -226,7 +244,7 @@ std::optional<std::vector<std::byte>> DiskCache::find(const Hash128& key) {
   ++counters_.misses;
   if (damaged) {
     ++counters_.damaged;
-    unlinkat(folder->get(), name.c_str(), 0);
+    clear_away(*folder, name);
   }
   return std::nullopt;
 }
@@ -243,10 +261,16 @@ bool DiskCache::write_entry(const Hash128& key, std::span<const std::byte> bytes
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   const Fd file(retry([&] { return openat(folder->get(), name.c_str(), flags, 0600); }));
   if (!file) return false;
+  const std::string entry = key.text();
+  const auto take_place = [&] {
+    return renameat(folder->get(), name.c_str(), folder->get(), entry.c_str()) == 0;
+  };
   if (write_all(file.get(), &header, sizeof header) &&
-      write_all(file.get(), bytes.data(), bytes.size()) &&
-      renameat(folder->get(), name.c_str(), folder->get(), key.text().c_str()) == 0)
-    return true;
+      write_all(file.get(), bytes.data(), bytes.size())) {
+    if (take_place()) return true;
+    if (errno == EISDIR) clear_away(*folder, entry);
+    if (take_place()) return true;
+  }
   unlinkat(folder->get(), name.c_str(), 0);
   return false;
 }
@@ -268,6 +292,7 @@ void DiskCache::trim() {
   const std::shared_ptr<const Fd> folder = current_folder();
   if (!folder) return;
   std::vector<File> files = list(*folder, is_ours);
+  std::erase_if(files, [](const File& file) { return file.is_folder; });
   const std::time_t now = std::time(nullptr);
   std::uint64_t total = 0;
   for (const File& file : files) total += file.bytes;
@@ -290,7 +315,8 @@ std::vector<DiskCache::Entry> DiskCache::entries() const {
   if (!folder) return out;
   for (const File& file :
        list(*folder, [](std::string_view name) { return key_of(name).has_value(); }))
-    out.push_back({*key_of(file.name), file.bytes, nanoseconds(file.last_use)});
+    if (!file.is_folder)
+      out.push_back({*key_of(file.name), file.bytes, nanoseconds(file.last_use)});
   std::sort(out.begin(), out.end(),
             [](const Entry& a, const Entry& b) { return a.last_use > b.last_use; });
   return out;
@@ -306,6 +332,9 @@ std::vector<Hash128> DiskCache::damaged() const {
     if (file) read_entry(file, entry.key, damaged);
     if (damaged) out.push_back(entry.key);
   }
+  for (const File& file :
+       list(*folder, [](std::string_view name) { return key_of(name).has_value(); }))
+    if (file.is_folder) out.push_back(*key_of(file.name));
   return out;
 }
 
@@ -314,7 +343,8 @@ std::size_t DiskCache::clear() {
   const std::shared_ptr<const Fd> folder = current_folder();
   if (!folder) return count;
   for (const File& file : list(*folder, is_ours))
-    count += unlinkat(folder->get(), file.name.c_str(), 0) == 0 ? 1 : 0;
+    count +=
+        unlinkat(folder->get(), file.name.c_str(), file.is_folder ? AT_REMOVEDIR : 0) == 0 ? 1 : 0;
   return count;
 }
 
@@ -349,8 +379,10 @@ std::shared_ptr<DiskCache> DiskCache::shared() {
   known = std::make_shared<DiskCache>(folder, limit);
   known_folder = folder;
   if (!known->is_on())
-    std::cerr << "strata: compiled kernels are not kept on disk, '" << known->folder()
-              << "' cannot be used: " << known->why_off() << '\n';
+    std::fputs(detail::message("strata: compiled kernels are not kept on disk, '", known->folder(),
+                               "' cannot be used: ", known->why_off(), "\n")
+                   .c_str(),
+               stderr);
   return known;
 }
 

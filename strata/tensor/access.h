@@ -18,7 +18,7 @@ class TensorAccess {
   static Tensor of(const LazyOp& node, const Tensor& like) { return Tensor(node, like.device()); }
   static Tensor of(const LazyOp& node, const Device& device) { return Tensor(node, device); }
   /// What identifies a tensor: its copies have the same.
-  static const std::shared_ptr<TensorState>& state(const Tensor& x) { return x.state(); }
+  static const std::shared_ptr<TensorState>& state(const Tensor& x) { return x.state_.get(); }
   static Tensor of(const std::shared_ptr<TensorState>& state) { return Tensor(state); }
 };
 

@@ -57,7 +57,7 @@ Tensor Tensor::detach(At at) const {
 Tensor& Tensor::requires_grad(bool on) {
   STRATA_CHECK(!on || dtype().is_float(), domain, "[requires_grad] a tensor of ", dtype().name(),
                " has no gradient");
-  if (on == (state()->slot != nullptr)) return *this;
+  if (on == (state_->slot != nullptr)) return *this;
   state_->slot = on ? std::make_shared<GradientSlot>() : nullptr;
   const LazyOp plain = node().detached();
   state_->node = on ? parameter_over(plain, state_->slot) : plain;
@@ -65,13 +65,13 @@ Tensor& Tensor::requires_grad(bool on) {
 }
 
 std::optional<Tensor> Tensor::grad() const {
-  if (state()->slot == nullptr) return std::nullopt;
+  if (state_->slot == nullptr) return std::nullopt;
   const std::lock_guard lock(state_->slot->mutex);
   return state_->slot->gradient;
 }
 
 void Tensor::set_grad(const std::optional<Tensor>& gradient) const {
-  STRATA_CHECK(state()->slot != nullptr, domain,
+  STRATA_CHECK(state_->slot != nullptr, domain,
                "[set_grad] the tensor is none that gradients are taken by");
   STRATA_CHECK(!gradient || gradient->shape() == shape(), shape, "[set_grad] a gradient of shape ",
                render(gradient->shape()), " for a tensor of shape ", render(shape()));

@@ -40,9 +40,9 @@ Tensor::Tensor(LazyOp node, const Device& device)
 
 Tensor::Tensor() : Tensor(zeros({0})) {}
 
-void Tensor::become_empty() const { state_ = Tensor().state_; }
+void TensorHandle::become_empty() const { state_ = TensorAccess::state(Tensor()); }
 
-void Tensor::tell_read() const { TensorListener::current()->read(state()); }
+void Tensor::tell_read() const { TensorListener::current()->read(state_.get()); }
 
 const Int& Tensor::size(std::int64_t axis) const {
   STRATA_CHECK(ndim() > 0, shape, "[size] a scalar has no axis");
@@ -58,10 +58,10 @@ std::int64_t Tensor::count() const {
 
 const Tensor& Tensor::realize() const {
   // NOTE: what constants make is one node for the whole program, kernels in the cache among it: all would see memory that it had.
-  if (node().node()->is_closed) state()->node = node().contiguous();
+  if (node().node()->is_closed) state_->node = node().contiguous();
   if (!is_realized()) strata::realize(node(), device());
   // What is realized needs its history only where a gradient is taken through it.
-  const bool is_parameter = state()->slot != nullptr;
+  const bool is_parameter = state_->slot != nullptr;
   if (is_view_of_memory(node()) || (!is_parameter && node().is_tracked())) return *this;
   const Buffer memory = buffer_of(node());
   const LazyOp leaf = leaf_of(memory, shape());
@@ -83,7 +83,7 @@ std::string Tensor::explain() const { return strata::explain({&node(), 1}); }
 
 Tensor Tensor::to(const Device& device, At at) const {
   const OriginScope scope("to", at);
-  return &device == state()->device ? *this : Tensor(node().copied(), device);
+  return &device == state_->device ? *this : Tensor(node().copied(), device);
 }
 
 Tensor Tensor::contiguous(At at) const {
@@ -98,9 +98,9 @@ void Tensor::assign(const Tensor& value) const {
                " to one of ", dtype().name());
   STRATA_CHECK(&value.device() == &device(), domain, "[assign] a tensor on ", value.device().name(),
                " to one on ", device().name());
-  if (TensorListener::current() != nullptr) TensorListener::current()->assigned(state());
+  if (TensorListener::current() != nullptr) TensorListener::current()->assigned(state_.get());
   const LazyOp plain = value.node().detached();
-  state()->node = state()->slot != nullptr ? parameter_over(plain, state_->slot) : plain;
+  state_->node = state_->slot != nullptr ? parameter_over(plain, state_->slot) : plain;
 }
 
 }  // namespace strata

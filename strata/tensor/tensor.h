@@ -37,17 +37,11 @@ namespace strata {
 /// An array on a device, computed when it is needed.
 class Tensor {
  public:
-  /// The empty f32 tensor, of shape (0,), on the default device.
-  Tensor();
-  Tensor(const Tensor& other) : state_(other.state()) {}
-  /// What is moved from is an empty tensor, as Tensor() makes it.
+  Tensor();  ///< the empty f32 tensor, (0,), on the default device; what is moved from becomes one, too
+  Tensor(const Tensor&) = default;
   Tensor(Tensor&&) noexcept = default;
-  Tensor& operator=(const Tensor& other) & {  // not x[0] = y, which would change nothing: index_put
-    state_ = other.state();
-    return *this;
-  }
+  Tensor& operator=(const Tensor&) & = default;  // not x[0] = y, which would change nothing: index_put
   Tensor& operator=(Tensor&&) & noexcept = default;
-  ~Tensor() = default;
 
   // --- making (create.cpp) ---
   /// A number, f32, i64 or bool as its C++ type is.
@@ -138,7 +132,7 @@ class Tensor {
   const Int& size(std::int64_t axis) const;
   Int numel() const { return product(shape()); }
   DType dtype() const { return node().dtype(); }
-  const Device& device() const { return *state()->device; }
+  const Device& device() const { return *state_->device; }
   std::size_t itemsize() const { return dtype().itemsize(); }
   /// Shape, dtype, device and whether it is realized; and the elements where it is.
   std::string repr() const;
@@ -190,7 +184,7 @@ class Tensor {
   void assign(const Tensor& value) const;
   const LazyOp& node() const {
     if (TensorListener::current() != nullptr) tell_read();
-    return state()->node;
+    return state_->node;
   }
 
   // --- gradients (autograd.cpp) ---
@@ -588,14 +582,8 @@ class Tensor {
   static Tensor number(const Number& value);
   static Tensor from_elements(const Buffer& elements, const Ints& shape, At at);
   std::int64_t count() const;
-  const std::shared_ptr<TensorState>& state() const {
-    if (state_ == nullptr) [[unlikely]]
-      become_empty();
-    return state_;
-  }
-  void become_empty() const;
 
-  mutable std::shared_ptr<TensorState> state_;  // null: moved from, and not asked since
+  TensorHandle state_;
 };
 
 /// What unique() gives.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "strata/graph/lazy_op.h"
 #include "strata/runtime/device.h"
@@ -17,6 +18,32 @@ struct TensorState {
   std::shared_ptr<struct GradientSlot> slot;  ///< of a tensor that gradients are taken by
   std::uint64_t born;                         ///< later ones have larger numbers
   void* object = nullptr;  ///< what stands for it in another language, which sets and clears this
+};
+
+/// A handle's share of the state. What was moved from gets that of an empty tensor when it is asked again.
+class TensorHandle {
+ public:
+  explicit TensorHandle(std::shared_ptr<TensorState> state) : state_(std::move(state)) {}
+  TensorHandle(const TensorHandle& other) : state_(other.get()) {}
+  TensorHandle(TensorHandle&&) noexcept = default;
+  TensorHandle& operator=(const TensorHandle& other) {
+    state_ = other.get();
+    return *this;
+  }
+  TensorHandle& operator=(TensorHandle&&) noexcept = default;
+  ~TensorHandle() = default;
+
+  const std::shared_ptr<TensorState>& get() const {
+    if (state_ == nullptr) [[unlikely]]
+      become_empty();
+    return state_;
+  }
+  TensorState* operator->() const { return get().get(); }
+
+ private:
+  void become_empty() const;
+
+  mutable std::shared_ptr<TensorState> state_;  // null: moved from, and not asked since
 };
 
 /// While it lives, it is told which tensors this thread reads and assigns to. The innermost one hears; a capture (jit.h) is one.

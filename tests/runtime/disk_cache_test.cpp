@@ -186,13 +186,55 @@ TEST(DiskCache, EveryDamageIsAMiss) {
   EXPECT_EQ(f.cache.find(key), bytes_of("the machine code"));
 }
 
+TEST(DiskCache, FoldersWithTheNameOfAnEntryAreMovedAside) {
+  for (const bool is_empty : {true, false}) {
+    for (const bool asks : {true, false}) {
+      Fixture f;
+      const std::string path = f.file(key_of(1));
+      ASSERT_EQ(mkdir(path.c_str(), 0700), 0);
+      if (!is_empty) std::ofstream(path + "/something") << "of somebody's";
+      EXPECT_EQ(f.cache.damaged(), std::vector<Hash128>{key_of(1)});
+      EXPECT_TRUE(f.cache.entries().empty());
+      testing::internal::CaptureStderr();
+      if (asks) {
+        EXPECT_FALSE(f.cache.find(key_of(1)).has_value());
+      }
+      EXPECT_TRUE(f.cache.put(key_of(1), bytes_of("kernel")));
+      const std::string said = testing::internal::GetCapturedStderr();
+      EXPECT_NE(
+          said.find(key_of(1).text() + " is no entry: it " + (is_empty ? "was empty" : "is called ")),
+          std::string::npos)
+          << said;
+      EXPECT_EQ(f.cache.find(key_of(1)), bytes_of("kernel"));
+      EXPECT_TRUE(f.cache.damaged().empty());
+      EXPECT_EQ(f.cache.statistics().damaged, asks ? 1U : 0U);
+      std::size_t kept = 0;
+      for (const auto& entry : std::filesystem::directory_iterator(f.cache.folder()))
+        kept += std::filesystem::exists(entry.path() / "something") ? 1 : 0;
+      EXPECT_EQ(kept, is_empty ? 0U : 1U);
+    }
+  }
+}
+
+TEST(DiskCache, LinksToFoldersAndFilesWithoutPermissionAreReplaced) {
+  Fixture f;
+  const PrivateFolder other;
+  ASSERT_EQ(symlink(other.path().c_str(), f.file(key_of(1)).c_str()), 0);
+  EXPECT_FALSE(f.cache.find(key_of(1)).has_value());
+  EXPECT_TRUE(f.cache.put(key_of(1), bytes_of("kernel")));
+  EXPECT_EQ(f.cache.find(key_of(1)), bytes_of("kernel"));
+  ASSERT_EQ(chmod(f.file(key_of(1)).c_str(), 0), 0);
+  EXPECT_TRUE(f.cache.put(key_of(1), bytes_of("another")));
+  EXPECT_EQ(f.cache.find(key_of(1)), bytes_of("another"));
+}
+
 TEST(DiskCache, OnlyFilesOfItsOwnAreEntries) {
   Fixture f;
   f.cache.put(key_of(1), bytes_of("abc"));
   // An entry under another name.
   std::filesystem::rename(f.file(key_of(1)), f.file(key_of(2)));
   EXPECT_FALSE(f.cache.find(key_of(2)));
-  // What others could write to, a link, a pipe that nobody writes to, a folder.
+  // What others could write to, a link, a pipe that nobody writes to.
   f.cache.put(key_of(1), bytes_of("abc"));
   chmod(f.file(key_of(1)).c_str(), 0666);
   EXPECT_FALSE(f.cache.find(key_of(1)));
@@ -202,9 +244,6 @@ TEST(DiskCache, OnlyFilesOfItsOwnAreEntries) {
   ASSERT_EQ(mkfifo(f.file(key_of(4)).c_str(), 0600), 0);
   EXPECT_FALSE(f.cache.find(key_of(4)));
   EXPECT_EQ(f.cache.statistics().damaged, 4U);
-  std::filesystem::create_directory(f.file(key_of(5)));
-  EXPECT_FALSE(f.cache.find(key_of(5)));
-  EXPECT_FALSE(f.cache.put(key_of(5), bytes_of("abc")));
   EXPECT_TRUE(f.cache.find(key_of(1)));
   EXPECT_EQ(f.cache.entries().size(), 1U);
 }
