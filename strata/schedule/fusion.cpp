@@ -32,6 +32,7 @@ struct Forming {
   Ints domain;                    // row-major the elements of the root
   std::vector<double> sizes;      // of its axes
   std::vector<std::size_t> same;  // for each of its axes: the first one whose loop it shares
+  std::vector<AxisSet> together;  // for each: those that one reduction adds up as one sequence
   SmallVec<AxisSet, 6> dims;      // on which of them each dimension of its output depends
   AxisSet outputs = 0;            // those of its output
   std::vector<AxisSet> rows;  // of each reduction: the output axes that it depends on, where it is not on all
@@ -263,7 +264,7 @@ class Fusing {
   /// The same on the average: less than once where it is seen in part.
   static double times(const LazyNode& n, const Arrival& at, const Forming& kernel) {
     const AxisSet depends = at.depends();
-    AxisSet outside = around(at) & ~depends;
+    AxisSet outside = around(at, kernel) & ~depends;
     if (is_of_outputs(at, kernel)) {
       const bool is_of_rows = std::any_of(kernel.rows.begin(), kernel.rows.end(),
                                           [&](AxisSet row) { return (depends & ~row) == 0; });
@@ -276,9 +277,12 @@ class Fusing {
     return (at.depends() & ~kernel.outputs) == 0;
   }
   /// The loops that it stands in: those down to the innermost that it depends on. (Inner loops are later axes.)
-  static AxisSet around(const Arrival& at) {
-    const AxisSet depends = at.depends();
-    return depends == 0 ? 0 : (at.scope | depends) & (2 * std::bit_floor(depends) - 1);
+  static AxisSet around(const Arrival& at, const Forming& kernel) {
+    AxisSet depends = at.depends();
+    if (depends == 0) return 0;
+    for (AxisSet left = depends; left != 0; left &= left - 1)
+      depends |= kernel.together[static_cast<std::size_t>(std::countr_zero(left))];
+    return (at.scope | depends) & (2 * std::bit_floor(depends) - 1);
   }
   /// The elements that go into one.
   static double reduced_count(const LazyNode& n) {
@@ -382,6 +386,7 @@ class Fusing {
 
   static void add_axis(Forming& kernel, const Int& size) {
     kernel.same.push_back(kernel.sizes.size());
+    kernel.together.push_back(0);
     kernel.sizes.push_back(count_of(size));
   }
 
@@ -457,7 +462,7 @@ class Fusing {
     Info& info = info_.at(&n);
     info.kernel = at.kernel;
     info.loops = kernel.sizes.size();
-    at.scope = is_of_outputs(at, kernel) ? depends : around(at);  // its loops stand there
+    at.scope = is_of_outputs(at, kernel) ? depends : around(at, kernel);  // its loops stand there
     for (const std::int64_t axis : std::get<Axes>(n.arg)) {
       const auto d = static_cast<std::size_t>(axis);
       if (is_one(n.src[0].shape()[d]) || kernel.sizes.size() >= kMostAxes) continue;
@@ -465,6 +470,9 @@ class Fusing {
       at.scope |= at.dims[d];
       add_axis(kernel, n.src[0].shape()[d]);
     }
+    AxisSet all = 0;
+    for (std::size_t a = info.loops; a < kernel.sizes.size(); ++a) all |= AxisSet{1} << a;
+    for (std::size_t a = info.loops; a < kernel.sizes.size(); ++a) kernel.together[a] = all;
   }
 
   SmallVec<AxisSet, 6> through(const LazyNode& n, const Arrival& at) const {

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <random>
 #include <vector>
 
 #include "strata/codegen/kernel.h"
+#include "strata/codegen/rows.h"
 #include "strata/render/usage.h"
 #include "strata/schedule/schedule.h"
 #include "strata/tensor/functional.h"
@@ -14,48 +17,104 @@
 namespace strata::test {
 namespace {
 
-/// An end of a loop, where the parallel one has all its turns.
-std::int64_t value_of(UOp u, const Kernel& kernel) {
-  if (u.op() == UOps::CONST)
-    return u.dtype().is_bool() ? (u.constant().as_bool() ? 1 : 0) : u.constant().as_int();
-  if (u.op() == UOps::CAST) return value_of(u.src(0), kernel);
-  if (u.op() == UOps::DEFINE_VAR)
-    return std::get<Variable>(u.arg()).name() == kRangeBegin ? 0 : kernel.parallel->value();
-  const std::int64_t a = value_of(u.src(0), kernel), b = value_of(u.src(1), kernel);
-  switch (u.alu()) {
-    case Ops::ADD: return a + b;
-    case Ops::SUB: return a - b;
-    case Ops::MUL: return a * b;
-    case Ops::MIN: return std::min(a, b);
-    case Ops::MAX: return std::max(a, b);
-    case Ops::CMPEQ: return a == b ? 1 : 0;
-    case Ops::CMPLT: return a < b ? 1 : 0;
-    case Ops::WHERE: return a != 0 ? b : value_of(u.src(2), kernel);
-    default: throw InternalError(detail::message("a loop ends at ", spec_name(u.alu())));
-  }
-}
-double turns_of(UOp loop, const Kernel& kernel) {
-  const std::int64_t turns = value_of(loop.src(1), kernel) - value_of(loop.src(0), kernel);
-  return static_cast<double>(std::max<std::int64_t>(turns, 0));
-}
+/// Counts the operations on floats that a kernel does, as its list says: loops by their turns, vectors by their lanes.
+class Counting {
+ public:
+  explicit Counting(const Kernel& kernel)
+      : kernel_(kernel), usage_(kernel.uops), list_(kernel.uops.begin(), kernel.uops.end()) {}
 
-/// The operations on floats that a kernel does, as its list says: loops by their turns, vectors by their lanes.
+  double run() { return operations(0, list_.size()); }
+
+ private:
+  double operations(std::size_t from, std::size_t to) {
+    double out = 0;
+    for (std::size_t k = from; k < to; ++k) {
+      const UOp u = list_[k];
+      if (u.op() == UOps::LOOP) {
+        const std::size_t end = end_of(k);
+        out += of_loop(k, end);
+        k = end;
+      } else if (u.op() == UOps::ALU && usage_.live(u) &&
+                 (u.dtype().is_float() || u.src(0).dtype().is_float())) {
+        out += std::max(u.dtype().lanes(), 1);
+      }
+    }
+    return out;
+  }
+  double of_loop(std::size_t begin, std::size_t end) {
+    const std::int64_t first = value_of(list_[begin].src(0)), last = value_of(list_[begin].src(1));
+    const bool is_even =
+        std::none_of(list_.begin() + static_cast<std::ptrdiff_t>(begin) + 1,
+                     list_.begin() + static_cast<std::ptrdiff_t>(end), [&](UOp u) {
+                       return u.op() == UOps::LOOP &&
+                              (depends(u.src(0), list_[begin]) || depends(u.src(1), list_[begin]));
+                     });
+    if (last <= first) return 0;
+    double out = 0;
+    for (std::int64_t at = first; at < (is_even ? first + 1 : last); ++at) {
+      counters_[list_[begin].num()] = at;
+      out += operations(begin + 1, end);
+    }
+    return is_even ? out * static_cast<double>(last - first) : out;
+  }
+  std::size_t end_of(std::size_t loop) const {
+    std::size_t end = loop;
+    while (list_[end].op() != UOps::ENDLOOP || !(list_[end].src(0) == list_[loop])) ++end;
+    return end;
+  }
+  static bool depends(UOp u, UOp on) {
+    return u == on || (u.op() != UOps::LOOP && std::any_of(u.src().begin(), u.src().end(),
+                                                           [&](UOp s) { return depends(s, on); }));
+  }
+  /// Of an end of a loop, where the parallel one has all its turns.
+  std::int64_t value_of(UOp u) const {
+    if (u.op() == UOps::LOOP) return counters_.at(u.num());
+    if (u.op() == UOps::CAST) return value_of(u.src(0));
+    if (u.op() == UOps::CONST)
+      return u.dtype().is_bool() ? (u.constant().as_bool() ? 1 : 0) : u.constant().as_int();
+    if (u.op() == UOps::DEFINE_VAR)
+      return std::get<Variable>(u.arg()).name() == kRangeBegin ? 0 : kernel_.parallel->value();
+    if (u.op() != UOps::ALU) throw InternalError("a loop ends at " + spec_name(u.op()));
+    const std::int64_t a = value_of(u.src(0)), b = u.src().size() > 1 ? value_of(u.src(1)) : 0;
+    switch (u.alu()) {
+      case Ops::ADD: return a + b;
+      case Ops::SUB: return a - b;
+      case Ops::MUL: return a * b;
+      case Ops::MIN: return std::min(a, b);
+      case Ops::MAX: return std::max(a, b);
+      case Ops::IDIV:
+      case Ops::FLOORDIV: return a / b;
+      case Ops::MOD:
+      case Ops::FLOORMOD: return a % b;
+      case Ops::SHR: return a >> b;
+      case Ops::SHL: return a << b;
+      case Ops::AND: return a & b;
+      case Ops::CMPEQ: return a == b ? 1 : 0;
+      case Ops::CMPNE: return a != b ? 1 : 0;
+      case Ops::CMPLT: return a < b ? 1 : 0;
+      case Ops::WHERE: return a != 0 ? b : value_of(u.src(2));
+      default: throw InternalError("a loop ends at " + spec_name(u.alu()));
+    }
+  }
+
+  const Kernel& kernel_;
+  rendering::Usage usage_;
+  std::vector<UOp> list_;
+  std::map<std::size_t, std::int64_t> counters_;
+};
+
 double operations_of(const LazyOp& ast) {
-  Target target = Target().deterministic();
+  Target target;
   for (const OpRow& r : op_rows())
     if (is_elementwise(r.op)) target.native.insert(r.op);
-  const Kernel kernel = compile_kernel(ast, target);
-  const rendering::Usage usage(kernel.uops);
-  std::vector<double> turns = {1};
-  double out = 0;
-  for (const UOp u : kernel.uops) {
-    if (u.op() == UOps::LOOP) turns.push_back(turns.back() * turns_of(u, kernel));
-    if (u.op() == UOps::ENDLOOP) turns.pop_back();
-    if (u.op() != UOps::ALU || !usage.live(u)) continue;
-    if (u.dtype().is_float() || u.src(0).dtype().is_float())
-      out += turns.back() * std::max(u.dtype().lanes(), 1);
-  }
-  return out;
+  // Loops as they are written, rows outside: vectors and several accumulators are another matter.
+  const KernelAxes axes(ast);
+  const Lowered plain = lower(ast, axes, target);
+  std::vector<Opt> opts;
+  if (const std::optional<Opt> order = rows_outside(plain.graph, axes, plain.counters))
+    opts.push_back(*order);
+  const Kernel kernel = compile_kernel(ast, target, opts);
+  return Counting(kernel).run();
 }
 
 double operations_of(const Tensor& x, bool fuse) {
