@@ -9,6 +9,7 @@
 #include "tools/command_parts.h"
 #include "tools/commands.h"
 #include "tools/kernel_run.h"
+#include "tools/kernel_target.h"
 #include "tools/units.h"
 
 namespace strata::tools {
@@ -73,6 +74,7 @@ struct Told {
   const KernelText& text;
   const Device& device;
   const Kernel& kernel;
+  int vector_bytes;
   std::optional<KernelRun> run;
 };
 
@@ -119,9 +121,10 @@ std::string section_of(const Told& told, std::string_view section) {
 std::string section_text(const Told& told, std::string_view section) {
   std::string out;
   for (const auto& first : told.kernel.before)
-    out += detail::message("first ", first->name, ":\n",
-                           section_of({told.text, told.device, *first, std::nullopt}, section),
-                           "then:\n");
+    out += detail::message(
+        "first ", first->name, ":\n",
+        section_of({told.text, told.device, *first, told.vector_bytes, std::nullopt}, section),
+        "then:\n");
   return out + section_of(told, section);
 }
 
@@ -210,6 +213,7 @@ void write_run(JsonWriter& json, const Told& told) {
   else
     json.null();
   json.member("check", run.check).member("threads", std::int64_t{run.threads});
+  json.member("iterations", static_cast<std::int64_t>(run.seconds.size()));
   write_number(json, "median_seconds", run.median);
   json.key("seconds").begin_array();
   for (const double s : run.seconds) json.raw(Scalar(s).text());
@@ -228,6 +232,8 @@ std::string to_json(const Told& told) {
   const Kernel& k = told.kernel;
   JsonWriter json;
   json.begin_object().member("name", k.name).member("device", told.device.name());
+  json.member("target", language_of(told.device));
+  json.member("vector_bytes", std::int64_t{told.vector_bytes});
   write_buffers(json, told);
   json.key("opts").begin_array();
   for (const Opt& opt : k.opts) json.value(opt.text());
@@ -274,11 +280,6 @@ KernelText read_kernel(const std::string& text) {
   }
 }
 
-const Device& read_device(const Invocation& invocation) {
-  const auto name = invocation.value("--device");
-  return name ? Device::get(*name) : Device::default_device();
-}
-
 }  // namespace
 
 int command_kernel(const Invocation& invocation, Console& console) {
@@ -291,16 +292,19 @@ int command_kernel(const Invocation& invocation, Console& console) {
     throw UsageError("--repeat and --values go with --run", &invocation.command());
   try {
     const KernelText text = read_kernel(invocation.arguments().front());
-    const Device& device = read_device(invocation);
+    const KernelTarget target = read_kernel_target(invocation);
+    const Device& device = *target.device;
     auto opts = read_opts(invocation);
     if (!runs) {
-      const Kernel kernel = compile_kernel(text.kernel, target_of(device), std::move(opts));
-      return tell(invocation, {text, device, kernel, std::nullopt}, sections, console);
+      const Kernel kernel = compile_kernel(text.kernel, target.target, std::move(opts));
+      return tell(invocation, {text, device, kernel, target.target.vector_bytes, std::nullopt},
+                  sections, console);
     }
     STRATA_CHECK(device.missing().empty(), domain, device.missing());
-    const CompiledKernel kernel = compile(text.kernel, device, std::move(opts));
+    const CompiledKernel kernel = compiled_for(text.kernel, target, std::move(opts));
     return tell(invocation,
-                {text, device, kernel.kernel(), run_kernel(kernel, device, values, repeats)},
+                {text, device, kernel.kernel(), target.target.vector_bytes,
+                 run_kernel(kernel, device, values, repeats)},
                 sections, console);
   } catch (const TextError& e) {
     console.err << paint(console.colour_err, Style::red, "strata:") << ' ' << e.what() << '\n';

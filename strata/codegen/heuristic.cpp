@@ -9,6 +9,7 @@
 
 #include "strata/codegen/nests.h"
 #include "strata/codegen/register_tile.h"
+#include "strata/codegen/rows.h"
 #include "strata/codegen/split_reduce.h"
 #include "strata/expr/node.h"
 #include "strata/ir/sum_order.h"
@@ -78,6 +79,10 @@ class Choice {
   std::vector<Opt> opts() {
     merge_axes();
     cut_guards();
+    if (const std::optional<Opt> order = rows_outside(plain_.graph, axes_, counters_)) {
+      axes_.apply(*order);
+      opts_.push_back(*order);
+    }
     if (lanes() < 2) {
       threads();
       return std::move(opts_);

@@ -67,7 +67,7 @@ class Lowering {
   }
   UOp global(int slot, DType dtype) {
     return out_.graph.add(UOps::DEFINE_GLOBAL, dtype.pointer(), {},
-                          Global{slot, detail::message("data", slot)});
+                          Global{slot, name_beside(out_.variables, detail::message("data", slot))});
   }
   UOp parameter(const Variable& v) {
     const bool is_narrow = v.min() >= std::numeric_limits<std::int32_t>::min() &&
@@ -207,7 +207,7 @@ class Lowering {
 
   /// Scratch memory for `tile`, and the loops inside of `around` that fill it.
   UOp fill(const Tile& tile, const std::vector<UOp>& around) {
-    const std::string name = detail::message("temp", out_.staged.size());
+    const std::string name = name_beside(out_.variables, detail::message("temp", out_.staged.size()));
     const DType dtype = tile.load->dtype;
     const UOp local =
         out_.graph.add(UOps::DEFINE_LOCAL, dtype.pointer(), {}, Local{name, tile.size()});

@@ -2,6 +2,7 @@
 
 #include "strata/codegen/variables.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -54,6 +55,12 @@ std::vector<Variable> kernel_variables(const LazyOp& kernel) {
   VariableNotes notes;
   for (const LazyNode* n : postorder(kernel)) notes.note(*n);
   return notes.all();
+}
+
+std::string name_beside(std::span<const Variable> variables, std::string wanted) {
+  const auto is_taken = [&](const Variable& v) { return v.name() == wanted; };
+  while (std::any_of(variables.begin(), variables.end(), is_taken)) wanted += 'x';
+  return wanted;
 }
 
 }  // namespace strata

@@ -326,7 +326,8 @@ std::string Renderer::gate(UOp u, std::size_t source, int k) {
 std::string Renderer::load_lane(UOp u, int k) {
   std::string text = from_memory(l_, u.dtype().scalar(), at(u, k));
   if (u.src().size() < 4) return text;
-  return pick(l_, gate(u, 2, k), text, w_.lane(u.src(3), k));
+  const std::string open = gate(u, 2, k), other = w_.lane(u.src(3), k);
+  return pick(l_, open, text, other);
 }
 
 /// All lanes of a GNU vector.
@@ -404,8 +405,10 @@ void Renderer::load_gated(UOp u) {
   std::vector<std::string> others;
   for (int k = 0; k < dtype.lanes(); ++k) others.push_back(w_.lane(u.src(3), k));
   w_.array(u, others, "val");
-  for (int k = 0; k < dtype.lanes(); ++k)
-    w_.line(message("if (", unwrapped(gate(u, 2, k)), ") { ", w_.lane(u, k), " = ", read(k), "; }"));
+  for (int k = 0; k < dtype.lanes(); ++k) {
+    const std::string open = gate(u, 2, k), lane = w_.lane(u, k), element = read(k);
+    w_.line(message("if (", unwrapped(open), ") { ", lane, " = ", element, "; }"));
+  }
 }
 
 void Renderer::store(UOp u) {

@@ -56,12 +56,13 @@ class Alu {
 
   std::string text() const {
     const bool extreme = u_.alu() == Ops::MAX || u_.alu() == Ops::MIN;
-    if (extreme && operand(0) == operand(1)) return operand(0);
-    const bool compares = row(u_.alu()).typing == OpTyping::compare;
-    if (compares && operand_.is_int() && operand(0) == operand(1)) {
+    const bool compares = row(u_.alu()).typing == OpTyping::compare && operand_.is_int();
+    if (extreme || compares) {
+      const std::string a = operand(0), b = operand(1);  // NOTE: each may write a line
+      if (extreme && a == b) return a;
       // Compilers warn of `x == x`.
       const std::string_view test = u_.alu() == Ops::CMPEQ ? "==" : "!=";
-      return detail::message("((", operand(0), "^", operand(1), ")", test, symbol('0'), ")");
+      if (a == b) return detail::message("((", a, "^", b, ")", test, symbol('0'), ")");
     }
     return fill(row_->text, [&](char c) { return symbol(c); });
   }

@@ -390,8 +390,8 @@ std::string LlvmOps::round_to_odd(std::string_view name, int lanes, const std::s
   const std::string nearest = step("nearest", "fptrunc ", f64, " ", v, " to ", f32);
   const std::string back = step("back", "fpext ", f32, " ", nearest, " to ", f64);
   const std::string inexact = step("inexact", "fcmp one ", f64, " ", back, ", ", v);
-  const std::string below =
-      step("below", "fcmp olt ", f64, " ", magnitude("size", back), ", ", magnitude("of", v));
+  const std::string size = magnitude("size", back), of = magnitude("of", v);
+  const std::string below = step("below", "fcmp olt ", f64, " ", size, ", ", of);
   const std::string bits = step("bits", "bitcast ", f32, " ", nearest, " to ", type);
   const std::string last = step("last", "and ", type, " ", bits, ", ", integer(word, 1));
   const std::string even = step("even", "icmp eq ", type, " ", last, ", ", integer(word, 0));

@@ -24,12 +24,12 @@ void Writer::close() {
 
 std::string Writer::claim(std::string_view wanted) {
   std::string out(wanted);
-  if (is_reserved(out)) {
+  if (is_taken(out)) {
     out.assign(1, 'v');
     for (const char c : wanted)
       if (c != '_' || out.back() != '_') out += c;
   }
-  while (!names_.insert(out).second) out += 'x';
+  while (is_taken(out) || !names_.insert(out).second) out += 'x';
   return out;
 }
 

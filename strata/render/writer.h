@@ -99,5 +99,7 @@ class Writer {
 /// `(a+b)` without the brackets around it.
 std::string_view unwrapped(std::string_view text);
 bool is_reserved(std::string_view name);
+/// No name for a variable: reserved, or a function, a variable or a macro of a language.
+bool is_taken(std::string_view name);
 
 }  // namespace strata::rendering

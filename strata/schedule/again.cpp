@@ -1,6 +1,7 @@
 #include "strata/schedule/again.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
 namespace strata {
@@ -42,7 +43,54 @@ class MadeAgain {
     return out;
   }
 
+  std::vector<const LazyNode*> too_often(bool all) {
+    for (std::size_t k = placed_.size(); k-- > 0;) look_up(k);
+    Load once, kernels;
+    std::unordered_map<std::size_t, Load> again;  // by the end of a chain
+    std::vector<double> work(placed_.size());
+    for (std::size_t k = 0; k < placed_.size(); ++k) {
+      const PlacedNode& placed = placed_[k];
+      const LazyNode& n = *placed.node;
+      work[k] = is_reduce(n.op) || placed.has_memory ? 0 : own_work(n, work);
+      if (is_cheap_constant(n, work[k])) continue;
+      const double times = placed.has_memory ? 1 : placed.times;
+      for (const std::size_t w : {0, 1}) {
+        const double load = load_of(n)[w];
+        once[w] += load, kernels[w] += load * times;
+        if (times > kOnce) again[up_[k].top][w] += load * (times - 1);
+      }
+    }
+    return chosen(once, kernels, again, all);
+  }
+
  private:
+  using Load = std::array<double, 2>;  ///< operations: each as one, and each as work_of() says
+
+  static Load load_of(const LazyNode& n) {
+    if (is_reduce(n.op)) return {elements(*n.src[0].node()), elements(*n.src[0].node())};
+    if (!is_elementwise(n.op)) return {0, 0};
+    return {elements(n) * (work_of(n.op) == 0 ? 0 : 1), elements(n) * work_of(n.op)};
+  }
+  static double excess(const Load& load, const Load& once) {
+    return std::max(load[0] - kMostTimesWork * once[0], load[1] - kMostTimesWork * once[1]);
+  }
+  std::vector<const LazyNode*> chosen(const Load& once, Load kernels,
+                                      const std::unordered_map<std::size_t, Load>& again,
+                                      bool all) const {
+    std::vector<const LazyNode*> out;
+    if (excess(kernels, once) <= 0) return out;
+    std::vector<std::pair<std::size_t, Load>> by_load(again.begin(), again.end());
+    std::sort(by_load.begin(), by_load.end(), [](const auto& a, const auto& b) {
+      return a.second != b.second ? a.second > b.second : a.first < b.first;
+    });
+    for (const auto& [k, load] : by_load) {
+      if (!all && excess(kernels, once) <= 0) break;
+      for (const std::size_t w : {0, 1}) kernels[w] -= load[w];
+      out.push_back(placed_[k].node);
+    }
+    return out;
+  }
+
   /// Where a node's elements go: `next` is the first node that all its uses go through and that is made as often, `top` the last.
   struct Up {
     enum class State : std::uint8_t { unused, one, none } state = State::unused;
@@ -151,6 +199,10 @@ double passed_work(const LazyNode& from, const LazyNode& to, double work) {
 
 std::vector<const LazyNode*> made_again(std::span<const PlacedNode> placed) {
   return MadeAgain(placed).run();
+}
+
+std::vector<const LazyNode*> made_too_often(std::span<const PlacedNode> placed, bool all) {
+  return MadeAgain(placed).too_often(all);
 }
 
 }  // namespace strata

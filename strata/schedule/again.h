@@ -3,6 +3,7 @@
 // Where kernels end is decided users first, when nobody knows yet what below will have memory. So it is looked at again, sources
 // first: what an element costs is counted down to memory, and of a chain whose nodes are all made as often, the last one
 // gets it. A reduction that has memory hands it on to the end of such a chain, whose elements are then made once, too.
+// What is cheap may be made again, as long as kernels do not do twice as much as the graph says.
 #pragma once
 
 #include <span>
@@ -35,5 +36,11 @@ struct PlacedNode {
 
 /// The nodes that should have memory, of `placed`: sources first, no memory that there is already.
 std::vector<const LazyNode*> made_again(std::span<const PlacedNode> placed);
+
+constexpr double kMostTimesWork =
+    2;  ///< what all kernels do, by what their graph does where each element is made once
+/// Where the kernels do more than kMostTimesWork: the nodes that should have memory so that they do not, those that are made
+/// again most first; with `all` each that is made again. What constants are made of does not count.
+std::vector<const LazyNode*> made_too_often(std::span<const PlacedNode> placed, bool all);
 
 }  // namespace strata

@@ -32,6 +32,7 @@ struct Forming {
   Ints domain;                    // row-major the elements of the root
   std::vector<double> sizes;      // of its axes
   std::vector<std::size_t> same;  // for each of its axes: the first one whose loop it shares
+  std::vector<AxisSet> together;  // for each: those that one reduction adds up as one sequence
   SmallVec<AxisSet, 6> dims;      // on which of them each dimension of its output depends
   AxisSet outputs = 0;            // those of its output
   std::vector<AxisSet> rows;  // of each reduction: the output axes that it depends on, where it is not on all
@@ -130,7 +131,7 @@ class Fusing {
 
   std::vector<Cut> run() {
     place_all();
-    for (int round = 1; round < kMostRounds && options_.fuse && finds_more(); ++round) place_all();
+    for (int round = 1; options_.fuse && finds_more(round); ++round) place_all();
     std::vector<Cut> out;
     for (const LazyOp& n : order_) {
       const Info& info = info_.at(n.node());
@@ -263,16 +264,25 @@ class Fusing {
   /// The same on the average: less than once where it is seen in part.
   static double times(const LazyNode& n, const Arrival& at, const Forming& kernel) {
     const AxisSet depends = at.depends();
-    AxisSet outside = at.scope & ~depends;
-    if (depends == 0) {
-      outside = 0;
-    } else if ((depends & ~kernel.outputs) == 0) {  // in no reduction
+    AxisSet outside = around(at, kernel) & ~depends;
+    if (is_of_outputs(at, kernel)) {
       const bool is_of_rows = std::any_of(kernel.rows.begin(), kernel.rows.end(),
                                           [&](AxisSet row) { return (depends & ~row) == 0; });
-      const AxisSet below_last = 2 * std::bit_floor(depends) - 1;
-      outside &= is_of_rows ? 0 : kernel.outputs & below_last;
+      outside &= is_of_rows ? 0 : kernel.outputs;
     }
     return turns(depends | outside, kernel) / elements(n);
+  }
+  /// It stands in no loop of a reduction.
+  static bool is_of_outputs(const Arrival& at, const Forming& kernel) {
+    return (at.depends() & ~kernel.outputs) == 0;
+  }
+  /// The loops that it stands in: those down to the innermost that it depends on. (Inner loops are later axes.)
+  static AxisSet around(const Arrival& at, const Forming& kernel) {
+    AxisSet depends = at.depends();
+    if (depends == 0) return 0;
+    for (AxisSet left = depends; left != 0; left &= left - 1)
+      depends |= kernel.together[static_cast<std::size_t>(std::countr_zero(left))];
+    return (at.scope | depends) & (2 * std::bit_floor(depends) - 1);
   }
   /// The elements that go into one.
   static double reduced_count(const LazyNode& n) {
@@ -296,11 +306,12 @@ class Fusing {
     const AxisSet depends = at.depends(), missing = kernel.outputs & ~depends;
     if (kernel.sizes.size() + std::get<Axes>(n.arg).size() > kMostAxes) return false;
     if (overlaps(n, at, kernel) > kMostOverlap) return false;
-    if ((depends & ~kernel.outputs) != 0 && reduced_count(n) >= kMemoryWork)
-      return false;  // loops of its own are better
+    if (!is_of_outputs(at, kernel)) {                     // in another one's loops,
+      if (reduced_count(n) >= kMemoryWork) return false;  // where loops of its own are better,
+      if (missing != 0) return false;                     // which are in those over `missing`,
+      return times(n, at, kernel) <= kMostOverlap;        // or in more that it is the same in
+    }
     if (missing == 0) return true;
-    if ((depends & ~kernel.outputs) != 0)
-      return false;  // in another one's loops, which are in those over `missing`
     return std::all_of(kernel.rows.begin(), kernel.rows.end(), [&](AxisSet row) {
       return (row & ~depends) == 0 || (depends & ~row) == 0;  // rows in rows
     });
@@ -309,7 +320,16 @@ class Fusing {
   // --- what is made again ---
 
   /// Notes what the next round gives memory. False where it is nothing.
-  bool finds_more() {
+  bool finds_more(int round) {
+    const std::vector<PlacedNode> placed = placed_nodes();
+    std::vector<const LazyNode*> more;
+    if (round < kMostRounds) more = made_again(placed);
+    if (more.empty() && round < 2 * kMostRounds)
+      more = made_too_often(placed, round + 1 == 2 * kMostRounds);
+    dear_.insert(more.begin(), more.end());
+    return !more.empty();
+  }
+  std::vector<PlacedNode> placed_nodes() {
     find_same_loops();
     std::vector<PlacedNode> placed;
     for (const LazyOp& n : order_) {
@@ -317,9 +337,7 @@ class Fusing {
       const bool may_move = info.why >= Boundary::shared && info.why != Boundary::large && !info.inside;
       placed.push_back({n.node(), info.why != Boundary::none, may_move, all_times(*n.node(), info)});
     }
-    const std::vector<const LazyNode*> more = made_again(placed);
-    dear_.insert(more.begin(), more.end());
-    return !more.empty();
+    return placed;
   }
   /// Reductions of the same sizes, with as many below them, share their loops.
   void find_same_loops() {
@@ -368,6 +386,7 @@ class Fusing {
 
   static void add_axis(Forming& kernel, const Int& size) {
     kernel.same.push_back(kernel.sizes.size());
+    kernel.together.push_back(0);
     kernel.sizes.push_back(count_of(size));
   }
 
@@ -443,7 +462,7 @@ class Fusing {
     Info& info = info_.at(&n);
     info.kernel = at.kernel;
     info.loops = kernel.sizes.size();
-    at.scope = depends;  // its loops stand there
+    at.scope = is_of_outputs(at, kernel) ? depends : around(at, kernel);  // its loops stand there
     for (const std::int64_t axis : std::get<Axes>(n.arg)) {
       const auto d = static_cast<std::size_t>(axis);
       if (is_one(n.src[0].shape()[d]) || kernel.sizes.size() >= kMostAxes) continue;
@@ -451,6 +470,9 @@ class Fusing {
       at.scope |= at.dims[d];
       add_axis(kernel, n.src[0].shape()[d]);
     }
+    AxisSet all = 0;
+    for (std::size_t a = info.loops; a < kernel.sizes.size(); ++a) all |= AxisSet{1} << a;
+    for (std::size_t a = info.loops; a < kernel.sizes.size(); ++a) kernel.together[a] = all;
   }
 
   SmallVec<AxisSet, 6> through(const LazyNode& n, const Arrival& at) const {

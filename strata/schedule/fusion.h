@@ -9,7 +9,8 @@
 //   contiguous   CONTIGUOUS and FROM are memory by what they mean
 //   shared       several kernels use it, and it is a reduction or dear
 //   repeated     inside of its kernel it would be computed again and again, or in several of its loops (again.h): `work`
-//                times the repetitions is more than memory costs
+//                times the repetitions is more than memory costs, or all kernels would do more than twice what their graph
+//                says
 //   unaligned    a reduction over other rows than those of the kernel's other reductions, or inside of another's loops
 //   large        its kernel would have too many nodes
 #pragma once

@@ -1,14 +1,16 @@
 // Einstein's sums: "ij,jk->ik".
 //
 // Each operand is brought to one order of dimensions: those of the ellipsis, the labels of the result, the labels that
-// are summed over. Then operands are multiplied from left to right, each label summed over as soon as nothing to come
-// has it.
+// are summed over. What one operand alone has is summed over first. Then two at a time are multiplied, in the order that
+// multiplies the fewest numbers (pair_order.h), each label summed over as soon as nothing to come has it. What is summed in
+// between has memory of its own.
 
 #include <algorithm>
 #include <array>
 #include <string>
 
 #include "strata/tensor/access.h"
+#include "strata/tensor/pair_order.h"
 #include "strata/tensor/products.h"
 
 namespace strata {
@@ -165,22 +167,53 @@ Tensor product_keeping(const Tensor& a, const Tensor& b, const Axes& axes) {
   return sum_of_products("einsum", a, b, axes).reshape(kept);
 }
 
-/// Axes of labels that are not in the result and not in operands from `next` on, of those that `mine` has.
-Axes done_axes(const Formula& f, const std::string& order, std::size_t dots, std::size_t next,
-               const std::string& mine) {
-  Axes out;
-  const bool keeps_dots = f.result.find(kEllipsis) != std::string::npos || next < f.operands.size();
-  for (std::size_t k = 0; k < dots && !keeps_dots; ++k) out.push_back(static_cast<std::int64_t>(k));
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    const auto has = [&](const std::string& labels) {
-      return labels.find(order[k]) != std::string::npos;
-    };
-    if (has(mine) && !has(f.result) &&
-        std::none_of(f.operands.begin() + static_cast<std::ptrdiff_t>(next), f.operands.end(), has))
-      out.push_back(static_cast<std::int64_t>(dots + k));
+/// The operands in the common order, and what becomes of them two at a time.
+class Contraction {
+ public:
+  /// @param kept of each dimension, whether the result has it
+  Contraction(std::vector<Tensor> operands, std::vector<bool> kept)
+      : operands_(std::move(operands)), kept_(std::move(kept)) {}
+
+  Tensor run() {
+    for (std::size_t k = 0; k < operands_.size(); ++k) sum_alone(k);
+    std::vector<Ints> shapes;
+    for (const Tensor& x : operands_) shapes.push_back(x.shape());
+    for (const auto& [left, right] : pair_order(shapes, kept_)) multiply(left, right);
+    return operands_.back();
   }
-  return out;
-}
+
+ private:
+  static bool has(const Tensor& x, std::size_t d) { return !(x.shape()[d] == Int(1)); }
+  /// Dimensions that one of `mine` has, nothing else, and not the result.
+  Axes done_axes(std::initializer_list<std::size_t> mine) const {
+    Axes out;
+    for (std::size_t d = 0; d < kept_.size(); ++d) {
+      bool is_mine = false, is_others = kept_[d];
+      for (std::size_t k = 0; k < operands_.size(); ++k) {
+        const bool of_mine = std::find(mine.begin(), mine.end(), k) != mine.end();
+        (of_mine ? is_mine : is_others) |= !is_used(k) && has(operands_[k], d);
+      }
+      if (is_mine && !is_others) out.push_back(static_cast<std::int64_t>(d));
+    }
+    return out;
+  }
+  bool is_used(std::size_t k) const {
+    return std::find(used_.begin(), used_.end(), k) != used_.end();
+  }
+
+  void sum_alone(std::size_t k) { operands_[k] = sum_keeping(operands_[k], done_axes({k})); }
+  void multiply(std::size_t left, std::size_t right) {
+    const Axes done = done_axes({left, right});
+    Tensor both = product_keeping(operands_[left], operands_[right], done);
+    used_.push_back(left), used_.push_back(right);
+    const bool is_last = used_.size() == operands_.size();
+    operands_.push_back(!is_last && !done.empty() ? both.contiguous() : both);
+  }
+
+  std::vector<Tensor> operands_;  // those that are given, then products in the order in which they are made
+  std::vector<bool> kept_;
+  std::vector<std::size_t> used_;
+};
 
 /// Labels of the result, then the others in order of their first use.
 std::string order_of(const Formula& f) {
@@ -225,14 +258,11 @@ Tensor Tensor::einsum(std::string_view formula, std::span<const Tensor> tensors,
     dots = std::max(dots, operands.back().dots);
   }
   const std::string order = order_of(f);
-  std::string seen = f.operands[0];
-  Tensor out = aligned(operands[0], dots, order);
-  out = sum_keeping(out, done_axes(f, order, dots, 1, seen));
-  for (std::size_t k = 1; k < operands.size(); ++k) {
-    Tensor x = aligned(operands[k], dots, order);
-    seen += f.operands[k];
-    out = product_keeping(out, x, done_axes(f, order, dots, k + 1, seen));
-  }
+  std::vector<Tensor> factors;
+  for (const Labelled& o : operands) factors.push_back(aligned(o, dots, order));
+  std::vector<bool> kept(dots, f.result.find(kEllipsis) != std::string::npos);
+  for (const char c : order) kept.push_back(f.result.find(c) != std::string::npos);
+  const Tensor out = Contraction(std::move(factors), std::move(kept)).run();
   return arranged(f, out, dots);
 }
 

@@ -85,6 +85,18 @@ std::vector<Tensor> each(std::span<const Tensor> tensors, Tensor (Tensor::*f)(At
   return out;
 }
 
+/// `total`, and the size of `part`.
+Int joined_size(const Int& total, const Tensor& part, std::int64_t axis) {
+  try {
+    return total + part.size(axis);
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::overflow) throw;
+    throw Error(ErrorKind::overflow,
+                detail::message("[cat] along axis ", axis, ", ", total.render(),
+                                " elements and those of shape ", render(part.shape()),
+                                " are more than 64 bits count"));
+  }
+}
 void check_some(std::span<const Tensor> tensors, const char* operation) {
   STRATA_CHECK(!tensors.empty(), shape, "[", operation, "] there is no tensor");
 }
@@ -103,7 +115,7 @@ Tensor Tensor::cat(std::span<const Tensor> tensors, std::int64_t axis, At at) {
   total = 0;
   for (const Tensor& part : parts) {
     check_fits(parts[0], part, a);
-    total += part.size(a);
+    total = joined_size(total, part, a);
   }
   if (!(product(sizes) == Int(0)))
     std::erase_if(parts, [&](const Tensor& part) { return part.size(a) == Int(0); });

@@ -24,9 +24,39 @@ void Int::refuse_value() const {
   throw Error(ErrorKind::undefined, detail::message("[value] ", render(), " is not a number"));
 }
 
-Int Int::add_slow(const Int& a, const Int& b) { return a.expr() + b.expr(); }
-Int Int::sub_slow(const Int& a, const Int& b) { return a.expr() - b.expr(); }
-Int Int::mul_slow(const Int& a, const Int& b) { return a.expr() * b.expr(); }
+namespace {
+
+/// What `compute` gives; where that leaves 64 bits, an error in the sizes' words in place of the algebra's.
+template <class F, class Words>
+auto checked_size(const F& compute, const Words& words) {
+  try {
+    return compute();
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::overflow) throw;
+    throw Error(ErrorKind::overflow, detail::message("[size] ", words(), " leaves 64 bits"));
+  }
+}
+template <class F>
+Int checked_size(const Int& a, std::string_view sign, const Int& b, const F& compute) {
+  return checked_size(compute, [&] { return detail::message(a.render(), sign, b.render()); });
+}
+template <class F>
+auto of_shape(const Ints& shape, const F& compute) {
+  return checked_size(
+      compute, [&] { return detail::message("the number of elements of shape ", render(shape)); });
+}
+
+}  // namespace
+
+Int Int::add_slow(const Int& a, const Int& b) {
+  return checked_size(a, " + ", b, [&]() -> Int { return a.expr() + b.expr(); });
+}
+Int Int::sub_slow(const Int& a, const Int& b) {
+  return checked_size(a, " - ", b, [&]() -> Int { return a.expr() - b.expr(); });
+}
+Int Int::mul_slow(const Int& a, const Int& b) {
+  return checked_size(a, " * ", b, [&]() -> Int { return a.expr() * b.expr(); });
+}
 
 namespace {
 
@@ -79,9 +109,11 @@ Ints to_ints(const Index& values) {
 Int product(const Ints& values) {
   for (const Int& v : values)
     if (v == Int(0)) return 0;
-  Int out = 1;
-  for (const Int& v : values) out *= v;
-  return out;
+  return of_shape(values, [&] {
+    Int out = 1;
+    for (const Int& v : values) out *= v;
+    return out;
+  });
 }
 
 std::int64_t product(const Index& values) {
@@ -95,9 +127,11 @@ std::int64_t product(const Index& values) {
 }
 
 Ints row_major_strides(const Ints& shape) {
-  Ints out(shape.size(), 1);
-  for (std::size_t t = shape.size(); t-- > 1;) out[t - 1] = out[t] * shape[t];
-  return out;
+  return of_shape(shape, [&] {
+    Ints out(shape.size(), 1);
+    for (std::size_t t = shape.size(); t-- > 1;) out[t - 1] = out[t] * shape[t];
+    return out;
+  });
 }
 
 Answer is_equal(const Int& a, const Int& b) {

@@ -324,7 +324,10 @@ class KernelMaker {
     switch (c_.weighted({12, 60, 8, 8, 12})) {
       case 0: return LazyOp::constant(value(dtype), shape);
       case 2: return LazyOp::iota(dtype, tracked(shape, false).first);
-      case 3: return LazyOp::constant(value(dtype), tracked(shape, false).first);
+      case 3: {
+        const Scalar number = value(dtype);
+        return LazyOp::constant(number, tracked(shape, false).first);
+      }
       case 4:
         for (const Place& p : places_)
           if (p.is_read && p.dtype == dtype && p.st.shape() == shape)

@@ -190,6 +190,12 @@ def test_products_and_gathers():
     check(strata.matmul(A, B.T), A @ B.T, atol=1e-5)
     check(strata.einsum("ij,kj->ik", x, B), A @ B.T, atol=1e-5)
     check(strata.einsum("ij,kj->ik", [x, B]), A @ B.T, atol=1e-5)
+    # Of several operands the cheapest order: a chain that ends in a vector is never a product of matrices.
+    chain = [np.random.default_rng(k).random((20, 20), dtype=np.float32) / 10 for k in range(7)]
+    formula = "ab,bc,cd,de,ef,fg,gh,h->a"
+    terms = [*(Tensor(m) for m in chain), Tensor(np.ones(20, np.float32))]
+    check(strata.einsum(formula, *terms), np.einsum(formula, *chain, np.ones(20, np.float32), optimize=True), atol=1e-4)
+    assert strata.einsum(formula, *terms).explain().count("a kernel of shape") == 7
     check(strata.tensordot(x, B, 2), np.tensordot(A, B, 2), atol=1e-5)
     check(x.tensordot(B, axes=([0], [0])), np.tensordot(A, B, ([0], [0])), atol=1e-5)
     check(strata.outer(A[0], B[0]), np.outer(A[0], B[0]))

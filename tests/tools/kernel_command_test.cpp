@@ -40,6 +40,51 @@ TEST(CliKernel, Sections) {
   EXPECT_TRUE(has(opts, "opts: UPCAST 0 2\n")) << opts;
 }
 
+TEST(CliKernel, Targets) {
+  const auto source = [](const std::vector<std::string>& options) {
+    std::vector<std::string> line = {"kernel", "a: f32[640]; b = a + 1", "--show", "source"};
+    line.insert(line.end(), options.begin(), options.end());
+    const Output out = run(line);
+    EXPECT_EQ(out.status, 0) << out.err;
+    return out.out;
+  };
+  const std::pair<const char*, const char*> words[] = {{"c", "void E_640(float* restrict data0"},
+                                                       {"llvm", "define internal void @E_640("},
+                                                       {"opencl", "__kernel void"},
+                                                       {"cuda", "__global__ void"},
+                                                       {"metal", "kernel void E_640("},
+                                                       {"wgsl", "@compute @workgroup_size"}};
+  for (const auto& [word, text] : words)
+    EXPECT_TRUE(has(source({"--target", word}), text)) << word << source({"--target", word});
+  EXPECT_EQ(source({"--target", "c"}), source({"--device", "CLANG"}));
+  for (const auto& [bytes, type] : {std::pair("16", "f32x4"), {"32", "f32x8"}, {"64", "f32x16"}}) {
+    const std::string text = source({"--target", "c", "--vector-bytes", bytes});
+    EXPECT_TRUE(has(text, detail::message("typedef float ", type, " "))) << bytes << text;
+  }
+  const Output ran = run({"kernel", "a: i32[640]; b = a + 1", "--target", "c", "--vector-bytes",
+                          "16", "--run", "--repeat", "3", "--json"});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  for (const char* key : {R"("device":"CLANG","target":"c","vector_bytes":16,)", R"("agrees":true)",
+                          R"("iterations":3,)"})
+    EXPECT_TRUE(has(ran.out, key)) << key << ran.out;
+}
+
+TEST(CliKernel, TargetsThatAreNone) {
+  const auto refusal = [](const std::vector<std::string>& options) {
+    std::vector<std::string> line = {"kernel", kAdd, "--show", ""};
+    line.insert(line.end(), options.begin(), options.end());
+    const Output out = run(line);
+    EXPECT_NE(out.status, 0);
+    return out.err;
+  };
+  EXPECT_TRUE(has(refusal({"--target", "ptx"}), "not one of c|llvm|opencl|cuda|metal|wgsl"))
+      << refusal({"--target", "ptx"});
+  EXPECT_TRUE(has(refusal({"--target", "c", "--device", "LLVM"}), "--device and --target"));
+  EXPECT_TRUE(has(refusal({"--vector-bytes", "48"}), "not one of 16|32|64"));
+  EXPECT_TRUE(has(refusal({"--vector-bytes", "wide"}), "--vector-bytes"));
+  EXPECT_TRUE(has(refusal({"--target", "cuda", "--run"}), "nothing here runs CUDA"));
+}
+
 TEST(CliKernel, Runs) {
   const Output null =
       run({"kernel", kAdd, "--device", "NULL", "--run", "--repeat", "3", "--show", ""});

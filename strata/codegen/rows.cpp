@@ -1,0 +1,71 @@
+#include "strata/codegen/rows.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "strata/base/check.h"
+
+namespace strata {
+
+namespace {
+
+using AxisBits = std::uint64_t;
+constexpr std::size_t kMostAxisBits = 64;
+
+bool has(AxisBits axes, std::size_t a) { return (axes >> a & 1) != 0; }
+
+/// The output axes that each reduction depends on.
+std::vector<AxisBits> rows_of_reductions(const UOpGraph& plain, std::size_t outputs,
+                                         std::span<const std::pair<Variable, std::size_t>> counters) {
+  std::vector<AxisBits> out, depends(plain.size());
+  std::size_t loops = 0;
+  for (const UOp u : plain) {
+    AxisBits& of = depends[u.num()];
+    for (const UOp s : u.src()) of |= depends[s.num()];
+    if (u.op() == UOps::LOOP) {
+      const std::string name = detail::message("ridx", loops++);
+      for (const auto& [v, axis] : counters)
+        if (v.name() == name) of |= AxisBits{1} << axis;
+    }
+    if (u.op() != UOps::REDUCE) continue;
+    for (const UOp s : u.src())
+      if (s.op() == UOps::LOOP) of &= ~depends[s.num()];
+    out.push_back(of & ((AxisBits{1} << outputs) - 1));
+  }
+  return out;
+}
+
+/// Whether a loop that the row is the same in stands around one that it depends on.
+bool is_inside(AxisBits row, AxisBits loops, const std::vector<std::size_t>& order) {
+  bool some_around = false;
+  for (const std::size_t a : order) {
+    if (some_around && has(row, a)) return true;
+    some_around = some_around || (has(loops, a) && !has(row, a));
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<Opt> rows_outside(const UOpGraph& plain, const KernelAxes& axes,
+                                std::span<const std::pair<Variable, std::size_t>> counters) {
+  if (axes.groups().empty() || axes.axes().size() >= kMostAxisBits) return std::nullopt;
+  const std::vector<AxisBits> rows = rows_of_reductions(plain, axes.outputs(), counters);
+  AxisBits loops = 0;
+  for (const auto& [v, axis] : counters) loops |= AxisBits{1} << axis;
+  if (std::none_of(rows.begin(), rows.end(),
+                   [&](AxisBits row) { return is_inside(row, loops, axes.order()); }))
+    return std::nullopt;
+  Opt out{Opt::Kind::REORDER, 0, 0, 0, axes.order()};
+  const auto users = [&](std::size_t a) {
+    return std::count_if(rows.begin(), rows.end(), [&](AxisBits row) { return has(row, a); });
+  };
+  std::stable_sort(out.order.begin(), out.order.end(),
+                   [&](std::size_t a, std::size_t b) { return users(a) > users(b); });
+  if (out.order == axes.order()) return std::nullopt;
+  return out;
+}
+
+}  // namespace strata
