@@ -73,7 +73,8 @@ Tensor tail_of(const Tensor& factor, const Tensor& a, double k, double scale, co
   for (double& c : scaled) c *= scale;
   const auto [high, low] = parts_for(a, k, 0);
   const Tensor sum = a + high, back = sum - a, lost = (a - (sum - back)) + (high - back) + low;
-  const Tensor inverse = sum.reciprocal(), u = 1 - inverse * (2 * k);
+  const Tensor inverse = sum.reciprocal();
+  const Tensor u = a.lt(k).where((a - k) * inverse, 1 - inverse * (2 * k));  // the one that loses less
   const auto [power, power_low, power_scale] = small_power(exponent);
   // All that is small goes into the last sum of the polynomial, so that it is not rounded apart.
   const Tensor rest = u * polynomial(std::span(scaled).first(scaled.size() - 1), u);
