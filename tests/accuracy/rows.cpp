@@ -22,8 +22,6 @@ Tensor gelu(const Tensor& x) { return x.gelu(); }
 Tensor gelu_tanh(const Tensor& x) { return x.gelu(true); }
 Tensor elu(const Tensor& x) { return x.elu(); }
 Tensor logit(const Tensor& x) { return x.logit(); }
-Tensor polygamma_1(const Tensor& x) { return x.polygamma(1); }
-Tensor polygamma_2(const Tensor& x) { return x.polygamma(2); }
 Tensor pow_3(const Tensor& x) { return x.pow(3); }
 Tensor pow_4(const Tensor& x) { return x.pow(4); }
 Tensor pow_13(const Tensor& x) { return x.pow(13); }
