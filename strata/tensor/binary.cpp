@@ -2,12 +2,15 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
+#include <utility>
 #include <vector>
 
 #include "strata/base/int_math.h"
 #include "strata/tensor/access.h"
 #include "strata/tensor/autograd.h"
+#include "strata/tensor/exact.h"
 
 namespace strata {
 
@@ -57,6 +60,14 @@ Tensor quotient(const Operand& a, const Operand& b) {
   return apply("div", Ops::DIV, a, b, real_meeting(a, b));
 }
 
+/// f of both as reals of 32 bits at least, in the dtype that they meet as: 16-bit floats are rounded once.
+Tensor compound_of(const char* name, const Operand& a, const Operand& b,
+                   Tensor (*f)(const Tensor& x, const Tensor& y)) {
+  const DType d = real_meeting(a, b);
+  const auto [x, y] = both(name, a, b, d.itemsize() == 2 ? dtypes::float32 : d);
+  return f(x, y).cast(d);
+}
+
 /// Of what is left without the modulus: the quotient itself may be rounded up to a whole number.
 Tensor float_floor_quotient(const Operand& a, const Operand& b, DType d) {
   const Tensor rest = apply("floor_divide", Ops::MOD, a, b, d).detach();
@@ -96,6 +107,40 @@ Tensor whole_power(const Tensor& x, std::int64_t exponent) {
   }
   return out;
 }
+/// x^n, rounded once at the end: factors are numbers of half the places and a rest, whose products are exact.
+template <int n>
+Tensor exact_power(const Tensor& x) {
+  const Tensor upper = upper_half(x);
+  TwoParts base{upper, x - upper}, out = base;
+  bool is_one = true;
+  for (int left = n; left > 0; left >>= 1) {
+    if (left % 2 == 1) out = is_one ? base : product_of_parts(out, base), is_one = false;
+    if (left > 1) base = product_of_parts(base, base);
+  }
+  const Tensor plain = whole_power(x, n);  // NOTE: infinities have no parts
+  return plain.isfinite().where(out.high + out.low, plain);
+}
+template <int n>
+Tensor exact_power_with_slope(const Tensor& x) {
+  return differentiated(x, exact_power<n>,
+                        [](const Tensor& a, const Tensor&) { return a.pow(n - 1) * n; });
+}
+constexpr int kLeastExact = 4, kMostExact = 16;
+/// @pre kLeastExact <= exponent <= kMostExact
+template <int... n>
+Tensor any_exact_power(const Tensor& x, int exponent, std::integer_sequence<int, n...>) {
+  using Function = Tensor (*)(const Tensor&);
+  static constexpr Function kPowers[] = {exact_power_with_slope<kLeastExact + n>...};
+  return kPowers[static_cast<std::size_t>(exponent - kLeastExact)](x);
+}
+/// A float to a whole power from 0 on.
+Tensor float_power_of(const Tensor& x, int exponent) {
+  if (exponent >= kLeastExact)
+    return any_exact_power(x, exponent,
+                           std::make_integer_sequence<int, kMostExact - kLeastExact + 1>());
+  if (exponent < 3 || x.itemsize() > 2) return whole_power(x, exponent);
+  return whole_power(x.cast(dtypes::float32), exponent).cast(x.dtype());
+}
 /// Integers to the power of integers, which wrap; a negative power is 0 but of 1 and -1.
 Tensor integer_power(const Tensor& x, const Tensor& y) {
   Tensor base = x, out = x.ones_like();
@@ -107,16 +152,16 @@ Tensor integer_power(const Tensor& x, const Tensor& y) {
   return y.lt(0).where(beyond.cast(x.dtype()), out);
 }
 Tensor power(const Operand& a, const Operand& b) {
-  constexpr double kMost = 16;
   if (b.tensor() == nullptr && a.tensor() != nullptr) {
     const double e = b.number().value().as_double();
-    const bool is_whole = std::floor(e) == e && std::abs(e) <= kMost;
+    const bool is_whole = std::floor(e) == e && std::abs(e) <= kMostExact;
     const DType d = number_meeting(a, b);
-    if (is_whole && (e >= 0 || d.is_float())) {
+    if (is_whole && e >= 0) {
       const Tensor x = a.tensor()->cast(d);
-      const Tensor out = whole_power(x, static_cast<std::int64_t>(std::abs(e)));
-      return e < 0 ? out.reciprocal() : out;
+      return d.is_float() ? float_power_of(x, static_cast<int>(e))
+                          : whole_power(x, static_cast<std::int64_t>(e));
     }
+    if (e == -1 && d.is_float()) return a.tensor()->reciprocal();
     if (e == 0.5) return a.tensor()->sqrt();
     if (e == -0.5) return a.tensor()->rsqrt();
   }
@@ -166,13 +211,21 @@ Tensor known_smaller(const Operand& a, const Operand& b) {
 Tensor angle_of(const Operand& a, const Operand& b) {
   return apply("atan2", Ops::ATAN2, a, b, real_meeting(a, b));
 }
-/// Scaled, so that squares neither overflow nor vanish.
-Tensor hypotenuse(const Operand& a, const Operand& b) {
-  const auto [x, y] = both("hypot", a, b, real_meeting(a, b));
-  const Tensor m = x.abs().maximum(y.abs()).detach();
-  const Tensor safe = (m.eq(0) | m.isinf()).where(1, m);
-  const Tensor out = ((x / safe).square() + (y / safe).square()).sqrt() * safe;
+/// Scaled by a power of two, so that squares neither overflow nor vanish.
+Tensor hypotenuse_of(const Tensor& x, const Tensor& y) {
+  const bool is_double = is_wide(x);
+  const int large = is_double ? 500 : 60, by = is_double ? 600 : 90;
+  const Tensor m = x.abs().maximum(y.abs()).detach(), one = m.ones_like();
+  const Tensor is_large = m.gt(std::ldexp(1.0, large)), is_small = m.lt(std::ldexp(1.0, -large));
+  const auto scale = [&](int sign) {
+    return is_large.where(std::ldexp(1.0, -by * sign), is_small.where(std::ldexp(1.0, by * sign), one));
+  };
+  const Tensor down = scale(1);
+  const Tensor out = ((x * down).square() + (y * down).square()).sqrt() * scale(-1);
   return (x.isinf() | y.isinf()).where(std::numeric_limits<double>::infinity(), out);
+}
+Tensor hypotenuse(const Operand& a, const Operand& b) {
+  return compound_of("hypot", a, b, hypotenuse_of);
 }
 /// Its slope is 0 at 0, as that of abs() is.
 Tensor with_sign(const Operand& a, const Operand& b) {
@@ -192,24 +245,40 @@ Tensor with_shares(const Tensor& out, const Tensor& x, const Tensor& y) {
   };
   return with_gradient(out, inputs, backward, Saved({x, y}));
 }
+/// |x - y| with what rounding took of it; nothing of equal infinities.
+TwoParts distance(const Tensor& x, const Tensor& y) {
+  const Tensor top = x.maximum(y), bottom = x.minimum(y);
+  const Tensor apart = x.eq(y).where(0, top - bottom), back = apart - top;
+  const Tensor lost = (top - (apart - back)) - (bottom + back);
+  return {apart, (x.eq(y) | apart.ge(1e4)).where(0, lost)};
+}
+Tensor log_of_sum_of(const Tensor& x, const Tensor& y) {
+  const auto [apart, lost] = distance(x.detach(), y.detach());
+  const Tensor power = (-apart).exp();
+  return with_shares<false>(x.maximum(y).detach() + (power - power * lost).log1p(), x, y);
+}
 Tensor log_of_sum(const Operand& a, const Operand& b) {
-  const auto [x, y] = both("logaddexp", a, b, real_meeting(a, b));
-  const Tensor apart = x.eq(y).where(0, x - y).abs();
-  return with_shares<false>(x.maximum(y) + (-apart).exp().log1p(), x, y);
+  return compound_of("logaddexp", a, b, log_of_sum_of);
+}
+Tensor log2_of_sum_of(const Tensor& x, const Tensor& y) {
+  const auto [apart, lost] = distance(x.detach(), y.detach());
+  const Tensor power = (-apart).exp2(), log = (power - power * (lost * std::numbers::ln2)).log1p();
+  const auto [high, low] = parts_for(x, std::numbers::log2e, 2.0355273740931033e-17);
+  return with_shares<true>(x.maximum(y).detach() + (log * high + log * low), x, y);
 }
 Tensor log_of_sum_of_twos(const Operand& a, const Operand& b) {
-  const auto [x, y] = both("logaddexp2", a, b, real_meeting(a, b));
-  const Tensor apart = x.eq(y).where(0, x - y).abs();
-  return with_shares<true>(x.maximum(y) + (-apart).exp2().log1p() * std::numbers::log2e, x, y);
+  return compound_of("logaddexp2", a, b, log2_of_sum_of);
 }
 /// NOTE: where x is 0, a logarithm that is not finite is not taken; the slope along x stays the logarithm elsewhere.
 Tensor x_log_y(const Operand& a, const Operand& b) {
-  const auto [x, y] = both("xlogy", a, b, real_meeting(a, b));
-  return x * (x.eq(0) & (y.le(0) | y.isinf())).where(1, y).log();
+  return compound_of("xlogy", a, b, [](const Tensor& x, const Tensor& y) {
+    return x * (x.eq(0) & (y.le(0) | y.isinf())).where(1, y).log();
+  });
 }
 Tensor x_log_1_plus_y(const Operand& a, const Operand& b) {
-  const auto [x, y] = both("xlog1py", a, b, real_meeting(a, b));
-  return x * (x.eq(0) & (y.le(-1) | y.isinf())).where(0, y).log1p();
+  return compound_of("xlog1py", a, b, [](const Tensor& x, const Tensor& y) {
+    return x * (x.eq(0) & (y.le(-1) | y.isinf())).where(0, y).log1p();
+  });
 }
 
 /// Euclid's algorithm, as many steps as Fibonacci's numbers need in that dtype. A remainder by 0 is 0.
@@ -236,9 +305,15 @@ Tensor wide_power(const Operand& a, const Operand& b) {
   const auto [x, y] = both("float_power", a, b, dtypes::float64);
   return b.tensor() == nullptr ? power(x, b) : power(x, y);
 }
+/// By three powers, as one alone may be infinite or 0 where the product is not.
 Tensor scaled_by_two(const Operand& a, const Operand& b) {
-  const auto [x, y] = both("ldexp", a, b, real_meeting(a, b));
-  return x * y.exp2();
+  return compound_of("ldexp", a, b, [](const Tensor& x, const Tensor& given) {
+    const double most = is_wide(x) ? 2400 : 320;  // beyond, the product of any number is infinite or 0
+    const Tensor y = given.gt(most).where(most, given.lt(-most).where(-most, given));
+    const Tensor third = (y.detach() / 3).floor(), power = third.exp2();
+    const Tensor out = x * power * power * (y - third * 2).exp2();
+    return given.isinf().where(x * given.exp2(), out);
+  });
 }
 /// The bits of floats of one sign count as the floats do.
 Tensor next_towards(const Operand& a, const Operand& b) {

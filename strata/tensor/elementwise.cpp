@@ -1,12 +1,15 @@
 // Functions of one tensor and of two, element by element.
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <span>
 #include <vector>
 
 #include "strata/tensor/access.h"
 #include "strata/tensor/autograd.h"
+#include "strata/tensor/special_values.h"
 
 namespace strata {
 
@@ -23,6 +26,102 @@ Tensor real(Ops op, const Tensor& x, const char* name, At at) {
 Tensor rounded(Ops op, const Tensor& x, const char* name, At at) {
   const OriginScope scope(name, at);
   return x.dtype().is_float() ? apply(op, x) : x;
+}
+
+// Fits of ours (tests/accuracy/fit.cpp): (f(x) - x) / x^3 by x^2, of asin and asinh up to 1/2, of tanh up to 5/4.
+constexpr std::array kAsinOfFloats = {0.0336908475, 0.0171492379, 0.0311006624,
+                                      0.0445994027, 0.0750009418, 0.166666657};
+constexpr std::array kAsin = {0.02961201126495512,   -0.01924167174674304, 0.019554513336123378,
+                              0.0030448799094556773, 0.009319560794767446, 0.009621842970100282,
+                              0.011566459612121669,  0.01396378001220357,  0.017352816540325496,
+                              0.02237215744350722,   0.03038194447553234,  0.044642857142551895,
+                              0.07500000000000118,   0.16666666666666666};
+constexpr std::array kAsinhOfFloats = {-0.0142885083, 0.0287836064, -0.0445065126, 0.0749958232,
+                                       -0.166666642};
+constexpr std::array kAsinh = {
+    -0.0014988358499957472, 0.00413835813140252,  -0.0064746008466359025, 0.00818236764637779,
+    -0.009725716144151688,  0.011547475926257406, -0.013964483323351326,  0.0173527441556904,
+    -0.022372158355736263,  0.030381944428513684, -0.044642857142677225,  0.07499999999999919,
+    -0.16666666666666666};
+constexpr std::array kTanhOfFloats = {-2.297424e-05, 0.00021822429,  -0.00101170165,
+                                      0.00324395113, -0.00869257376, 0.0218207445,
+                                      -0.0539611094, 0.133332923,    -0.333333343};
+constexpr std::array kTanh = {
+    -2.0342709624954994e-10, 3.5215572010656034e-09,  -2.9331034268518554e-08,
+    1.5853309607359598e-07,  -6.3666214057745e-07,    2.07654182795094e-06,
+    -5.901380843798626e-06,  1.5471063352183676e-05,  -3.899088766723373e-05,
+    9.6771468109544e-05,     -0.00023907371641776357, 0.0005900113659484153,
+    -0.0014558309656706886,  0.0035921275226102616,   -0.00886323547837398,
+    0.021869488532990925,    -0.05396825396815093,    0.133333333333332,
+    -0.3333333333333333};
+
+/// 1/11!, 1/9!, ...: (sinh(x) - x) / x^3 by x^2, up to 1.
+constexpr std::array kSinh = {
+    1.9572941063391263e-20, 8.2206352466243297e-18, 2.8114572543455208e-15, 7.6471637318198165e-13,
+    1.6059043836821615e-10, 2.5052108385441719e-08, 2.7557319223985893e-06, 1.9841269841269841e-04,
+    8.3333333333333333e-03, 1.6666666666666667e-01};
+constexpr std::size_t kSinhTermsOfFloats = 5;
+
+/// x + x^3 * p(x^2)
+Tensor with_cube(const Tensor& x, std::span<const double> p) {
+  const Tensor square = x * x;
+  return x + x * (square * polynomial(p, square));
+}
+
+/// f of the argument as a real of 32 bits at least, in the argument's dtype: 16-bit floats are rounded once.
+template <class F>
+Tensor compound(const Tensor& x, const F& f) {
+  return rounded_once(as_real(x), f);
+}
+
+/// factor / (1 + e^-w) for a w in two parts, where nothing is infinite that the result is not.
+Tensor share_of(const Tensor& factor, const TwoParts& w) {
+  const Tensor is_below = w.high.lt(0);
+  const TwoParts down{-w.high.abs(), is_below.where(w.low, -w.low)};
+  const Tensor e = exp_of(down), sum = e + 1, lost = e - (sum - 1);
+  const Tensor above = is_below.where(times_small_exp(factor, down), factor), share = above / sum;
+  // What the sum and the quotient lost matters: it is given back, or taken where it is small.
+  return e.lt(0.25).where(above - share * e, share - share * (lost * (1 - e * 0.5)));
+}
+/// x / (1 + e^-w); at -infinity 0, which is not what infinities make of each other.
+Tensor gated(const Tensor& x, TwoParts (*w)(const Tensor& x)) {
+  const double most = is_wide(x) ? 1e4 : 1e3;
+  const Tensor bounded = x.lt(-most).where(-most, x), near = bounded.gt(most).where(most, bounded);
+  return x.gt(most).where(x, share_of(near, w(near)));
+}
+TwoParts itself(const Tensor& x) { return {x, x.zeros_like()}; }
+TwoParts quick(const Tensor& x) { return product_with(x, 1.702, 4.263256414560601e-17); }
+/// sqrt(8/pi) * (x + 0.044715*x^3)
+TwoParts cubic(const Tensor& given) {
+  constexpr double first = 1.5957691216057308, first_low = -9.96930880911092e-17,
+                   third = 0.07135481627260025, third_low = -6.175149918155315e-19;
+  const Tensor x = given.clip(-30, 30);  // beyond nothing changes
+  const TwoParts square = square_of(x);
+  const auto upper = [&](double v) {
+    const int places = is_wide(x) ? 25 : 11, shift = places - std::ilogb(v);
+    return std::ldexp(std::floor(std::ldexp(v, shift)), -shift);
+  };
+  const double first_high = upper(first), third_high = upper(third);
+  const Tensor high = upper_half(square.high * third + first);
+  const Tensor low = ((first_high - high) + square.high * third_high) +
+                     (square.high * (third - third_high + third_low) + square.low * third +
+                      (first - first_high + first_low));
+  const Tensor x_high = upper_half(x);
+  return {x_high * high, x_high * low + (x - x_high) * (high + low)};
+}
+
+/// Of x * s, where s is the sigmoid of what has the slope `inner`.
+Tensor slope_of_gate(const Tensor& x, const Tensor& s, const Tensor& inner) {
+  return s + x * inner * (s * (1 - s));
+}
+
+constexpr double kHalfPiLow = 6.123233995736766e-17;
+
+/// n*log10(2) + log10(m) for x = 2^n * m: the logarithm times log10(e), both in two parts where m is far from 1.
+Tensor log10_of(const Tensor& x) {
+  const auto [high, low] = parts_for(x, std::numbers::log10e, 1.098319650216765e-17);
+  const Tensor y = x.log();
+  return y.isinf().where(y, y * high + y * low);
 }
 
 /// The smaller of x and 0. Unlike minimum() it has the slope 1 at 0.
@@ -96,53 +195,88 @@ Tensor Tensor::square(At at) const {
 }
 Tensor Tensor::rsqrt(At at) const {
   const OriginScope scope("rsqrt", at);
-  return sqrt().reciprocal();
+  return compound(*this, [](const Tensor& x) { return x.sqrt().reciprocal(); });
 }
+/// Of the logarithm and its last places: log10(e) in two parts.
 Tensor Tensor::log10(At at) const {
   const OriginScope scope("log10", at);
-  return log2() * std::log10(2.0);
+  return differentiated(
+      *this, [](const Tensor& x) { return log10_of(x); },
+      [](const Tensor& x, const Tensor&) { return x.reciprocal() * std::numbers::log10e; });
 }
+/// Beyond 1/2 it is pi/2 less twice that of sqrt((1 - |x|)/2).
 Tensor Tensor::asin(At at) const {
   const OriginScope scope("asin", at);
   return differentiated(
-      *this, [](const Tensor& x) { return x.atan2(((1 - x) * (1 + x)).sqrt()); },
+      *this,
+      [](const Tensor& x) {
+        const Tensor a = x.abs(), is_far = a.gt(0.5), near = is_far.where(((1 - a) * 0.5).sqrt(), a);
+        const Tensor y = with_cube(near, places_for(x, kAsinOfFloats, kAsin));
+        const auto [high, low] = parts_for(x, std::numbers::pi / 2, kHalfPiLow);
+        const Tensor out = is_far.where((high - y * 2) + low, y);
+        return x.lt(0).where(-out, out) + x * 0;
+      },
       [](const Tensor& x, const Tensor&) { return ((1 - x) * (1 + x)).rsqrt(); });
 }
 Tensor Tensor::acos(At at) const {
   const OriginScope scope("acos", at);
   return differentiated(
-      *this, [](const Tensor& x) { return ((1 - x) * (1 + x)).sqrt().atan2(x); },
+      *this,
+      [](const Tensor& x) {
+        const Tensor a = x.abs(), is_far = a.gt(0.5), near = is_far.where(((1 - a) * 0.5).sqrt(), x);
+        const Tensor y = with_cube(near, places_for(x, kAsinOfFloats, kAsin));
+        const auto [high, low] = parts_for(x, std::numbers::pi / 2, kHalfPiLow);
+        const Tensor far = x.lt(0).where((2 * high - y * 2) + 2 * low, y * 2);
+        return is_far.where(far, (high - y) + low);
+      },
       [](const Tensor& x, const Tensor&) { return -((1 - x) * (1 + x)).rsqrt(); });
 }
 Tensor Tensor::sinh(At at) const {
   const OriginScope scope("sinh", at);
-  const Tensor x = as_real(*this), e = x.expm1(), half = (x.abs() - std::numbers::ln2).exp();
-  const Tensor large = (half - half.reciprocal() * 0.25) * x.sign();
-  return x.abs().gt(1).where(large, (e + e / (e + 1)) * 0.5);
+  return differentiated(
+      *this,
+      [](const Tensor& x) {
+        const std::span<const double> terms(kSinh);
+        const Tensor a = x.abs(), half = exp_over(a, 2) * 2, large = half - half.reciprocal() * 0.25;
+        const Tensor small =
+            with_cube(x.clip(-1, 1), is_wide(x) ? terms : terms.last(kSinhTermsOfFloats));
+        return a.gt(1).where(x.lt(0).where(-large, large), small);
+      },
+      [](const Tensor& x, const Tensor&) { return x.cosh(); });
 }
 Tensor Tensor::cosh(At at) const {
   const OriginScope scope("cosh", at);
-  const Tensor e = (as_real(*this).abs() - std::numbers::ln2).exp();
-  return e + e.reciprocal() * 0.25;
+  return differentiated(
+      *this,
+      [](const Tensor& x) {
+        const Tensor half = exp_over(x.abs(), 2) * 2;
+        return half + half.reciprocal() * 0.25;
+      },
+      [](const Tensor& x, const Tensor&) { return x.sinh(); });
 }
 Tensor Tensor::asinh(At at) const {
   const OriginScope scope("asinh", at);
   return differentiated(
       *this,
       [](const Tensor& x) {
-        const Tensor a = x.abs(), small = (a + a * a / (1 + (a * a + 1).sqrt())).log1p();
-        const Tensor out = a.gt(1e9).where(a.log() + std::numbers::ln2, small);
-        return x.lt(0).where(-out, out);
+        const Tensor a = x.abs(), middle = (a + a * a / (1 + (a * a + 1).sqrt())).log1p();
+        const Tensor out = a.gt(1e9).where(a.log() + std::numbers::ln2, middle);
+        const Tensor small = with_cube(x.clip(-0.5, 0.5), places_for(x, kAsinhOfFloats, kAsinh));
+        return a.le(0.5).where(small, x.lt(0).where(-out, out));
       },
       [](const Tensor& x, const Tensor&) { return (x * x + 1).rsqrt(); });
 }
+/// Near 1 it is asinh(sqrt(x*x - 1)).
 Tensor Tensor::acosh(At at) const {
   const OriginScope scope("acosh", at);
   return differentiated(
       *this,
       [](const Tensor& x) {
         const Tensor t = x.lt(1).where(std::numeric_limits<double>::quiet_NaN(), x - 1);
-        return x.gt(1e9).where(x.log() + std::numbers::ln2, (t + (t * (x + 1)).sqrt()).log1p());
+        const Tensor root = (t * (x + 1)).sqrt();
+        const Tensor small = with_cube(root.minimum(0.5), places_for(x, kAsinhOfFloats, kAsinh));
+        const Tensor large = x.gt(1e9).where(x.log() + std::numbers::ln2, (t + root).log1p());
+        return root.le(0.5).where(small, large);
       },
       [](const Tensor& x, const Tensor&) { return ((x - 1).sqrt() * (x + 1).sqrt()).reciprocal(); });
 }
@@ -167,11 +301,11 @@ Tensor Tensor::round(std::int64_t decimals, At at) const {
 }
 Tensor Tensor::deg2rad(At at) const {
   const OriginScope scope("deg2rad", at);
-  return as_real(*this) * (std::numbers::pi / 180);
+  return compound(*this, [](const Tensor& x) { return x * (std::numbers::pi / 180); });
 }
 Tensor Tensor::rad2deg(At at) const {
   const OriginScope scope("rad2deg", at);
-  return as_real(*this) * (180 / std::numbers::pi);
+  return compound(*this, [](const Tensor& x) { return x * (180 / std::numbers::pi); });
 }
 
 Tensor Tensor::isnan(At at) const {
@@ -272,36 +406,66 @@ Tensor Tensor::relu6(At at) const {
   const OriginScope scope("relu6", at);
   return hardtanh(0, 6);
 }
-/// NOTE: where exp(-x) is infinite the derivatives of its parts would be 0 * infinity.
 Tensor Tensor::sigmoid(At at) const {
   const OriginScope scope("sigmoid", at);
   return differentiated(
-      *this, [](const Tensor& x) { return (1 + x.neg().exp()).reciprocal(); },
+      *this,
+      [](const Tensor& x) {
+        const Tensor e = x.abs().neg().exp();
+        return x.lt(0).where(e, 1) / (e + 1);
+      },
       [](const Tensor&, const Tensor& y) { return y * (1 - y); });
 }
 Tensor Tensor::logsigmoid(At at) const {
   const OriginScope scope("logsigmoid", at);
-  return neg().softplus().neg();
+  return differentiated(
+      *this, [](const Tensor& x) { return x.minimum(0) - x.abs().neg().exp().log1p(); },
+      [](const Tensor& x, const Tensor&) { return x.neg().sigmoid(); });
 }
 Tensor Tensor::silu(At at) const {
   const OriginScope scope("silu", at);
-  return *this * sigmoid();
+  return differentiated(
+      *this, [](const Tensor& x) { return gated(x, itself); },
+      [](const Tensor& x, const Tensor&) { return slope_of_gate(x, x.sigmoid(), x.ones_like()); });
 }
+/// With e = e^-|x|: tanh(log(1 + e^x)) is (1 + 2e) / (1 + 2e + 2e^2), below 0 e - e * e*(e + 1) / (e*(e + 2) + 2).
 Tensor Tensor::mish(At at) const {
   const OriginScope scope("mish", at);
-  return *this * softplus().tanh();
+  return differentiated(
+      *this,
+      [](const Tensor& given) {
+        const double most = is_wide(given) ? 1e4 : 1e3;
+        const Tensor x = given.abs().gt(most).where(-most, given), is_below = x.lt(0);
+        const TwoParts down{-x.abs(), x.zeros_like()};
+        const Tensor e = down.high.exp(), other = e * (e + 2) + 2;
+        const Tensor part = times_small_exp(x, down), below = part - part * (e * (e + 1) / other);
+        const Tensor above = x - x * (e * e * 2) / ((e * 2 + 1) + e * e * 2);
+        return given.gt(most).where(given, is_below.where(below, above));
+      },
+      [](const Tensor& x, const Tensor&) {
+        const Tensor t = x.softplus().tanh();
+        return t + x * x.sigmoid() * (1 - t * t);
+      });
 }
 Tensor Tensor::elu(double alpha, At at) const {
   const OriginScope scope("elu", at);
-  return gt(0).where(*this, not_above_zero(*this).expm1() * alpha);
+  return compound(*this, [alpha](const Tensor& x) {
+    return x.gt(0).where(x, not_above_zero(x).expm1() * alpha);
+  });
 }
 Tensor Tensor::celu(double alpha, At at) const {
   const OriginScope scope("celu", at);
-  return gt(0).where(*this, (not_above_zero(*this) / alpha).expm1() * alpha);
+  return compound(*this, [alpha](const Tensor& x) {
+    return x.gt(0).where(x, (not_above_zero(x) / alpha).expm1() * alpha);
+  });
 }
 Tensor Tensor::selu(At at) const {
   const OriginScope scope("selu", at);
-  return elu(1.6732632423543772) * 1.0507009873554805;
+  return compound(*this, [](const Tensor& x) {
+    const Tensor e = not_above_zero(x).expm1();
+    const auto [high, low] = parts_for(x, 1.7580993408473768, 1.41535193800845e-17);
+    return x.gt(0).where(x * 1.0507009873554805, e * high + e * low);
+  });
 }
 Tensor Tensor::leaky_relu(double slope, At at) const {
   const OriginScope scope("leaky_relu", at);
@@ -309,8 +473,10 @@ Tensor Tensor::leaky_relu(double slope, At at) const {
 }
 Tensor Tensor::softplus(double beta, double threshold, At at) const {
   const OriginScope scope("softplus", at);
-  const Tensor x = as_real(*this) * beta;
-  return x.gt(threshold).where(as_real(*this), x.logaddexp(0) / beta);
+  return compound(*this, [beta, threshold](const Tensor& x) {
+    const Tensor scaled = x * beta;
+    return scaled.gt(threshold).where(x, scaled.logaddexp(0) / beta);
+  });
 }
 Tensor Tensor::hardtanh(double low, double high, At at) const {
   const OriginScope scope("hardtanh", at);
@@ -318,19 +484,29 @@ Tensor Tensor::hardtanh(double low, double high, At at) const {
 }
 Tensor Tensor::hardsigmoid(At at) const {
   const OriginScope scope("hardsigmoid", at);
-  return (*this + 3).relu6() / 6;
+  return compound(*this, [](const Tensor& x) { return (x + 3).relu6() / 6; });
 }
 Tensor Tensor::hardswish(At at) const {
   const OriginScope scope("hardswish", at);
-  return lt(-3).where(0, ge(3).where(*this, *this * (*this + 3) / 6));
+  return compound(
+      *this, [](const Tensor& x) { return x.lt(-3).where(0, x.ge(3).where(x, x * (x + 3) / 6)); });
 }
 Tensor Tensor::softsign(At at) const {
   const OriginScope scope("softsign", at);
-  return *this / (1 + abs());
+  return compound(*this, [](const Tensor& x) { return x / (1 + x.abs()); });
 }
 Tensor Tensor::tanhshrink(At at) const {
   const OriginScope scope("tanhshrink", at);
-  return *this - tanh();
+  return differentiated(
+      *this,
+      [](const Tensor& x) {
+        const Tensor a = x.abs(), near = x.clip(-1.25, 1.25), square = near * near;
+        const Tensor small =
+            near * (square * -polynomial(places_for(x, kTanhOfFloats, kTanh), square));
+        const Tensor large = (a - 1) + 2 / ((a * 2).exp() + 1);
+        return a.lt(1.25).where(small, x.lt(0).where(-large, large));
+      },
+      [](const Tensor& x, const Tensor&) { return x.tanh().square(); });
 }
 Tensor Tensor::hardshrink(double lambda, At at) const {
   const OriginScope scope("hardshrink", at);
@@ -346,14 +522,30 @@ Tensor Tensor::threshold(double threshold, double value, At at) const {
 }
 Tensor Tensor::quick_gelu(At at) const {
   const OriginScope scope("quick_gelu", at);
-  return *this * (*this * 1.702).sigmoid();
+  return differentiated(
+      *this, [](const Tensor& x) { return gated(x, quick); },
+      [](const Tensor& x, const Tensor&) {
+        return slope_of_gate(x, (x * 1.702).sigmoid(), x.full_like(1.702));
+      });
 }
 Tensor Tensor::gelu(bool tanh_approximation, At at) const {
   const OriginScope scope("gelu", at);
-  const Tensor x = as_real(*this);
-  if (!tanh_approximation) return x * 0.5 * (1 + (x * std::numbers::sqrt2 * 0.5).erf());
-  const double c = std::sqrt(2 / std::numbers::pi);
-  return x * 0.5 * (1 + (x * c * (1 + x * x * 0.044715)).tanh());
+  if (tanh_approximation) {
+    return differentiated(
+        *this, [](const Tensor& x) { return gated(x, cubic); },
+        [](const Tensor& x, const Tensor&) {
+          const double c = std::sqrt(8 / std::numbers::pi);
+          const Tensor square = x * x;
+          return slope_of_gate(x, (x * (square * 0.044715 + 1) * c).sigmoid(),
+                               (square * 0.134145 + 1) * c);
+        });
+  }
+  return differentiated(
+      *this, [](const Tensor& x) { return gelu_value(x); },
+      [](const Tensor& x, const Tensor&) {
+        const double c = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+        return x.ndtr() + x * (x * x * -0.5).exp() * c;
+      });
 }
 
 }  // namespace strata
