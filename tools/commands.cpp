@@ -90,7 +90,7 @@ constexpr Example layout_examples[] = {
 
 constexpr Option kernel_options[] = {
     {"--device", "NAME",     "LLVM|CLANG|OPENCL|INTERP|NULL", false, "what the kernel is for (default: the flag DEVICE, or the first that can be used)"},
-    {"--target", "LANGUAGE", "c|llvm|opencl|cuda|metal|wgsl", false, "instead of --device: the language of its source; what is no device's shows its text alone"},
+    {"--target", "LANGUAGE", "c|llvm|opencl|cuda|metal|wgsl", false, "the language of its source, instead of --device; cuda, metal, wgsl: text alone"},
     {"--vector-bytes", "N",  "16|32|64", false, "how wide vectors are (default: what the device's processor has)"},
     {"--opts",   "OPTS",     "", false, "its loops: 'UPCAST 0 4, LANES 1 16', none, or auto (default): chosen for it"},
     {"--show",   "SECTIONS", "", false, "of ast,axes,uops,source,asm,proof,passes, or all (default axes,uops,source,proof)"},

@@ -69,7 +69,7 @@ void tour_symbolic(Tour& tour) {
   STRATA_TOUR_SHOW(((a * 40 + b) / 20).vmax());
 
   tour.stage("Sizes", "a shape may be symbolic: one kernel for all of them");
-  STRATA_TOUR_RUN(Variable n("n", 1, 100);)
+  STRATA_TOUR_RUN(Variable n("n", 1, 16);)
   STRATA_TOUR_RUN(Tensor x = Tensor::full({n.bind(4), 3}, 2.0);)
   STRATA_TOUR_RUN(Tensor total = (x * x).sum();)
   STRATA_TOUR_RUN(LazyOp ast = schedule(std::vector{total.node()}).back().ast;)

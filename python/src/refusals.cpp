@@ -237,8 +237,8 @@ PyCFunctionObject* bound_function(PyObject* o) {
   if (!PyCFunction_Check(o)) return nullptr;
   PyObject* const of = PyCFunction_GET_SELF(o);
   const int flags = PyCFunction_GET_FLAGS(o);
-  const bool is_bound =
-      of != nullptr && !PyModule_Check(of) && !PyType_Check(of) && flags == (METH_VARARGS | METH_KEYWORDS);
+  const bool is_bound = of != nullptr && !PyModule_Check(of) && !PyType_Check(of) &&
+                        flags == (METH_VARARGS | METH_KEYWORDS);
   return is_bound ? reinterpret_cast<PyCFunctionObject*>(o) : nullptr;
 }
 

@@ -38,7 +38,8 @@ class DiskCache {
   /// What this process asked for and put there.
   struct Statistics {
     std::uint64_t hits = 0, misses = 0;
-    std::uint64_t damaged = 0;  ///< misses because an entry was not what it should be; it is deleted, or moved aside
+    std::uint64_t damaged =
+        0;  ///< misses because an entry was not what it should be; it is deleted, or moved aside
     std::uint64_t stored = 0;
     std::uint64_t declined = 0;  ///< not stored: no room, no right, too large
     std::uint64_t evicted = 0;

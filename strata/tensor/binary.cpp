@@ -311,8 +311,10 @@ Tensor scaled_by_two(const Operand& a, const Operand& b) {
     const double most = is_wide(x) ? 2400 : 320;  // beyond, the product of any number is infinite or 0
     const Tensor y = given.gt(most).where(most, given.lt(-most).where(-most, given));
     const Tensor third = (y.detach() / 3).floor(), power = third.exp2();
-    const Tensor out = x * power * power * (y - third * 2).exp2();
-    return given.isinf().where(x * given.exp2(), out);
+    // A slope by what is not taken would be 0 times infinity.
+    const Tensor is_end = given.isinf(), end = is_end.where(x, 0) * is_end.where(given, 0).exp2();
+    const Tensor out = is_end.where(0, x) * power * power * (y - third * 2).exp2();
+    return is_end.where(end, out);
   });
 }
 /// The bits of floats of one sign count as the floats do.

@@ -181,10 +181,9 @@ Grads of_power(const LazyOp& y, const LazyOp& dy) {
   const LazyOp &a = y.src(0), &b = y.src(1), zero = number(a, 0);
   const LazyOp by_a = choose(equal_to(b, zero), zero, dy * b * LazyOp::alu(Ops::POW, {a, b + -1.0}));
   // 0^b is 0 on both sides of a b above 0. Below 0 there is no logarithm.
-  const LazyOp is_zero =
-      LazyOp::alu(Ops::AND, {equal_to(a, zero), LazyOp::alu(Ops::OR, {less(zero, b), equal_to(zero, b)})});
-  const LazyOp by_b =
-      choose(is_zero, zero, dy * y * alu(Ops::LOG, choose(is_zero, number(a, 1), a)));
+  const LazyOp is_zero = LazyOp::alu(
+      Ops::AND, {equal_to(a, zero), LazyOp::alu(Ops::OR, {less(zero, b), equal_to(zero, b)})});
+  const LazyOp by_b = choose(is_zero, zero, dy * y * alu(Ops::LOG, choose(is_zero, number(a, 1), a)));
   return {by_a, by_b};
 }
 

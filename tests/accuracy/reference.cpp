@@ -168,7 +168,9 @@ Real true_tanhshrink(Real x) {
   if (std::fabs(x) < 1e-6L) return x * x * x / 3 * (1 - x * x * 0.4L);
   return (Big(x) - Big(x).apply(mpfr_tanh)).value();
 }
-Real true_ldexp(Real x, Real y) { return (x == 0 || std::isinf(x)) && std::isfinite(y) ? x : x * std::exp2(y); }
+Real true_ldexp(Real x, Real y) {
+  return (x == 0 || std::isinf(x)) && std::isfinite(y) ? x : x * std::exp2(y);
+}
 Real true_xlogy(Real x, Real y) { return x == 0 && !std::isnan(y) ? 0 : x * std::log(y); }
 Real true_xlog1py(Real x, Real y) { return x == 0 && !std::isnan(y) ? 0 : x * std::log1p(y); }
 

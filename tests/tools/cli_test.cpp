@@ -149,8 +149,12 @@ TEST(Cli, ManHasEverything) {
     EXPECT_TRUE(has(page, part)) << part;
   for (const Command& c : commands()) {
     EXPECT_TRUE(has(page, ".SS \\fBstrata " + std::string(c.name) + "\\fR")) << c.name;
-    for (const Option& o : c.options)
-      EXPECT_TRUE(has(page, std::string(o.name.substr(4)))) << c.name << ' ' << o.name;
+    for (const Option& o : c.options) {
+      std::string name;  // a dash is written with a backslash
+      for (const char letter : o.name)
+        name += letter == '-' ? std::string("\\-") : std::string(1, letter);
+      EXPECT_TRUE(has(page, name)) << c.name << ' ' << o.name;
+    }
   }
   for (const FlagBase* flag : flags::all())
     EXPECT_TRUE(has(page, "\\fB" + flag->environment_name() + "\\fR")) << flag->name();

@@ -148,7 +148,9 @@ TEST(CliKernel, Json) {
   std::string keys;
   for (const auto& member : document.root().as_object("kernel"))
     keys += std::string(member.key) + " ";
-  EXPECT_EQ(keys, "name device buffers opts first ast axes uops source asm proof passes ");
+  EXPECT_EQ(
+      keys,
+      "name device target vector_bytes buffers opts first ast axes uops source asm proof passes ");
   EXPECT_TRUE(has(r.out, R"("buffers":[{"name":"b","dtype":"f32","size":"n","read":false,"written":true})"))
       << r.out;
   EXPECT_TRUE(has(r.out, R"("asm":null)")) << r.out;
