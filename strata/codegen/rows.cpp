@@ -62,8 +62,12 @@ std::optional<Opt> rows_outside(const UOpGraph& plain, const KernelAxes& axes,
   const auto users = [&](std::size_t a) {
     return std::count_if(rows.begin(), rows.end(), [&](AxisBits row) { return has(row, a); });
   };
-  std::stable_sort(out.order.begin(), out.order.end(),
-                   [&](std::size_t a, std::size_t b) { return users(a) > users(b); });
+  const auto place = [&](std::size_t a) {
+    return std::find(axes.order().begin(), axes.order().end(), a) - axes.order().begin();
+  };
+  std::sort(out.order.begin(), out.order.end(), [&](std::size_t a, std::size_t b) {
+    return users(a) != users(b) ? users(a) > users(b) : place(a) < place(b);
+  });
   if (out.order == axes.order()) return std::nullopt;
   return out;
 }

@@ -54,7 +54,7 @@ class MadeAgain {
       work[k] = is_reduce(n.op) || placed.has_memory ? 0 : own_work(n, work);
       if (is_cheap_constant(n, work[k])) continue;
       const double times = placed.has_memory ? 1 : placed.times;
-      for (const std::size_t w : {0, 1}) {
+      for (std::size_t w = 0; w < 2; ++w) {
         const double load = load_of(n)[w];
         once[w] += load, kernels[w] += load * times;
         if (times > kOnce) again[up_[k].top][w] += load * (times - 1);
@@ -85,7 +85,7 @@ class MadeAgain {
     });
     for (const auto& [k, load] : by_load) {
       if (!all && excess(kernels, once) <= 0) break;
-      for (const std::size_t w : {0, 1}) kernels[w] -= load[w];
+      for (std::size_t w = 0; w < 2; ++w) kernels[w] -= load[w];
       out.push_back(placed_[k].node);
     }
     return out;
