@@ -58,7 +58,8 @@ class Alu {
     const bool extreme = u_.alu() == Ops::MAX || u_.alu() == Ops::MIN;
     const bool compares = row(u_.alu()).typing == OpTyping::compare && operand_.is_int();
     if (extreme || compares) {
-      const std::string a = operand(0), b = operand(1);  // NOTE: each may write a line
+      std::string a = operand(0);  // NOTE: each may write a line
+      const std::string b = operand(1);
       if (extreme && a == b) return a;
       // Compilers warn of `x == x`.
       const std::string_view test = u_.alu() == Ops::CMPEQ ? "==" : "!=";

@@ -77,8 +77,7 @@ Tensor embedding(const Tensor& indices, const Tensor& weight,
                ": integers are expected");
   const Tensor which =
       in_range(indices, {"embedding", "index", number_of(weight.size(0), "embedding")});
-  const Tensor rows =
-      picked(without_gradient_at(weight, padding_index).transpose(), which.unsqueeze(-1));
+  Tensor rows = picked(without_gradient_at(weight, padding_index).transpose(), which.unsqueeze(-1));
   if (!weight.dtype().is_float()) return rows;
   const Tensor is_row = is_within(indices, number_of(weight.size(0), "embedding"));
   return is_row.unsqueeze(-1).where(rows, std::numeric_limits<double>::quiet_NaN());

@@ -111,7 +111,9 @@ Tensor Tensor::linspace(double begin, double end, std::int64_t steps, DType dtyp
   // Their difference may be beyond the largest number where both are not.
   const double by = std::isfinite(end - begin) ? (end - begin) / parts : end / parts - begin / parts;
   const Tensor k = count_up(steps, dtypes::float64);
-  return k.lt(static_cast<double>(steps / 2)).where(k * by + begin, end - (parts - k) * by).cast(dtype);
+  return k.lt(std::floor(static_cast<double>(steps) / 2))
+      .where(k * by + begin, end - (parts - k) * by)
+      .cast(dtype);
 }
 
 Tensor Tensor::eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype, At at) {

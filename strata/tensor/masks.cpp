@@ -85,7 +85,7 @@ Tensor Tensor::searchsorted(const Tensor& values, bool right, At at) const {
                shape, "[searchsorted] values of shape ", render(sizes), " into shape ",
                render(shape()));
   const Tensor sorted = ndim() == 1 ? *this : unsqueeze(-2), v = values.unsqueeze(-1);
-  const Tensor before = (right ? sorted.le(v) : sorted.lt(v)).sum(-1);
+  Tensor before = (right ? sorted.le(v) : sorted.lt(v)).sum(-1);
   if (!dtype().is_float() && !v.dtype().is_float()) return before;
   const Tensor is_behind = right ? sorted.gt(v) : sorted.ge(v);
   return is_behind.any(-1).where(before, is_behind.logical_not().sum(-1));

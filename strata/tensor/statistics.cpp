@@ -147,7 +147,7 @@ Tensor Tensor::histc(std::int64_t bins, double low, double high, At at) const {
   const Tensor from = is_flat.where(least - 1, least), to = is_flat.where(most + 1, most);
   const Tensor place = ((x - from) / (to - from) * bins).floor().minimum(bins - 1);
   const Tensor inside = (x.ge(from) & x.le(to)).where(place, -1).cast(dtypes::int64);
-  const Tensor counts = counts_of(inside, bins, inside.ones_like()).cast(dtype());
+  Tensor counts = counts_of(inside, bins, inside.ones_like()).cast(dtype());
   if (is_given) return counts;
   return ((least - least) + (most - most)).eq(0).where(counts, std::numeric_limits<double>::quiet_NaN());
 }
