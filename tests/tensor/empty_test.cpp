@@ -83,7 +83,8 @@ TEST(EmptyTensor, EveryElementwiseMethodOfOneMovedFromAnswers) {
 #include "strata/tensor/unary.def"
 #define STRATA_BINARY(name) answers(#name, [](const Tensor& x) { x.name(x); });
 #include "strata/tensor/binary.def"
-#define STRATA_OPERATOR(symbol, name) answers(#name, [](const Tensor& x) { static_cast<void>(x symbol x); });
+#define STRATA_OPERATOR(symbol, name) \
+  answers(#name, [](const Tensor& x) { static_cast<void>(x symbol x); });
 #include "strata/tensor/operators.def"
 #define STRATA_ALIAS(name, of) answers(#name, [](const Tensor& x) { x.name(); });
 #define STRATA_ALIAS_OF_TWO(name, of) answers(#name, [](const Tensor& x) { x.name(x); });
