@@ -99,8 +99,9 @@ Sum random_sum(std::mt19937_64& random, std::size_t operands, std::int64_t label
     out.operands.push_back(mine);
     all += mine;
   }
-  for (char c = 'a'; c < 'a' + labels; ++c)
-    if (all.find(c) != std::string::npos && below(4) == 0) out.result += c;
+  for (std::int64_t k = 0; k < labels; ++k)
+    if (const char c = static_cast<char>('a' + k); all.find(c) != std::string::npos && below(4) == 0)
+      out.result += c;
   return out;
 }
 
