@@ -38,13 +38,14 @@ class ElementTexts {
         out += ']';
         continue;
       }
-      const std::string between = is_row ? ", "
-                                         : "," + std::string(shape_.size() - at.size(), '\n') +
-                                               std::string(indent + at.size(), ' ');
+      std::string between = ",";
+      if (is_row) between += ' ';
+      if (!is_row) between.append(shape_.size() - at.size(), '\n').append(indent + at.size(), ' ');
       out += between;
       if (is_cut_ && at[axis] == kShownEnds && shape_[axis] > 2 * kShownEnds) {
         at[axis] = shape_[axis] - kShownEnds;
-        out += "..." + between;
+        out += "...";
+        out += between;
       }
       if (!is_row) open(out, at);
     }

@@ -78,7 +78,7 @@ Big bessel_far(int order, Real x) {
 Real true_erfinv(Real x) {
   if (std::isnan(x) || std::fabs(x) > 1) return kRealNaN;
   if (std::fabs(x) == 1) return std::copysign(kRealInf, x);
-  if (std::fabs(x) < 1e-30L) return x / std::numbers::inv_sqrtpi_v<Real> / 2;
+  if (std::fabs(x) < 1e-10L) return x / std::numbers::inv_sqrtpi_v<Real> / 2;
   const Big rest = Big(1) - Big(std::fabs(x));  // erfc of the result
   const Real w = -std::log1p(-std::fabs(x)) - std::log1p(std::fabs(x)),
              c = 2 / (std::numbers::pi_v<Real> * 0.147L) - w / 2;
