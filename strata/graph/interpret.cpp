@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "strata/base/interrupt.h"
 #include "strata/view/merge.h"
 
 namespace strata {
@@ -15,6 +16,7 @@ namespace strata {
 namespace {
 
 constexpr std::int64_t kMostElements = std::int64_t{1} << 31;
+constexpr std::uint32_t kLook = 1U << 16;  // elements, between looks whether to go on
 
 /// Elements of one node, row-major.
 struct Elements {
@@ -153,6 +155,11 @@ class Run {
            static_cast<std::size_t>(address) * dtype.itemsize();
   }
 
+  /// Before each element: looks from time to time whether to go on.
+  void step() {
+    if (++steps_ % kLook == 0) check_interrupt();
+  }
+
   // --- nodes ---
   Elements compute(const LazyNode& n) {
     if (is_elementwise(n.op)) return elements(n);
@@ -185,6 +192,7 @@ class Run {
     const Address address_at = address_of(st);
     Index at(out.shape.size(), 0);
     for (std::size_t k = 0; k < out.size(); ++k, advance(at, out.shape)) {
+      step();
       const std::optional<std::int64_t> address = address_at(at);
       out.put(k, address ? value(*address, at) : Scalar::of(n.dtype, std::int64_t{0}));
     }
@@ -198,6 +206,7 @@ class Run {
     for (const LazyOp& s : n.src) operands.push_back(&done_.at(s.node()));
     std::vector<Scalar> scalars(operands.size());
     for (std::size_t k = 0; k < out.size(); ++k) {
+      step();
       for (std::size_t j = 0; j < operands.size(); ++j) scalars[j] = operands[j]->at(k);
       out.put(k, evaluate(n.op, scalars, to));
     }
@@ -213,6 +222,7 @@ class Run {
     const Index places = contiguous_box(out.shape).stride;
     Index at(x.shape.size(), 0);
     for (std::size_t k = 0; k < x.size(); ++k, advance(at, x.shape)) {
+      step();
       std::int64_t to = 0;
       for (std::size_t t = 0; t < at.size(); ++t)
         if (out.shape[t] != 1) to += at[t] * places[t];
@@ -229,6 +239,7 @@ class Run {
     const Address address_at = address_of(movement_of(n));
     Index at(out.shape.size(), 0);
     for (std::size_t k = 0; k < out.size(); ++k, advance(at, out.shape)) {
+      step();
       const std::optional<std::int64_t> address = address_at(at);
       out.put(k, address ? x.at(static_cast<std::size_t>(*address))
                          : Scalar::of(n.dtype, std::int64_t{0}));
@@ -242,6 +253,7 @@ class Run {
     const std::int64_t size = n.src[0].shape().back().value();
     Index at(out.shape.size(), 0);
     for (std::size_t k = 0; k < out.size(); ++k, advance(at, out.shape)) {
+      step();
       const Scalar chosen = index.at(k);
       const bool is_inside = chosen.dtype().is_unsigned()
                                  ? chosen.bits() < static_cast<std::uint64_t>(size)
@@ -296,6 +308,7 @@ class Run {
     const Address address_at = address_of(arg.st);
     Index at(x.shape.size(), 0);
     for (std::size_t k = 0; k < x.size(); ++k, advance(at, x.shape)) {
+      step();
       if (const auto address = address_at(at))
         store_scalar(x.at(k), element(arg, x.dtype, *address, at));
     }
@@ -303,6 +316,7 @@ class Run {
 
   std::span<const Memory> buffers_;
   NamedValues values_;
+  std::uint32_t steps_ = 0;
   std::unordered_map<const LazyNode*, Elements> done_;
   std::unordered_map<const LazyNode*, Address> addresses_;
 };

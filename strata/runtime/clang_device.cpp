@@ -54,7 +54,7 @@ class ClangDevice final : public Device {
 }  // namespace
 
 const Device& clang_device() {
-  static const ClangDevice device;
+  static const ClangDevice& device = *new ClangDevice;  // never destroyed: threads may outlive it
   return device;
 }
 

@@ -1,12 +1,16 @@
 // Running what devices make: checks, temporaries, the parts of the parallel loop.
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <thread>
 
 #include "strata/base/flags.h"
+#include "strata/base/interrupt.h"
 #include "strata/expr/evaluate.h"
 #include "strata/runtime/device.h"
+#include "strata/runtime/estimate.h"
 
 namespace strata {
 
@@ -32,6 +36,70 @@ class RunReport {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+constexpr double kLong = 0.05;  // seconds of a kernel that is cut into pieces
+
+/// The turns of a kernel that runs long, in pieces. Between them the thread that asked for it looks whether to go on; where it does
+/// not, the others end with their pieces.
+template <class Part>
+class LongRun {
+ public:
+  /// @param piece turns that are not long by estimate; how many are, is measured
+  LongRun(const Part& part, std::int64_t count, std::int64_t piece, int threads)
+      : part_(part),
+        count_(count),
+        most_(std::max<std::int64_t>(count / (4 * std::int64_t{threads}), 1)),
+        piece_(std::min(piece, most_)),
+        threads_(threads) {}
+
+  void on(Executor& executor) {
+    // Each thread takes the next turns that nobody has, so that the caller has work, and looks, up to the last piece.
+    if (threads_ == 1) return work();
+    executor.parallel_for(0, threads_, 1, [this](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) work();
+    });
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kShortest{5}, kLongest{25};  // of a piece
+
+  /// Ends the loop of all threads where one of them leaves it by what it throws.
+  struct Ending {
+    std::atomic<bool>& is_stopped;
+    bool is_done = false;
+    ~Ending() {
+      if (!is_done) is_stopped = true;
+    }
+  };
+
+  void work() {
+    Ending ending{is_stopped_};
+    pieces();
+    ending.is_done = true;
+  }
+  void pieces() {
+    const bool is_caller = std::this_thread::get_id() == caller_;
+    std::int64_t size = piece_;
+    while (!is_stopped_) {
+      const std::int64_t begin = next_.fetch_add(size);
+      if (begin >= count_) return;
+      const Clock::time_point start = Clock::now();
+      part_(begin, std::min(begin + size, count_));
+      const Clock::duration took = Clock::now() - start;
+      if (took < kShortest) size = std::min(2 * size, most_);
+      if (took > kLongest) size = std::max<std::int64_t>(size / 2, 1);
+      if (is_caller) check_interrupt();
+    }
+  }
+
+  const Part& part_;
+  const std::int64_t count_, most_, piece_;
+  const int threads_;
+  const std::thread::id caller_ = std::this_thread::get_id();
+  std::atomic<std::int64_t> next_{0};
+  std::atomic<bool> is_stopped_{false};
+};
+
 }  // namespace
 
 CompiledKernel::CompiledKernel(std::shared_ptr<const Kernel> kernel,
@@ -43,6 +111,9 @@ CompiledKernel::CompiledKernel(std::shared_ptr<const Kernel> kernel,
     if (mine[k].name() == kRangeEnd) end_ = static_cast<int>(k);
   }
   if (kernel_->parallel && kernel_->parallel->is_number()) turns_ = kernel_->parallel->value();
+  const KernelCost cost = cost_of(kernel_->ast);
+  seconds_ = strata::estimated_seconds(cost);
+  if (kernel_->parallel) turns_at_once_ = turns_within(kLong, cost, kernel_->parallel->vmax());
   for (const CompiledKernel& first : before) {
     std::vector<int>& places = places_.emplace_back();
     for (const Variable& v : first.kernel().variables) {
@@ -148,10 +219,14 @@ void CompiledKernel::replay(std::span<void* const> buffers, std::span<std::int64
     program_->run(buffers, {mine.data(), mine.size()});
   };
   const std::int64_t count = turns(values);
-  if (count <= 1) return part(0, count);
+  if (count <= 1 || !program_->has_parts()) return part(0, count);
   Executor& on = executor != nullptr ? *executor : default_executor();
-  const std::int64_t chunks = on.concurrency() == 1 ? 1 : 4 * std::int64_t{on.concurrency()};
-  on.parallel_for(0, count, std::max<std::int64_t>((count + chunks - 1) / chunks, 1), part);
+  const int threads = on.concurrency();
+  if (count > turns_at_once_) return LongRun(part, count, turns_at_once_, threads).on(on);
+  if (threads == 1) return part(0, count);
+  const std::int64_t chunks = 4 * std::int64_t{threads};
+  on.parallel_for(0, count, std::max<std::int64_t>((count + chunks - 1) / chunks, 1),
+                  [&part](std::int64_t begin, std::int64_t end) { part(begin, end); });
 }
 
 }  // namespace strata

@@ -61,10 +61,7 @@ class LlvmDevice final : public Device {
 
  private:
   /// Opened on first use, and kept: it holds compilers that are set up.
-  static const LlvmLibrary& library() {
-    static const std::shared_ptr<const LlvmLibrary> opened = LlvmLibrary::open();
-    return *opened;
-  }
+  static const LlvmLibrary& library() { return LlvmLibrary::shared(); }
   static LlvmOptions text_options(const Kernel& kernel) {
     LlvmOptions out;
     out.contract = kernel.contract;
@@ -97,7 +94,7 @@ class LlvmDevice final : public Device {
 }  // namespace
 
 const Device& llvm_device() {
-  static const LlvmDevice device;
+  static const LlvmDevice& device = *new LlvmDevice;  // never destroyed: threads may outlive it
   return device;
 }
 

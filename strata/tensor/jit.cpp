@@ -1,8 +1,12 @@
 #include "strata/tensor/jit.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
+#include <thread>
 
+#include "strata/base/fork.h"
+#include "strata/base/interrupt.h"
 #include "strata/engine/recording.h"
 #include "strata/engine/storage.h"
 #include "strata/tensor/access.h"
@@ -25,6 +29,12 @@ std::optional<Chain> chain_of(const LazyOp& node) {
   std::reverse(out.begin(), out.end());
   return out;
 }
+/// The first of a chain, or what it would be if it were realized.
+const LazyOp& memory_below(const LazyOp& node) {
+  const LazyOp* at = &node;
+  while (is_movement(at->op()) || at->op() == Ops::NOOP) at = &at->src()[0];
+  return *at;
+}
 bool is_same_view(const Chain& a, const Chain& b) {
   if (a.size() != b.size() || !(a[0].shape() == b[0].shape()) || a[0].dtype() != b[0].dtype())
     return false;
@@ -42,6 +52,10 @@ LazyOp rebuilt(const Chain& chain, const LazyOp& leaf, const State& state) {
           : state->slot != nullptr   ? out.tracked(state->slot)
                                      : out;
   return out;
+}
+
+bool is_known(const Ints& shape) {
+  return std::all_of(shape.begin(), shape.end(), [](const Int& n) { return n.is_number(); });
 }
 
 /// Sizes without the values of variables, which are put into `values`.
@@ -113,6 +127,53 @@ std::vector<Tensor> first_run(const Jit::Function& function, std::span<const Ten
   return results;
 }
 
+// --- outputs that the caller has ---
+
+struct Bytes {
+  const char* begin;
+  std::size_t size;
+};
+Bytes bytes_of(const Tensor& x) {
+  const Buffer memory = x.buffer();
+  return {static_cast<const char*>(memory.data()), memory.nbytes()};
+}
+
+void check_count(const std::string& name, std::size_t outputs, std::size_t results) {
+  STRATA_CHECK(outputs == results, shape, "[jit] ", name, " has ", results, " results, not ", outputs);
+}
+/// That result `k`, of a shape and of the dtype and device of `result`, can be put into `output`.
+void check_output(const std::string& name, std::size_t k, const Tensor& output, const Ints& shape,
+                  const Tensor& result) {
+  STRATA_CHECK(output.shape() == shape, shape, "[jit] result ", k, " of ", name, " is of shape ",
+               render(shape), ", and the output for it of ", render(output.shape()));
+  STRATA_CHECK(output.dtype() == result.dtype(), domain, "[jit] result ", k, " of ", name, " is of ",
+               result.dtype().name(), ", and the output for it of ", output.dtype().name());
+  STRATA_CHECK(&output.device() == &result.device(), domain, "[jit] result ", k, " of ", name,
+               " is on ", result.device().name(), ", and the output for it on ",
+               output.device().name());
+  const LazyOp& node = output.node();
+  STRATA_CHECK(node.op() == Ops::EMPTY && is_realized(*node.node()), domain,
+               "[jit] the output for result ", k, " of ", name, " is ",
+               node.is_tracked() ? "a parameter" : "not realized, or a part of other memory",
+               ": it has to be row-major memory of its own");
+  STRATA_CHECK(!output.buffer().is_read_only(), domain, "[jit] the output for result ", k, " of ",
+               name, " is in memory that is read-only");
+}
+void check_apart(const std::string& name, std::size_t k, Bytes output, std::string_view what,
+                 std::size_t j, Bytes other) {
+  const std::less<> before;
+  STRATA_CHECK(!before(output.begin, other.begin + other.size) ||
+                   !before(other.begin, output.begin + output.size),
+               domain, "[jit] the output for result ", k, " of ", name, " is memory of ", what, " ",
+               j);
+}
+void check_outputs(const std::string& name, std::span<const Tensor> outputs,
+                   std::span<const Tensor> results) {
+  check_count(name, outputs.size(), results.size());
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    check_output(name, k, outputs[k], results[k].shape(), results[k]);
+}
+
 }  // namespace
 
 class Jit::Capture {
@@ -131,10 +192,12 @@ class Jit::Capture {
     if (inputs.size() != inputs_.size()) return false;
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const Tensor& x = inputs[k];
-      Values values;
       if (x.dtype() != inputs_[k].dtype || &x.device() != inputs_[k].device ||
-          !(unbound(x.shape(), values) == inputs_[k].shape))
+          x.shape().size() != inputs_[k].shape.size())
         return false;
+      if (x.shape() == inputs_[k].shape) continue;
+      Values values;
+      if (is_known(x.shape()) || !(unbound(x.shape(), values) == inputs_[k].shape)) return false;
     }
     return true;
   }
@@ -167,23 +230,35 @@ class Jit::Capture {
     return results;
   }
 
-  /// Nothing where a tensor from outside is no longer what it was: the call has to be captured again.
-  std::optional<std::vector<Tensor>> replay(std::span<const Tensor> inputs) {
-    if (!resolve()) return std::nullopt;
-    Values values;
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
-      if (inputs_[k].place) recording_->set_memory(*inputs_[k].place, inputs[k].buffer().data());
-      unbound(inputs[k].shape(), values);
-    }
-    for (const auto& [variable, value] : values)
-      recording_->set_value(std::string(variable.name()), value);
-    std::vector<LazyOp> next;
-    for (Written& w : written_) next.push_back(fresh(w.spare, w.like, w.place));
+  /// @pre resolve()
+  std::vector<Tensor> replay(std::span<const Tensor> inputs) {
+    const Values values = take(inputs);
     std::vector<Tensor> results;
     for (Output& o : outputs_) results.push_back(fresh(o, values));
-    recording_->replay();
-    for (std::size_t k = 0; k < written_.size(); ++k) hand_over(written_[k], next[k]);
+    run();
     return results;
+  }
+  /// @pre resolve()
+  void replay_into(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
+                   const std::string& name) {
+    const Values values = take(inputs);
+    check(outputs, inputs, values, name);
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      if (outputs_[k].place) recording_->set_memory(*outputs_[k].place, outputs[k].buffer().data());
+    run();
+  }
+
+  /// Whether the tensors from outside are what they were but for their elements; where they are now is seen by replays then.
+  bool resolve() {
+    for (Read& r : read_) {
+      if (r.state->node == r.seen) continue;
+      if (!find_again(r)) return false;
+      recording_->set_memory(r.place, r.at);
+      r.seen = r.state->node;
+    }
+    // Tensors that shared memory when they were captured are one place: they have to share it still.
+    return std::all_of(read_.begin(), read_.end(),
+                       [&](const Read& r) { return recording_->memory(r.place) == r.at; });
   }
 
  private:
@@ -199,6 +274,7 @@ class Jit::Capture {
     LazyOp seen;
     std::size_t place;
     void* at;  ///< its memory
+    std::size_t bytes;
   };
   struct Assigned {
     State state;
@@ -231,7 +307,7 @@ class Jit::Capture {
     if (!chain) return;  // made of others, which are recorded as they are
     const Buffer memory = buffer_of((*chain)[0]);
     if (const auto place = recording.place_of(memory))
-      read_.push_back({state, *chain, before, *place, memory.data()});
+      read_.push_back({state, *chain, before, *place, memory.data(), memory.nbytes()});
   }
   void note_assigned(const State& state, const Recording& recording) {
     const Chain chain = *chain_of(state->node);
@@ -244,23 +320,62 @@ class Jit::Capture {
     w.by.push_back({state, chain});
   }
 
-  /// Where the tensors from outside are now.
-  bool resolve() {
-    for (Read& r : read_) {
-      if (r.state->node == r.seen) continue;
-      std::optional<Chain> now = chain_of(r.state->node);
-      if (!now) {
-        TensorAccess::of(r.state).realize();
-        now = chain_of(r.state->node);
-      }
-      if (!now || !is_same_view(*now, r.chain)) return false;
-      r.at = buffer_of((*now)[0]).data();
-      recording_->set_memory(r.place, r.at);
-      r.seen = r.state->node;
+  /// Where a tensor from outside is now; false where it is seen in another way.
+  static bool find_again(Read& r) {
+    const LazyOp& node = r.state->node;
+    if (r.chain.size() == 1 && node.op() == Ops::EMPTY &&
+        is_realized(*node.node())) {  // the usual, without a list
+      if (!(node.shape() == r.chain[0].shape()) || node.dtype() != r.chain[0].dtype()) return false;
+      r.at = buffer_of(node).data();
+      return true;
     }
-    // Tensors that shared memory when they were captured are one place: they have to share it still.
-    return std::all_of(read_.begin(), read_.end(),
-                       [&](const Read& r) { return recording_->memory(r.place) == r.at; });
+    std::optional<Chain> now = chain_of(node);
+    if (!now) {
+      TensorAccess::of(r.state).realize();
+      now = chain_of(r.state->node);
+    }
+    if (!now || !is_same_view(*now, r.chain)) return false;
+    r.at = buffer_of((*now)[0]).data();
+    return true;
+  }
+
+  /// Has the next run read `inputs`; the values of their variables.
+  Values take(std::span<const Tensor> inputs) {
+    Values values;
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      if (inputs_[k].place) recording_->set_memory(*inputs_[k].place, inputs[k].buffer().data());
+      if (!is_known(inputs[k].shape())) unbound(inputs[k].shape(), values);
+    }
+    for (const auto& [variable, value] : values)
+      recording_->set_value(std::string(variable.name()), value);
+    return values;
+  }
+  void run() {
+    next_.clear();
+    for (Written& w : written_) next_.push_back(fresh(w.spare, w.like, w.place));
+    recording_->replay();
+    for (std::size_t k = 0; k < written_.size(); ++k) hand_over(written_[k], next_[k]);
+    next_.clear();
+  }
+  void check(std::span<const Tensor> outputs, std::span<const Tensor> inputs, const Values& values,
+             const std::string& name) const {
+    check_count(name, outputs.size(), outputs_.size());
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      const Output& o = outputs_[k];
+      Values before;
+      if (values.empty())
+        check_output(name, k, outputs[k], o.shape, o.last);
+      else
+        check_output(name, k, outputs[k], bound(unbound(o.shape, before), values), o.last);
+      const Bytes mine = bytes_of(outputs[k]);
+      for (std::size_t j = 0; j < inputs.size(); ++j)
+        check_apart(name, k, mine, "input", j, bytes_of(inputs[j]));
+      for (std::size_t j = 0; j < k; ++j)
+        check_apart(name, k, mine, "output", j, bytes_of(outputs[j]));
+      for (std::size_t j = 0; j < read_.size(); ++j)
+        check_apart(name, k, mine, "tensor that it reads from outside", j,
+                    {static_cast<const char*>(read_[j].at), read_[j].bytes});
+    }
   }
 
   /// A leaf like another: the spare one where nobody else knows it.
@@ -287,7 +402,8 @@ class Jit::Capture {
   }
   /// The tensors stand for what was written; what they stood for is the next spare memory.
   static void hand_over(Written& w, const LazyOp& leaf) {
-    if (const std::optional<Chain> before = chain_of(w.by[0].state->node)) w.spare = (*before)[0];
+    const LazyOp& before = memory_below(w.by[0].state->node);
+    if (is_realized(*before.node())) w.spare = before;
     for (const Assigned& a : w.by) a.state->node = rebuilt(a.chain, leaf, a.state);
   }
 
@@ -296,45 +412,109 @@ class Jit::Capture {
   std::vector<Read> read_;
   std::vector<Written> written_;
   std::vector<Output> outputs_;
+  std::vector<LazyOp> next_;  // of a run: what is written
 };
 
-Jit::Jit(Function function, std::size_t most_captures)
-    : function_(std::move(function)), most_captures_(std::max<std::size_t>(most_captures, 1)) {}
+namespace {
+
+/// The same for a thread as long as it lives, and no other's: also in children of fork().
+std::uint64_t thread_number() {
+  static constinit std::atomic<std::uint64_t> last{0};
+  thread_local constinit std::uint64_t mine = 0;
+  if (mine == 0) mine = ++last;
+  return mine;
+}
+
+constexpr int kThreadBits = 40;
+constexpr std::uint64_t kThread = (std::uint64_t{1} << kThreadBits) - 1;
+
+}  // namespace
+
+/// The turn of the thread that calls the function.
+class Jit::Turn {
+ public:
+  explicit Turn(Jit& jit) : jit_(jit) {
+    constexpr auto between = std::chrono::microseconds(200);
+    const std::uint64_t me = thread_number() | fork_generation() << kThreadBits;
+    for (std::uint64_t owner = 0; !jit.owner_.compare_exchange_strong(owner, me); owner = 0) {
+      STRATA_CHECK((owner & kThread) != (me & kThread), domain, "[jit] ", jit.name_,
+                   " calls itself: while it is captured or replayed it can only wait for that to "
+                   "end; call what "
+                   "it is made of, without jit");
+      if (owner >> kThreadBits != me >> kThreadBits) {
+        if (!jit.owner_.compare_exchange_strong(owner, me)) continue;
+        // A child of fork(): the owner is a thread of the parent. What that was at is left as it is, and is nobody's.
+        std::construct_at(&jit.captures_);
+        return;
+      }
+      check_interrupt();
+      std::this_thread::sleep_for(between);
+    }
+  }
+  ~Turn() { jit_.owner_.store(0, std::memory_order_release); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  Jit& jit_;
+};
+
+Jit::Jit(Function function, std::size_t most_captures, std::string name)
+    : function_(std::move(function)),
+      name_(std::move(name)),
+      most_captures_(std::max<std::size_t>(most_captures, 1)) {}
 Jit::~Jit() = default;
 
 std::vector<RecordedTime> Jit::times(int repeats) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(*this);
   if (captures_.empty() || !captures_.front()->is_captured()) return {};
   return captures_.front()->times(repeats);
 }
 
+/// The capture for such inputs, which is the first then; null where there is none, or none any more that can be replayed.
 Jit::Capture* Jit::find(std::span<const Tensor> inputs) {
+  for (const Tensor& x : inputs) x.realize();
   for (auto it = captures_.begin(); it != captures_.end(); ++it) {
     if (!(*it)->matches(inputs)) continue;
     captures_.splice(captures_.begin(), captures_, it);
-    return captures_.front().get();
+    if (!(*it)->is_captured() || (*it)->resolve()) return it->get();
+    captures_.pop_front();
+    return nullptr;
   }
   return nullptr;
 }
 
-std::vector<Tensor> Jit::operator()(std::span<const Tensor> inputs) {
-  const std::lock_guard lock(mutex_);
-  for (const Tensor& x : inputs) x.realize();
-  Capture* known = find(inputs);
-  if (known != nullptr && known->is_captured()) {
-    if (std::optional<std::vector<Tensor>> results = known->replay(inputs)) {
-      ++replays_;
-      return std::move(*results);
-    }
-    captures_.pop_front();
-    known = nullptr;
-  }
+/// As it is written, and captured the second time. @param known of find(), not captured
+std::vector<Tensor> Jit::run(Capture* known, std::span<const Tensor> inputs) {
   ++runs_;
   if (known != nullptr) return known->capture(function_, inputs);
   std::vector<Tensor> results = first_run(function_, inputs);
   captures_.push_front(std::make_unique<Capture>(inputs));
   if (captures_.size() > most_captures_) captures_.pop_back();
   return results;
+}
+
+std::vector<Tensor> Jit::operator()(std::span<const Tensor> inputs) {
+  const Turn turn(*this);
+  Capture* const known = find(inputs);
+  if (known == nullptr || !known->is_captured()) return run(known, inputs);
+  std::vector<Tensor> results = known->replay(inputs);
+  ++replays_;
+  return results;
+}
+
+void Jit::into(std::span<const Tensor> outputs, std::span<const Tensor> inputs) {
+  const Turn turn(*this);
+  Capture* const known = find(inputs);
+  if (known != nullptr && known->is_captured()) {
+    known->replay_into(outputs, inputs, name_);
+    ++replays_;
+    return;
+  }
+  const std::vector<Tensor> results = run(known, inputs);
+  check_outputs(name_, outputs, results);
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    outputs[k].buffer().copy_from(results[k].buffer());
 }
 
 }  // namespace strata

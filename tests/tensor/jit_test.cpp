@@ -4,6 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "strata/base/interrupt.h"
 #include "strata/engine/recording.h"
 #include "strata/tensor/random.h"
 #include "tests/tensor/arrays.h"
@@ -137,6 +146,103 @@ TEST(Jit, TensorsThatSharedMemoryMayPart) {
   for (int k = 0; k < 3; ++k) EXPECT_EQ(f(zero).to_vector<float>(), (std::vector<float>{11, 22}));
   a.assign(Tensor::from({5.0F, 5.0F}));
   for (int k = 0; k < 3; ++k) EXPECT_EQ(f(zero).to_vector<float>(), (std::vector<float>{51, 52}));
+}
+
+// --- outputs that the caller has ---
+
+TEST(JitInto, GivesWhatTheCallGives) {
+  auto f = jit([](const Tensor& a, const Tensor& b) { return a * b + 1; });
+  const Tensor y = f32({0, 0}).realize();
+  for (float k = 1; k < 6; ++k) {
+    f.into(y, f32({k, 2}), f32({3, k}));
+    EXPECT_EQ(floats(y), (Floats{3 * k + 1, 2 * k + 1}));
+    const void* const memory = y.buffer().data();
+    f.into(y, f32({k, 2}), f32({3, k}));
+    EXPECT_EQ(y.buffer().data(), memory);
+  }
+  EXPECT_EQ(floats(f(f32({1, 2}), f32({3, 4}))), (Floats{4, 9}));  // and in memory of its own again
+  EXPECT_EQ(floats(y), (Floats{16, 11}));
+  EXPECT_EQ(f.jit()->runs(), 2U);
+}
+
+TEST(JitInto, RefusesWhatItCannotWrite) {
+  const auto made = [](const Floats& values) {
+    return Tensor::from(values, {static_cast<std::int64_t>(values.size())}).realize();
+  };
+  const Tensor w = made({5, 6});
+  auto f = jit([&](const Tensor& a) { return a + w; });
+  const Tensor x = made({1, 2}), y = made({0, 0});
+  const Tensor wide = made({0, 0, 0});
+  for (int k = 0; k < 4; ++k) f.into(y, x);
+  const auto says = [&](const Tensor& output, const std::string& words) {
+    try {
+      f.into(output, x);
+      ADD_FAILURE() << words;
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
+    }
+  };
+  says(wide, "is of shape (2,), and the output for it of (3,)");
+  says(y.cast(dtypes::int32).realize(), "is of f32, and the output for it of i32");
+  says(x, "is memory of input 0");
+  says(w, "is memory of tensor that it reads from outside 0");
+  says(wide.shrink({{0, 2}}), "or a part of other memory");
+  Tensor parameter = made({0, 0});
+  parameter.requires_grad(true);
+  says(parameter, "is a parameter");
+  static const float fixed[2] = {0, 0};
+  says(Tensor::from_blob(fixed, {2}), "is in memory that is read-only");
+  EXPECT_EQ(floats(x), (Floats{1, 2}));
+  EXPECT_EQ(floats(y), (Floats{6, 8}));
+  const std::vector<Tensor> none;
+  EXPECT_THROW(f.into(std::span<const Tensor>(none), x), Error);
+}
+
+// --- one thread at a time ---
+
+TEST(Jit, OneThatCallsItselfSaysSo) {
+  std::shared_ptr<JitFunction<std::function<Tensor(const Tensor&)>>> f, g;
+  f = std::make_shared<JitFunction<std::function<Tensor(const Tensor&)>>>(
+      jit(std::function<Tensor(const Tensor&)>([&](const Tensor& a) { return (*f)(a) + 1; })));
+  const auto says = [&] {
+    try {
+      (*f)(f32({1}));
+      ADD_FAILURE();
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("jit_test.cpp:"), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find("calls itself"), std::string::npos) << e.what();
+    }
+  };
+  says();
+  says();
+  g = std::make_shared<JitFunction<std::function<Tensor(const Tensor&)>>>(
+      jit(std::function<Tensor(const Tensor&)>([&](const Tensor& a) { return (*f)(a) * 2; })));
+  f = std::make_shared<JitFunction<std::function<Tensor(const Tensor&)>>>(
+      jit(std::function<Tensor(const Tensor&)>([&](const Tensor& a) { return (*g)(a) + 1; })));
+  says();  // through another one
+}
+
+TEST(JitThread, OthersWaitAndCanBeInterrupted) {
+  struct Ended {};
+  std::atomic<bool> is_inside{false}, may_go{false};
+  auto f = jit([&](const Tensor& a) {
+    is_inside = true;
+    while (!may_go) std::this_thread::yield();
+    return a + 1;
+  });
+  std::vector<float> results(3);
+  std::thread first([&] { results[0] = f(f32({1})).item<float>(); });
+  while (!is_inside) std::this_thread::yield();
+  {
+    const InterruptCheck check([] { throw Ended(); }, std::chrono::milliseconds(5));
+    EXPECT_THROW(f(f32({2})), Ended);
+  }
+  std::thread second([&] { results[1] = f(f32({2})).item<float>(); });
+  may_go = true;
+  results[2] = f(f32({3})).item<float>();
+  first.join();
+  second.join();
+  EXPECT_EQ(results, (Floats{2, 3, 4}));
 }
 
 }  // namespace
