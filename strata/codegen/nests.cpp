@@ -74,7 +74,12 @@ Expr Nests::have_turns(const Expr& around, const Expr& index) const {
     const auto it = ranges_.find(std::string(v.name()));
     const bool depends =
         std::any_of(inside.begin(), inside.end(), [&](const Variable& i) { return same(i, v); });
-    if (it != ranges_.end() && !depends) out.push_back(substitute(it->second, {{v, Expr(0)}}));
+    if (it == ranges_.end() || depends) continue;
+    // The range of a digit says what is in front of it, too; a nest of digits has a turn where its first index is there.
+    Substitution first;
+    for (const Variable& counter : variables(it->second))
+      if (loops_.contains(std::string(counter.name()))) first.emplace_back(counter, Expr(0));
+    out.push_back(substitute(it->second, first));
   }
   return all_of(out);
 }
