@@ -130,6 +130,18 @@ TEST(KernelAgainstOracle, SymbolicSizesAtEveryValue) {
     }
 }
 
+// What an outer sum goes over is used in an inner one, whose loops are the same wherever it is asked for.
+TEST(KernelAgainstOracle, SumsWithinSumsOfSymbolicSizes) {
+  const Variable n("n", 1, 40);
+  const Ints shape = {3, n};
+  const LazyOp x = input(1, shape);
+  const LazyOp e = LazyOp::alu(Ops::ABS, {x - LazyOp::reduce(Ops::REDUCE_MAX, x, {1}).expand(shape)});
+  const LazyOp q = e * LazyOp::reduce(Ops::SUM, e, {1}).expand(shape);
+  const LazyOp k = kernel(LazyOp::reduce(Ops::SUM, q * q, {1}));
+  for (const std::int64_t value : {1, 2, 5, 17, 40})
+    EXPECT_EQ(difference(k, "", {{"n", value}}), "") << value;
+}
+
 TEST(KernelAgainstOracle, StoresOfDifferentShapesShareLoops) {
   const LazyOp x = input(3, {6, 5});
   const LazyOp k = LazyOp::sink({output(x + x, 0), output(LazyOp::reduce(Ops::SUM, x, {1}), 1),
