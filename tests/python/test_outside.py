@@ -9,10 +9,6 @@ DEVICES = ["INTERP", "LLVM", "CLANG", "OPENCL"]
 
 def on(name):
     with strata.flags(DEVICE=name):
-        try:
-            T([1.0]).exp().numpy()
-        except strata.Error as e:
-            pytest.skip(str(e))
         yield name
 
 
