@@ -18,13 +18,11 @@ namespace strata {
 
 namespace {
 
-constexpr std::int64_t kWorkForThreads = 1 << 17;  // turns of the innermost body
-constexpr std::int64_t kParts = 64;                // of a reduction that threads share
-constexpr std::int64_t kUnknownSize = 256;         // what a symbolic size counts as
-constexpr std::int64_t kWorthStaging = 64;         // outputs for which a copied tile is used
-constexpr std::int64_t kFarApart = 512;            // bytes between rows that are worth a copy
-constexpr std::size_t kShortBody = 64;             // UOps
-constexpr double kWorthCopies = 1 << 20;           // operations of a kernel
+constexpr std::int64_t kUnknownSize = 256;  // what a symbolic size counts as
+constexpr std::int64_t kWorthStaging = 64;  // outputs for which a copied tile is used
+constexpr std::int64_t kFarApart = 512;     // bytes between rows that are worth a copy
+constexpr std::size_t kShortBody = 64;      // UOps
+constexpr double kWorthCopies = 1 << 20;    // operations of a kernel
 constexpr std::int64_t kLongBody = 160;  // multiplications and additions of vectors in a loop's body
 constexpr double kWorthStreaming =
     1 << 25;  // bytes that a kernel moves: no cache keeps them for the next one
@@ -58,22 +56,6 @@ class Choice {
     for (const Access& a : plain_.accesses) widest_ = std::max(widest_, dtype_of(a).itemsize());
     for (const auto& [v, axis] : plain_.counters) counters_.emplace_back(v, axis);
     for (const Access& a : plain_.accesses) steps_.push_back(steps_of(a));
-  }
-
-  /// SPLITREDUCE, where few outputs leave threads without work.
-  std::optional<Opt> split() const {
-    if (!target_.reassociate || axes_.groups().size() != 1) return std::nullopt;
-    const ReduceGroup& group = axes_.groups()[0];
-    std::int64_t outputs = 1, reduced = 1;
-    for (std::size_t a = 0; a < axes_.axes().size(); ++a) {
-      std::int64_t& product = a < axes_.outputs() ? outputs : reduced;
-      if (!is_known(a) || !try_mul(product, std::max<std::int64_t>(size(a), 1), product))
-        return std::nullopt;
-    }
-    if (outputs >= kParts || reduced < 2 * kWorkForThreads) return std::nullopt;
-    for (std::size_t a = group.first; a < group.first + group.count; ++a)
-      if (size(a) >= 2 * kParts) return Opt{Opt::Kind::SPLITREDUCE, a, kParts, 0, {}};
-    return std::nullopt;
   }
 
   std::vector<Opt> opts() {
@@ -582,10 +564,9 @@ class Choice {
 }  // namespace
 
 std::vector<Opt> heuristic_opts(const LazyOp& kernel, const Target& target) {
-  Choice choice(kernel, target);
-  const std::optional<Opt> split = choice.split();
-  if (!split) return choice.opts();
-  std::vector<Opt> out = Choice(split_reduction(kernel, *split).rest, target).opts();
+  const std::optional<Opt> split = worthwhile_split(kernel, target);
+  if (!split) return Choice(kernel, target).opts();
+  std::vector<Opt> out = Choice(split_reduction(kernel, *split, target).rest, target).opts();
   out.insert(out.begin(), *split);
   return out;
 }

@@ -59,8 +59,7 @@ namespace {
 
 /// The kernel in two, of which this is the rest; `opts` loses its SPLITREDUCE.
 LazyOp split(Kernel& kernel, const LazyOp& ast, std::vector<Opt>& opts, const Target& target) {
-  SplitReduction parts = split_reduction(ast, opts.front());
-  check_may_split(ast, opts.front(), target);
+  SplitReduction parts = split_reduction(ast, opts.front(), target);
   opts.erase(opts.begin());
   for (const LazyOp& first : parts.first)
     kernel.before.push_back(std::make_shared<const Kernel>(compile_kernel(first, target)));

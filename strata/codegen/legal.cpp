@@ -43,17 +43,6 @@ void check_order(const LazyOp& kernel, const KernelAxes& axes, const Target& tar
   }
 }
 
-void check_may_split(const LazyOp& kernel, const Opt& opt, const Target& target) {
-  if (target.reassociate) return;
-  const KernelAxes axes(kernel);
-  for (const LazyNode* n : postorder(kernel)) {
-    if (!is_ordered(n->op, n->dtype)) continue;
-    const ReduceGroup& group = axes.group_of(n);
-    STRATA_CHECK(opt.axis < group.first || opt.axis >= group.first + group.count, domain, "[",
-                 opt.text(), "] a ", spec_name(n->op), " of floats keeps its order here");
-  }
-}
-
 namespace {
 
 /// Stores have no order: two to one buffer go to different parts of it.

@@ -5,12 +5,9 @@
 
 namespace strata {
 
-/// Without reassociation, float sums and products are added up in row-major order: one accumulator, no vectors.
+/// Without reassociation, float sums and products are added up as ir/sum_order.h says.
 /// @throws Error (domain) naming the reduction and the axis that would change it
 void check_order(const LazyOp& kernel, const KernelAxes& axes, const Target& target);
-
-/// The same of a reduction in parts (SPLITREDUCE).
-void check_may_split(const LazyOp& kernel, const Opt& opt, const Target& target);
 
 /// A buffer that is read and written is read where it is written in the same turn, and nowhere else; two stores to one buffer go
 /// to different parts of it. @throws Error (domain) naming the buffer and the indices

@@ -5,18 +5,41 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "strata/codegen/nests.h"
+#include "strata/ir/sum_order.h"
+
 namespace strata {
 
 namespace {
 
+constexpr std::int64_t kParts = 64;       // that threads share
 constexpr std::int64_t kLongPart = 1024;  // elements; from here on parts are multiples of kWholeVectors
 constexpr std::int64_t kWholeVectors = 64;
 
+/// part_lengths() of an axis of a kernel.
+std::vector<std::int64_t> lengths_in_order(const KernelAxes& axes, std::size_t axis) {
+  const auto group = static_cast<std::size_t>(axes.axes()[axis].group);
+  const ReduceGroup& of = axes.groups()[group];
+  Ints sizes;
+  for (std::size_t j = 0; j < of.count; ++j) sizes.push_back(axes.axes()[of.first + j].size);
+  return part_lengths({sizes.data(), sizes.size()}, axis - of.first);
+}
+
+/// The most parts, kParts at most, that the order of sums over an axis has; 0 for none.
+std::int64_t most_in_order(const KernelAxes& axes, std::size_t axis) {
+  std::int64_t out = 0;
+  for (const std::int64_t parts : parts_in_order(axes, axis))
+    if (parts <= kParts) out = parts;
+  return out;
+}
+
 class Splitting {
  public:
-  Splitting(const LazyOp& kernel, const Opt& opt)
+  Splitting(const LazyOp& kernel, const Opt& opt, const Target& target)
       : kernel_(kernel), opt_(opt), axes_(kernel), out_{{}, kernel, {}} {
     find_axis();
+    const auto group = static_cast<std::size_t>(group_ - axes_.groups().data());
+    if (sum_orders(kernel, axes_, target)[group] == SumOrder::defined) keep_order();
     next_slot_ = static_cast<int>(buffers_of(kernel).size());
   }
 
@@ -34,9 +57,6 @@ class Splitting {
 
  private:
   void find_axis() {
-    const auto fail = [&](const auto&... why) {
-      throw Error(ErrorKind::domain, detail::message("[", opt_.text(), "] ", why...));
-    };
     if (opt_.axis >= axes_.axes().size() || opt_.axis < axes_.outputs())
       fail("axis ", opt_.axis, " is not reduced");
     for (const ReduceGroup& g : axes_.groups())
@@ -49,6 +69,19 @@ class Splitting {
     part_ = size.value() / opt_.amount;
     if (part_ >= kLongPart) part_ -= part_ % kWholeVectors;
   }
+  void keep_order() {
+    lengths_ = lengths_in_order(axes_, opt_.axis);
+    const std::int64_t size = axes_.axes()[opt_.axis].size.value();
+    while (!lengths_.empty() && (size - 1) / lengths_.back() + 1 > opt_.amount) lengths_.pop_back();
+    if (lengths_.empty() || (size - 1) / lengths_.back() + 1 != opt_.amount)
+      fail("a sum of floats keeps its order here, which has no ", opt_.amount, " parts of axis ",
+           opt_.axis);
+    part_ = lengths_.back();
+  }
+  template <class... Why>
+  [[noreturn]] void fail(const Why&... why) const {
+    throw Error(ErrorKind::domain, detail::message("[", opt_.text(), "] ", why...));
+  }
 
   /// The handle of a node of the kernel: one that its users hold.
   LazyOp handle_of(const LazyNode& n) {
@@ -60,19 +93,44 @@ class Splitting {
     return handles_.at(&n);
   }
 
-  LazyOp in_parts(const LazyNode& n, const LazyOp& x) {
+  LazyOp in_parts(const LazyNode& n, const LazyOp& narrow) {
     const Axes& axes = std::get<Axes>(n.arg);
+    const LazyOp x = narrow.cast(accumulator_of(n.op, n.dtype));
     const auto d = static_cast<std::size_t>(axes[opt_.axis - group_->first]);
-    const std::int64_t end = part_ * opt_.amount, size = x.shape()[d].value();
-    const LazyOp parts = reduced_parts(n.op, between(x, d, 0, end), axes, d);
+    const std::int64_t size = x.shape()[d].value(), whole = std::min(opt_.amount, size / part_);
+    const std::int64_t end = part_ * whole;
+    const LazyOp parts = reduced_parts(n.op, between(x, d, 0, end), axes, d, whole);
     const int slot = next_slot_++;
     out_.temporaries.push_back(slot);
     add_store(LazyOp::store(slot, ShapeTracker::from_shape(parts.shape()), parts));
-    const LazyOp loaded = LazyOp::load(slot, n.dtype, ShapeTracker::from_shape(parts.shape()));
+    const LazyOp loaded = LazyOp::load(slot, x.dtype(), ShapeTracker::from_shape(parts.shape()));
+    const auto left = [&] { return LazyOp::reduce(n.op, between(x, d, end, size), axes); };
+    if (is_ordered(n.op, n.dtype) && !lengths_.empty()) {
+      std::vector<LazyOp> sums;
+      for (std::int64_t p = 0; p < whole; ++p) sums.push_back(between(loaded, d, p, p + 1));
+      if (end < size) sums.push_back(left());
+      return digit_by_digit(n.op, std::move(sums)).cast(n.dtype);
+    }
     LazyOp all = LazyOp::reduce(n.op, loaded, {static_cast<std::int64_t>(d)});
-    if (end == size) return all;
-    const LazyOp left = LazyOp::reduce(n.op, between(x, d, end, size), axes);
-    return LazyOp::alu(combining_op(n.op), {all, left});
+    if (end < size) all = LazyOp::alu(combining_op(n.op), {all, left()});
+    return all.cast(n.dtype);
+  }
+
+  /// What the sums of the parts come to in the defined order.
+  LazyOp digit_by_digit(Ops op, std::vector<LazyOp> sums) const {
+    for (std::size_t k = lengths_.size(); k-- > 0;) {
+      const std::size_t count =
+          k == 0 ? sums.size() : static_cast<std::size_t>(lengths_[k - 1] / lengths_[k]);
+      std::vector<LazyOp> above;
+      for (std::size_t first = 0; first < sums.size(); first += count) {
+        LazyOp sum = sums[first];
+        for (std::size_t p = first + 1; p < std::min(first + count, sums.size()); ++p)
+          sum = LazyOp::alu(combining_op(op), {sum, sums[p]});
+        above.push_back(sum);
+      }
+      sums = std::move(above);
+    }
+    return sums[0];
   }
 
   /// `x` with dimension `d` from `begin` up to `end`.
@@ -84,10 +142,11 @@ class Splitting {
   }
 
   /// The shape of `x` with the axes of size 1, dimension `d` of a size for each part.
-  LazyOp reduced_parts(Ops op, const LazyOp& x, const Axes& axes, std::size_t d) const {
+  LazyOp reduced_parts(Ops op, const LazyOp& x, const Axes& axes, std::size_t d,
+                       std::int64_t parts) const {
     Ints cut, kept = x.shape();
     for (std::size_t t = 0; t < x.shape().size(); ++t) {
-      cut.push_back(t == d ? Int(opt_.amount) : x.shape()[t]);
+      cut.push_back(t == d ? Int(parts) : x.shape()[t]);
       if (t == d) cut.push_back(part_);
     }
     Axes inner;
@@ -95,7 +154,7 @@ class Splitting {
       kept[static_cast<std::size_t>(a)] = 1;
       inner.push_back(static_cast<std::size_t>(a) < d ? a : a + 1);
     }
-    kept[d] = opt_.amount;
+    kept[d] = parts;
     return LazyOp::reduce(op, x.reshape(cut), inner).reshape(kept);
   }
 
@@ -111,6 +170,7 @@ class Splitting {
   KernelAxes axes_;
   const ReduceGroup* group_ = nullptr;
   std::int64_t part_ = 0;  // turns of a part
+  std::vector<std::int64_t> lengths_;  // where sums keep their order: of parts around parts, the last one `part_`
   int next_slot_ = 0;
   std::unordered_map<const LazyNode*, LazyOp> handles_, made_;
   std::vector<std::vector<LazyOp>> stores_;  // by kernel
@@ -119,8 +179,36 @@ class Splitting {
 
 }  // namespace
 
-SplitReduction split_reduction(const LazyOp& kernel, const Opt& opt) {
-  return Splitting(kernel, opt).run();
+SplitReduction split_reduction(const LazyOp& kernel, const Opt& opt, const Target& target) {
+  return Splitting(kernel, opt, target).run();
+}
+
+std::optional<Opt> worthwhile_split(const LazyOp& kernel, const Target& target) {
+  const KernelAxes axes(kernel);
+  if (axes.groups().size() != 1) return std::nullopt;
+  std::int64_t outputs = 1, reduced = 1;
+  for (std::size_t a = 0; a < axes.axes().size(); ++a) {
+    const Int& size = axes.axes()[a].size;
+    std::int64_t& product = a < axes.outputs() ? outputs : reduced;
+    if (!size.is_number() || !try_mul(product, std::max<std::int64_t>(size.value(), 1), product))
+      return std::nullopt;
+  }
+  if (outputs >= kParts || reduced < 2 * kWorkForThreads) return std::nullopt;
+  const bool is_ordered = sum_orders(kernel, axes, target)[0] == SumOrder::defined;
+  for (std::size_t a = axes.outputs(); a < axes.axes().size(); ++a) {
+    if (axes.axes()[a].size.value() < 2 * kParts) continue;
+    const std::int64_t parts = is_ordered ? most_in_order(axes, a) : kParts;
+    if (parts > 1) return Opt{Opt::Kind::SPLITREDUCE, a, parts, 0, {}};
+  }
+  return std::nullopt;
+}
+
+std::vector<std::int64_t> parts_in_order(const KernelAxes& axes, std::size_t axis) {
+  std::vector<std::int64_t> out;
+  const Int& size = axes.axes()[axis].size;
+  for (const std::int64_t length : lengths_in_order(axes, axis))
+    out.push_back((size.value() - 1) / length + 1);
+  return out;
 }
 
 }  // namespace strata

@@ -94,6 +94,46 @@ std::vector<SumDigit> sum_order(std::span<const Int> sizes) {
   return out;
 }
 
+namespace {
+
+/// The digits that are left of `digits` where `axis` has `size` elements.
+std::vector<SumDigit> clipped(std::span<const SumDigit> digits, std::size_t axis, std::int64_t size) {
+  std::vector<SumDigit> out;
+  bool is_first_gone = false;  // of those that go into one sum
+  for (SumDigit d : digits) {
+    d.continues = d.continues && !is_first_gone;
+    const std::int64_t most = d.axis == axis ? (size - 1) / d.stride + 1 : d.count;
+    is_first_gone = most == 1 && !d.continues;
+    if (most == 1) continue;
+    d.count = std::min(d.count, most);
+    out.push_back(d);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> part_lengths(std::span<const Int> sizes, std::size_t axis) {
+  std::vector<std::int64_t> out;
+  if (!sizes[axis].is_number()) return out;
+  const std::int64_t size = sizes[axis].value();
+  const std::vector<SumDigit> digits = sum_order(sizes);
+  std::vector<Int> part(sizes.begin(), sizes.end());
+  const auto is_alone_as_in = [&](std::span<const SumDigit> inner, std::int64_t length) {
+    part[axis] = length;
+    return sum_order(part) == clipped(inner, axis, length);
+  };
+  std::int64_t around = size;  // elements that the next digit has to cut
+  for (std::size_t k = 0; k < digits.size() && digits[k].axis == axis; ++k) {
+    const std::span<const SumDigit> inner = std::span(digits).subspan(k + 1);
+    const std::int64_t length = digits[k].stride, left = size % length;
+    if (length * digits[k].count < around || (!inner.empty() && inner[0].continues)) break;
+    if (!is_alone_as_in(inner, length) || (left > 0 && !is_alone_as_in(inner, left))) break;
+    out.push_back(around = length);
+  }
+  return out;
+}
+
 int lane_axis_of(std::span<const Int> sizes) {
   const Parts parts = parts_of(sizes);
   if (parts.axes.empty() || parts.main + 1 != parts.axes.size()) return -1;

@@ -44,6 +44,12 @@ std::vector<SumDigit> sum_order(std::span<const Int> sizes);
 /// The axis that `kSumLanes` lanes may run along: the last one, where it is the main axis; nothing else has its elements there.
 /// Sizes of 1 aside; -1 where there is none.
 int lane_axis_of(std::span<const Int> sizes);
+/// What the sum over axis `axis` is made of: lengths, descending, of parts of the axis such that each part is added up in the order
+/// that it has alone. The last part may be shorter. Empty unless `axis` is the first one that is longer than 1, of a size that is a
+/// number.
+/// @post the sums of the parts are added up digit by digit: as many as `out[k] / out[k+1]` for the next length, each from the
+///   identity on
+std::vector<std::int64_t> part_lengths(std::span<const Int> sizes, std::size_t axis);
 /// The longest chain of additions that an element goes through.
 std::int64_t longest_chain(std::span<const SumDigit> digits);
 

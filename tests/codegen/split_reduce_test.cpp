@@ -17,7 +17,7 @@ Opt split(std::size_t axis, std::int64_t parts) {
   return {Opt::Kind::SPLITREDUCE, axis, parts, 0, {}};
 }
 SplitReduction split_text(std::string_view text, std::size_t axis, std::int64_t parts) {
-  return split_reduction(parse_kernel(text).kernel, split(axis, parts));
+  return split_reduction(parse_kernel(text).kernel, split(axis, parts), Target());
 }
 
 /// Runs the kernels one after another on `memory`, and temporaries behind it.
@@ -73,10 +73,17 @@ TEST(SplitReduce, Refusals) {
 TEST(SplitReduce, FloatSumsKeepTheirOrderWhereTheTargetSaysSo) {
   const LazyOp sum = parse_kernel("a: f32[64]; y = a.sum()").kernel;
   const LazyOp max = parse_kernel("a: f32[64]; y = a.max()").kernel;
+  const LazyOp long_sum = parse_kernel("a: f32[1000000]; y = a.sum()").kernel;
   const Target exact = Target().deterministic();
   const std::vector<Opt> opts = {split(1, 8)};
   EXPECT_NE(complaint([&] { compile_kernel(sum, exact, opts); }).find("keeps its order"),
             std::string::npos);
+  const auto parts = [&](std::int64_t n) {
+    return compile_kernel(long_sum, exact, std::vector<Opt>{split(1, n)}).before.size();
+  };
+  EXPECT_EQ(parts(31), 1U);   // of 32,768
+  EXPECT_EQ(parts(245), 1U);  // of 4,096
+  EXPECT_NE(complaint([&] { parts(64); }).find("has no 64 parts of axis 1"), std::string::npos);
   EXPECT_EQ(compile_kernel(max, exact, opts).before.size(), 1U);
   EXPECT_EQ(compile_kernel(sum, Target(), opts).before.size(), 1U);
 }
@@ -103,7 +110,54 @@ TEST(SplitReduce, TheHeuristicSplitsLongReductionsOfFewOutputs) {
   EXPECT_TRUE(splits("a: f32[1000,1000]; y = a.max()"));
   EXPECT_FALSE(splits("a: f32[1000]; y = a.sum()"));
   EXPECT_FALSE(splits("a: f32[1000,1000]; y = a.sum(1)"));
-  EXPECT_FALSE(splits("a: f32[1000000]; y = a.sum()", Target().deterministic()));
+  EXPECT_TRUE(splits("a: f32[1000000]; y = a.sum()", Target().deterministic()));
+  EXPECT_TRUE(splits("a: f32[1000,1000]; y = a.sum()", Target().deterministic()));
+}
+
+TEST(SplitReduce, SixteenBitSumsAreHandedOverInF32) {
+  const SplitReduction parts = split_text("a: bf16[3,1000003]; y = a.sum(1); z = a.max(1)", 2, 64);
+  std::vector<DType> handed;
+  const std::vector<BufferUse> uses = buffers_of(parts.rest);
+  for (const int slot : parts.temporaries)
+    handed.push_back(uses[static_cast<std::size_t>(slot)].dtype);
+  EXPECT_EQ(handed, (std::vector<DType>{dtypes::float32, dtypes::bfloat16}));
+  EXPECT_EQ(uses[1].dtype, dtypes::bfloat16);
+}
+
+// By the interpreter, which adds up as the order says.
+TEST(SplitReduce, PartsInOrderGiveTheBitsOfTheWhole) {
+  const auto check = [](const std::string& text, std::size_t axis, std::size_t least) {
+    const LazyOp kernel = parse_kernel(text).kernel;
+    const KernelAxes axes(kernel);
+    const std::vector<std::int64_t> all = parts_in_order(axes, axis);
+    EXPECT_GE(all.size(), least) << text;
+    std::mt19937_64 random(11);
+    oracle::Buffers before;
+    for (const BufferUse& use : buffers_of(kernel)) {
+      before.emplace_back(use.dtype, use.size.value());
+      for (std::int64_t j = 0; j < before.back().size(); ++j)
+        before.back().put(
+            j, Scalar::of(use.dtype, std::ldexp(static_cast<double>(random() % 4001) - 2000,
+                                                static_cast<int>(random() % 20) - 20)));
+    }
+    oracle::Buffers whole = before;
+    interpret(kernel, oracle::memory_of(whole), {});
+    for (const std::int64_t parts : all) {
+      if (parts > axes.axes()[axis].size.value() / 2) continue;
+      const oracle::Buffers got = run_parts(
+          split_reduction(kernel, split(axis, parts), Target().deterministic()), before, {});
+      for (std::int64_t j = 0; j < whole[0].size(); ++j)
+        ASSERT_EQ(got[0][j].bits(), whole[0][j].bits()) << text << ", parts " << parts << ", at " << j;
+    }
+  };
+  for (const char* type : {"f32", "f16", "bf16", "f64"})
+    for (const std::int64_t n : {4097, 8192, 33000})
+      check(detail::message("a: ", type, "[", n, "]; y = a.sum()"), 1, 1);
+  check("a: f32[3,40000]; y = (a*0.001 + 1).prod(1)", 2, 1);
+  check("a: f32[130,60]; y = a.sum()", 2, 3);
+  check("a: f32[65,2,40]; y = a.sum()", 3, 2);
+  check("a: f32[4000,3,3]; y = a.sum()", 3, 1);
+  check("a: f32[5000,8]; b: f32[8,5000]; y = (a.permute(1,0)*b).sum(1); z = b.max(1)", 2, 1);
 }
 
 // Random kernels, whose integer results are equal to the bit, and whose floats are inside of their ranges.
@@ -117,7 +171,7 @@ TEST(SplitReduce, RandomKernelsMeanTheSame) {
     for (std::size_t axis = axes.outputs(); axis < axes.axes().size(); ++axis) {
       std::optional<SplitReduction> parts;
       try {
-        parts = split_reduction(k.sink, split(axis, 2));
+        parts = split_reduction(k.sink, split(axis, 2), Target());
       } catch (const Error&) {
         continue;
       }

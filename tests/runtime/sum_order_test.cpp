@@ -84,6 +84,23 @@ TEST(SumsOnDevices, DeterministicBitsAreThoseOfTheInterpreter) {
   check("bf16", 200, all);
 }
 
+// SPLITREDUCE, whose parts are those of the order.
+TEST(SumsOnDevices, DeterministicSumsInPartsHaveTheBitsOfTheWhole) {
+  const ScopedFlag deterministic(flags::DETERMINISTIC, true);
+  for (const char* text :
+       {"a: f32[300001]; y = a.sum()", "a: bf16[2,300000]; y = a.sum(1)",
+        "a: f32[700,601]; y = (a*0.001 + 1).prod()", "a: f16[66000,5]; y = a.sum()"}) {
+    const LazyOp kernel = parse_kernel(text).kernel;
+    const Buffer expected = run_on(Device::get("INTERP"), kernel)[0];
+    for (const Device* device : devices_that_sum()) {
+      EXPECT_FALSE(compile(kernel, *device).kernel().before.empty()) << device->name() << " " << text;
+      const Buffer got = run_on(*device, kernel)[0];
+      for (std::int64_t k = 0; k < expected.size(); ++k)
+        EXPECT_EQ(got[k].bits(), expected[k].bits()) << device->name() << " " << text << " at " << k;
+    }
+  }
+}
+
 // A row has the bits that it has alone.
 TEST(SumsOnDevices, DeterministicRowsDoNotDependOnOthers) {
   const ScopedFlag deterministic(flags::DETERMINISTIC, true);
