@@ -6,6 +6,7 @@
 #include "strata/base/json.h"
 #include "strata/expr/parse.h"
 #include "strata/graph/kernel_text.h"
+#include "strata/ir/uop.h"
 #include "tools/command_parts.h"
 #include "tools/commands.h"
 #include "tools/kernel_run.h"
@@ -128,6 +129,15 @@ std::string section_text(const Told& told, std::string_view section) {
   return out + section_of(told, section);
 }
 
+/// What the kernel's code calls a buffer.
+std::string name_in_code(const Kernel& kernel, std::size_t slot) {
+  for (const UOp u : kernel.uops)
+    if (u.op() == UOps::DEFINE_GLOBAL)
+      if (const auto& global = std::get<Global>(u.arg()); global.slot == static_cast<int>(slot))
+        return global.name;
+  return detail::message("data", slot);
+}
+
 void print_buffers(const Told& told, Lines& lines) {
   const std::vector<BufferUse>& buffers = told.kernel.buffers;
   for (std::size_t slot = 0; slot < buffers.size(); ++slot) {
@@ -139,7 +149,7 @@ void print_buffers(const Told& told, Lines& lines) {
     lines.print(slot == 0 ? "buffers" : "",
                 detail::message(name_of_buffer(told, slot), ": ", use.dtype.name(), "[",
                                 use.size.render(), "]"),
-                detail::message("data", slot, ", ", way));
+                detail::message(name_in_code(told.kernel, slot), ", ", way));
   }
 }
 

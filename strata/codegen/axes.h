@@ -33,6 +33,7 @@ std::string_view to_string(PartKind kind);
 struct Part {
   PartKind kind = PartKind::loop;
   Int size;
+  bool is_inside = false;  ///< a loop that was cut from the part in front of it, and stays inside of it
 };
 
 /// A run of an axis' coordinates from `begin` on, and the nest that it is cut into.

@@ -497,7 +497,15 @@ class Choice {
       if (const std::int64_t n = std::min(vectors / 2, copies()); is_known(a) && n > 1)
         add(Opt::Kind::UPCAST, a, n);
     }
-    if (lane_axis >= 0) add(Opt::Kind::LANES, static_cast<std::size_t>(lane_axis), lanes());
+    if (lane_axis >= 0 && !gathers_rows(static_cast<std::size_t>(lane_axis)))
+      add(Opt::Kind::LANES, static_cast<std::size_t>(lane_axis), lanes());
+  }
+  /// Whether lanes along an output axis would be of other rows: what is reduced would be loaded lane by lane.
+  bool gathers_rows(std::size_t axis) const {
+    for (std::size_t k = 0; k < steps_.size(); ++k)
+      if (!plain_.accesses[k].is_store && in_reduction(k) && is_scattered(steps_[k][axis]))
+        return true;
+    return false;
   }
 
   // --- stores past the caches ---
@@ -563,10 +571,14 @@ class Choice {
 
 }  // namespace
 
+std::vector<Opt> loop_opts(const LazyOp& kernel, const Target& target) {
+  return Choice(kernel, target).opts();
+}
+
 std::vector<Opt> heuristic_opts(const LazyOp& kernel, const Target& target) {
   const std::optional<Opt> split = worthwhile_split(kernel, target);
-  if (!split) return Choice(kernel, target).opts();
-  std::vector<Opt> out = Choice(split_reduction(kernel, *split, target).rest, target).opts();
+  if (!split) return loop_opts(kernel, target);
+  std::vector<Opt> out = loop_opts(split_reduction(kernel, *split, target).rest, target);
   out.insert(out.begin(), *split);
   return out;
 }

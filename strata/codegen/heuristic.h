@@ -11,5 +11,7 @@ namespace strata {
 /// can be used again, several accumulators where a sum would wait for itself, threads where there is work for them.
 /// @post KernelAxes(kernel).apply(result) is legal, and lower accepts it
 std::vector<Opt> heuristic_opts(const LazyOp& kernel, const Target& target);
+/// The same without SPLITREDUCE: of a kernel that gives the parts of a reduction.
+std::vector<Opt> loop_opts(const LazyOp& kernel, const Target& target);
 
 }  // namespace strata

@@ -7,7 +7,6 @@
 
 #include "strata/codegen/heuristic.h"
 #include "strata/codegen/instances.h"
-#include "strata/codegen/legal.h"
 #include "strata/codegen/linearize.h"
 #include "strata/codegen/split_reduce.h"
 
@@ -62,7 +61,8 @@ LazyOp split(Kernel& kernel, const LazyOp& ast, std::vector<Opt>& opts, const Ta
   SplitReduction parts = split_reduction(ast, opts.front(), target);
   opts.erase(opts.begin());
   for (const LazyOp& first : parts.first)
-    kernel.before.push_back(std::make_shared<const Kernel>(compile_kernel(first, target)));
+    kernel.before.push_back(
+        std::make_shared<const Kernel>(compile_kernel(first, target, loop_opts(first, target))));
   kernel.temporaries = std::move(parts.temporaries);
   return parts.rest;
 }

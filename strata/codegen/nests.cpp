@@ -142,14 +142,15 @@ Nest Nests::nest(const std::vector<std::size_t>& axes, const std::vector<std::si
       out.places[k].parts.emplace_back(0, stride);
       const bool is_loop = segment.parts[p].kind <= PartKind::parallel;
       if (is_loop)
-        open.push_back({depth++, order_of(axes[k], k, role), k, p});
+        open.push_back(
+            {segment.parts[p].is_inside ? depth - 1 : depth++, order_of(axes[k], k, role), k, p});
       else
         unrolled_part(segment.parts[p], detail::message("a", axes[k], "s", segments[k], "p", p),
                       outer_lanes, out.places[k].parts[p].first, out);
     }
   }
   std::sort(open.begin(), open.end(), [](const Open& a, const Open& b) {
-    return std::tie(a.depth, a.order) < std::tie(b.depth, b.order);
+    return std::tie(a.depth, a.order, a.part) < std::tie(b.depth, b.order, b.part);
   });
   UOp around;
   std::vector<std::int64_t> turns;  // of the loops
@@ -171,7 +172,7 @@ Nest Nests::nest(const std::vector<std::size_t>& axes, const std::vector<std::si
     out.places[o.place].parts[o.part].first = v;
   }
   if (role == Role::reduction)
-    out.levels = levels_of(out, turns, orders_[static_cast<std::size_t>(axes_.axes()[axes[0]].group)]);
+    out.levels = levels_of(out, turns, static_cast<std::size_t>(axes_.axes()[axes[0]].group));
   return out;
 }
 

@@ -61,6 +61,12 @@ enum class SumOrder : std::uint8_t {
 /// All values of unrolled variables, the last one fastest; one empty choice where there are none.
 std::vector<Substitution> choices(const std::vector<std::pair<Variable, int>>& unrolled);
 
+/// Of a bounded sum.
+struct SumLevels {
+  std::int64_t run = 64;   ///< turns that the innermost accumulator adds up, at most
+  std::int64_t level = 8;  ///< sums that each one around it adds up, at most
+};
+
 /// Of each group of the kernel's reductions.
 std::vector<SumOrder> sum_orders(const LazyOp& kernel, const KernelAxes& axes, const Target& target);
 
@@ -110,8 +116,8 @@ class Nests {
             std::string path, Role role, bool outer_lanes);
   Nest ordered(const ReduceGroup& group, const std::string& path, bool outer_lanes);
   void open_digits(Nest& out, std::span<const Int> sizes, std::string path, int lane_axis);
-  static std::vector<std::size_t> levels_of(const Nest& nest, std::span<const std::int64_t> turns,
-                                            SumOrder order);
+  std::vector<std::size_t> levels_of(const Nest& nest, std::span<const std::int64_t> turns,
+                                     std::size_t group) const;
   /// `range`: what holds of the counter where `turns` is no number; empty: that it is below `turns`.
   Variable loop(const std::string& path, const Int& turns, int depth, bool is_parallel, UOp around,
                 const std::function<Expr(const Variable&)>& range = {});
@@ -129,6 +135,7 @@ class Nests {
   IndexUOps& index_;
   std::function<UOp(const Variable&)> parameter_;
   std::vector<SumOrder> orders_;                // by group
+  std::vector<SumLevels> levels_;               // by group
   std::vector<std::vector<Segment>> segments_;  // by axis: the axes', with long loops of bounded sums cut
   std::map<std::string, Variable> paths_;
   std::unordered_map<std::string, LoopVariable> loops_;

@@ -1,6 +1,8 @@
 // The loops of sums whose order is said, and those of long sums: accumulators inside of accumulators.
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 
 #include "strata/codegen/nests.h"
 #include "strata/ir/sum_order.h"
@@ -9,10 +11,11 @@ namespace strata {
 
 namespace {
 
-// A sum over few turns is one level; longer ones add up `kLongRun` turns in the innermost accumulator and `kTurnsOfLevel` sums in
-// each one around it, so that errors are bounded as ir/sum_order.h has it.
-constexpr std::int64_t kFewTurns = 64, kSomeTurns = 512;
-constexpr std::int64_t kLongRun = 32, kTurnsOfLevel = 8;
+// A sum over few turns is one level. Longer ones add up a run of turns in the innermost accumulator and fewer sums in each one around it.
+constexpr std::int64_t kFewTurns = 64;
+constexpr std::int64_t kRuns[] = {64, 48, 32};
+constexpr std::int64_t kTurnsOfLevels[] = {32, 16, 8, 4, 2};
+constexpr std::int64_t kLongestChain = 64;  // beyond the logarithm of the turns, as in ir/sum_order.h
 
 bool is_turns(const Part& part) { return part.kind == PartKind::loop; }
 
@@ -34,7 +37,7 @@ std::vector<Segment> cut_loop(const Segment& segment, std::size_t at, std::int64
   std::vector<Segment> out = {segment};
   out[0].parts[at].size = whole;
   out[0].parts.insert(out[0].parts.begin() + static_cast<std::ptrdiff_t>(at) + 1,
-                      Part{PartKind::loop, inner});
+                      Part{PartKind::loop, inner, true});
   if (rest == Int(0)) return out;
   out.push_back(segment);
   out[1].begin = segment.begin + whole * Int(inner) * stride;
@@ -55,8 +58,34 @@ std::int64_t longest_sum(std::span<const Segment> segments) {
   return out;
 }
 
-/// The segments with each loop cut, from the innermost on: `room` turns first, then kTurnsOfLevel at a time.
-std::vector<Segment> cut_long(const std::vector<Segment>& segments, std::int64_t room) {
+/// The fewest levels for axes of so many turns, outermost first, that keep the chain of additions short; of these the longest run.
+SumLevels levels_for(std::span<const std::int64_t> turns, std::int64_t all) {
+  const std::int64_t longest = kLongestChain + std::bit_width(static_cast<std::uint64_t>(all)) - 1;
+  SumLevels best{kRuns[2], kTurnsOfLevels[4]};
+  int fewest = std::numeric_limits<int>::max();
+  for (const std::int64_t most : kRuns) {
+    std::int64_t run = 1, room = most;
+    for (std::size_t a = turns.size(); a-- > 0 && room > 1; room /= turns[a]) {
+      run *= turns[a] <= room ? turns[a] : fitting_turns(turns[a], room);
+      if (turns[a] > room) break;
+    }
+    for (const std::int64_t level : kTurnsOfLevels) {
+      std::int64_t left = (all - 1) / run + 1, chain = run - 1;
+      int count = 1;
+      for (; left > 1; ++count) {
+        const std::int64_t next = left > level ? fitting_turns(left, level) : left;
+        chain += next - 1;
+        left = (left - 1) / next + 1;
+      }
+      if (chain <= longest && count < fewest) best = {most, level}, fewest = count;
+    }
+  }
+  return best;
+}
+
+/// The segments with each loop cut, from the innermost on: `room` turns first, then `level` at a time.
+std::vector<Segment> cut_long(const std::vector<Segment>& segments, std::int64_t room,
+                              std::int64_t level) {
   std::vector<Segment> out;
   std::vector<Segment> open(segments.rbegin(), segments.rend());
   while (!open.empty()) {
@@ -71,7 +100,7 @@ std::vector<Segment> cut_long(const std::vector<Segment>& segments, std::int64_t
         at = k;
         break;
       }
-      most = kTurnsOfLevel;
+      most = level;
     }
     if (at == s.parts.size()) {
       out.push_back(s);
@@ -103,36 +132,41 @@ Nests::Nests(const KernelAxes& axes, Lowered& out, IndexUOps& index,
       out_(out),
       index_(index),
       parameter_(std::move(parameter)),
-      orders_(std::move(orders)) {
+      orders_(std::move(orders)),
+      levels_(axes.groups().size()) {
   for (const LoopAxis& axis : axes.axes()) segments_.push_back(axis.segments);
   for (std::size_t g = 0; g < axes.groups().size(); ++g) {
     if (orders_[g] != SumOrder::bounded) continue;
     const ReduceGroup& group = axes.groups()[g];
     std::int64_t all = 1;
-    for (std::size_t a = group.first; a < group.first + group.count; ++a)
-      if (!try_mul(all, longest_sum(segments_[a]), all)) all = kSomeTurns + 1;
+    std::vector<std::int64_t> turns;
+    for (std::size_t a = group.first; a < group.first + group.count; ++a) {
+      turns.push_back(longest_sum(segments_[a]));
+      if (!try_mul(all, turns.back(), all)) all = std::numeric_limits<std::int64_t>::max();
+    }
     if (all <= kFewTurns) continue;
-    std::int64_t room = all <= kSomeTurns ? kFewTurns : kLongRun;
-    for (std::size_t a = group.first + group.count; a-- > group.first;) {
-      const std::int64_t turns = longest_sum(segments_[a]);
-      segments_[a] = cut_long(segments_[a], room > 1 ? room : kTurnsOfLevel);
-      room = turns <= room ? room / turns : 1;
+    levels_[g] = levels_for(turns, all);
+    std::int64_t room = levels_[g].run;
+    for (std::size_t a = turns.size(); a-- > 0;) {
+      std::vector<Segment>& segments = segments_[group.first + a];
+      segments = cut_long(segments, room > 1 ? room : levels_[g].level, levels_[g].level);
+      room = turns[a] <= room ? room / turns[a] : 1;
     }
   }
 }
 
 /// Loops share an accumulator as long as they have few turns together; the innermost ones more than the others.
 std::vector<std::size_t> Nests::levels_of(const Nest& nest, std::span<const std::int64_t> turns,
-                                          SumOrder order) {
-  if (order == SumOrder::free) return {turns.size()};
+                                          std::size_t group) const {
+  if (orders_[group] == SumOrder::free) return {turns.size()};
   std::vector<std::size_t> out = {0};  // innermost first
-  std::int64_t most = kFewTurns, together = 1;
+  std::int64_t most = levels_[group].run, together = 1;
   for (const auto& [variable, count] : nest.turns) together *= count;
   for (std::size_t k = turns.size(); k-- > 0;) {
     const std::int64_t more = std::max<std::int64_t>(turns[k], 1);
     if (out.back() > 0 && together > most / more) {
       out.push_back(0);
-      most = kTurnsOfLevel;
+      most = levels_[group].level;
       together = 1;
     }
     together *= more;

@@ -419,12 +419,21 @@ std::string LlvmKernel::address(UOp u, const std::string& name, bool inbounds) {
   const UOp pointer = u.src(0), index = u.src(1);
   const DType dtype = index.dtype();
   if (index.op() == UOps::CONST && index.constant().bits() == 0) return value(pointer);
+  const std::string element = llvm_memory_type(pointer.dtype().pointee());
+  // What differs by a constant shares an address: the optimizer finds few addresses, and not as many as there are constants.
+  if (index.op() == UOps::ALU && index.alu() == Ops::ADD && !dtype.is_unsigned() &&
+      index.src(1).op() == UOps::CONST) {
+    const std::string base = text_.define(name + ".base", "getelementptr ", element, ", ptr ",
+                                          value(pointer), ", ", typed(index.src(0)));
+    return text_.define(name + ".at", "getelementptr ", element, ", ptr ", base, ", i64 ",
+                        value(index.src(1)));
+  }
   std::string at = typed(index);
   if (dtype.is_unsigned() && index.op() != UOps::CONST && dtype.bits() < 64)
     at = detail::message("i64 ", ops_.cast(name + ".index", dtype, dtypes::uint64, value(index)));
   if (index.op() == UOps::CONST) at = detail::message("i64 ", value(index));
-  return text_.define(name + ".at", "getelementptr ", inbounds ? "inbounds " : "",
-                      llvm_memory_type(pointer.dtype().pointee()), ", ptr ", value(pointer), ", ", at);
+  return text_.define(name + ".at", "getelementptr ", inbounds ? "inbounds " : "", element,
+                      ", ptr ", value(pointer), ", ", at);
 }
 
 std::string LlvmKernel::read(const std::string& name, DType dtype, const std::string& at) {

@@ -92,6 +92,16 @@ TEST(Heuristic, SumsOfRowsAreVectorsOnlyWhereTheOrderIsFree) {
   for (const Opt& opt : ordered) EXPECT_LT(opt.axis, 2U) << text_of(ordered);
 }
 
+// Two sums of a row, side by side: lanes of outputs would load each row's elements one by one.
+TEST(Heuristic, LanesOfOutputsDoNotGatherRows) {
+  const LazyOp x = input(2, {256, 4096});
+  const LazyOp k = LazyOp::sink({output(LazyOp::reduce(Ops::SUM, x, {1}), 0),
+                                 output(LazyOp::reduce(Ops::SUM, x * x, {1}), 1)});
+  for (const Target& target : {wide(), wide().deterministic()})
+    for (const Opt& opt : heuristic_opts(k, target))
+      EXPECT_FALSE(opt.kind == Opt::Kind::LANES && opt.axis == 0) << opt.text();
+}
+
 TEST(Heuristic, ThreadsOnlyWhereThereIsWork) {
   EXPECT_FALSE(has_kind(heuristic_opts(added({8, 8}), Target()), Opt::Kind::PARALLEL));
   EXPECT_TRUE(has_kind(heuristic_opts(added({1024, 1024}), Target()), Opt::Kind::PARALLEL));

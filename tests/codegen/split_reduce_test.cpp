@@ -102,6 +102,16 @@ TEST(SplitReduce, TheKernelSaysWhatItIsMadeOf) {
             std::string::npos);
 }
 
+// Parts that are long enough to be split themselves: nobody would have memory for what they hand over.
+TEST(SplitReduce, PartsAreNotSplitAgain) {
+  const auto first = [](const char* text, const Target& target, std::optional<std::vector<Opt>> opts) {
+    const Kernel k = compile_kernel(parse_kernel(text).kernel, target, std::move(opts));
+    return k.before.at(0)->before.size() + k.before.at(0)->temporaries.size();
+  };
+  EXPECT_EQ(first("a: f32[10000000]; y = a.sum()", Target(), std::vector<Opt>{split(1, 8)}), 0U);
+  EXPECT_EQ(first("a: f32[10000000]; y = a.sum()", Target().deterministic(), std::nullopt), 0U);
+}
+
 TEST(SplitReduce, TheHeuristicSplitsLongReductionsOfFewOutputs) {
   const auto splits = [](std::string_view text, const Target& target = {}) {
     return !compile_kernel(parse_kernel(text).kernel, target).before.empty();

@@ -40,6 +40,12 @@ TEST(CliKernel, Sections) {
   EXPECT_TRUE(has(opts, "opts: UPCAST 0 2\n")) << opts;
 }
 
+TEST(CliKernel, BuffersHaveTheNamesOfTheSource) {
+  const std::string out =
+      run({"kernel", "data0: 1..9; a: f32[data0]; y = a + 1", "--device", "CLANG"}).out;
+  EXPECT_TRUE(has(out, "(data0x, written)") && has(out, "(data1, read)")) << out;
+}
+
 TEST(CliKernel, Targets) {
   const auto source = [](const std::vector<std::string>& options) {
     std::vector<std::string> line = {"kernel", "a: f32[640]; b = a + 1", "--show", "source"};
