@@ -7,6 +7,7 @@
 
 #include "strata/base/check.h"
 #include "strata/base/version.h"
+#include "strata/runtime/scarcity.h"
 #include "tools/trace_text.h"
 
 namespace strata::tools {
@@ -209,7 +210,7 @@ int run_program(std::span<const std::string> words, Console& console) {
     console.err << "try: strata" << of << " --help\n";
     return 2;
   } catch (const std::bad_alloc&) {
-    return report(console, "out of memory", 1);
+    return report(console, "out of memory" + address_space_limit(": "), 1);
   } catch (const std::exception& e) {
     return report(console, e.what(), 1);
   }

@@ -112,10 +112,10 @@ Diagnosis examine() {
     out.plugin = LlvmLibrary::default_path();
     out.llvm = LlvmLibrary::open()->version();
   }
-  // Asked first, the device keeps its drivers open.
-  if (Device::get("OPENCL").missing().empty()) out.opencl = OpenClLibrary::platforms();
   out.cache = report_of(DiskCache(DiskCache::default_folder(), DiskCache::default_limit()));
   out.sum = try_sum();
+  // Last, as its drivers take much of a small address space; asked first, the device keeps them open.
+  if (Device::get("OPENCL").missing().empty()) out.opencl = OpenClLibrary::platforms();
   out.remedy = remedy_of_all();
   return out;
 }

@@ -174,13 +174,27 @@ void KernelAxes::apply(const Opt& opt) {
     case Opt::Kind::CUT: return cut(opt);
     case Opt::Kind::STAGE: return stage(opt);
     case Opt::Kind::PADTO: return pad_to(opt);
-    case Opt::Kind::MERGE: return merge(opt);
+    case Opt::Kind::MERGE: return merge({&opt, 1});
     case Opt::Kind::SPLITREDUCE:
       throw Error(
           ErrorKind::domain,
           detail::message("[", opt.text(), "] makes two kernels of one, before any other Opt"));
     case Opt::Kind::STREAM: return stream(opt);
     case Opt::Kind::GUARD: return guard(opt);
+  }
+}
+
+void KernelAxes::apply(std::span<const Opt> opts) {
+  while (!opts.empty()) {
+    std::size_t merges = 0;
+    while (merges < opts.size() && opts[merges].kind == Opt::Kind::MERGE &&
+           (merges == 0 || opts[merges - 1].axis <= opts[merges].axis))
+      ++merges;
+    if (merges > 0)
+      merge(opts.first(merges));
+    else
+      apply(opts[0]);
+    opts = opts.subspan(std::max<std::size_t>(merges, 1));
   }
 }
 
@@ -342,48 +356,94 @@ void KernelAxes::guard(const Opt& opt) {
   guarded_.push_back(static_cast<int>(opt.amount));
 }
 
-void KernelAxes::merge(const Opt& opt) {
-  STRATA_CHECK(stages_.empty(), domain, "[", opt.text(),
-               "] axes are merged before buffers are staged");
-  LoopAxis& first = axis_of(opt);
-  STRATA_CHECK(opt.axis + 1 < axes_.size() && axes_[opt.axis + 1].group == first.group, domain, "[",
-               opt.text(), "] no axis of its kind is behind axis ", opt.axis);
-  const LoopAxis& second = axes_[opt.axis + 1];
-  for (const LoopAxis* axis : {static_cast<const LoopAxis*>(&first), &second})
+/// Which stores run over more than one element of an output axis.
+std::vector<bool> KernelAxes::running_over(const LoopAxis& axis) const {
+  std::vector<bool> out;
+  for (const LazyOp& s : kernel_.src())
+    out.push_back(axis.group < 0 && std::any_of(
+                                        axis.dims.begin(), axis.dims.end(),
+                                        [&](std::size_t t) { return !is_one(s.shape()[t]); }));
+  return out;
+}
+
+namespace {
+
+/// `first` runs over `second` as well.
+void take_in(LoopAxis& first, const LoopAxis& second) {
+  first.size = first.size * second.size;
+  first.segments = {{0, {{PartKind::loop, first.size}}}};
+  first.dims.insert(first.dims.end(), second.dims.begin(), second.dims.end());
+  for (const Int& size : second.sizes) first.sizes.push_back(size);
+}
+
+/// @throws Error (domain) where these cannot be one axis for what they themselves are
+void check_mergeable(const Opt& opt, const LoopAxis& first, const LoopAxis& second) {
+  for (const LoopAxis* axis : {&first, &second})
     STRATA_CHECK(axis->segments.size() == 1 && axis->segments[0].parts.size() == 1 &&
                      axis->segments[0].parts[0].kind == PartKind::loop,
                  domain, "[", opt.text(), "] axes are merged before they are cut or split");
-  for (const LazyOp& s : kernel_.src()) {
-    const auto runs_over = [&](const LoopAxis& axis) {
-      return std::any_of(axis.dims.begin(), axis.dims.end(),
-                         [&](std::size_t t) { return !is_one(s.shape()[t]); });
-    };
-    STRATA_CHECK(first.group >= 0 || is_one(first.size) || is_one(second.size) ||
-                     runs_over(first) == runs_over(second),
-                 domain, "[", opt.text(), "] a store runs over one of the axes only");
-  }
   STRATA_CHECK(!first.padded && !second.padded, domain, "[", opt.text(),
                "] axes are merged before they are padded");
-  LoopAxis both = whole_axis(first.size * second.size, first.group, 0);
-  both.dims = first.dims;
-  both.dims.insert(both.dims.end(), second.dims.begin(), second.dims.end());
-  both.sizes = first.sizes;
-  for (const Int& size : second.sizes) both.sizes.push_back(size);
-  first = std::move(both);
-  remove_axis(opt.axis + 1);
 }
 
-void KernelAxes::remove_axis(std::size_t gone) {
-  const int group = axes_[gone].group;
-  axes_.erase(axes_.begin() + static_cast<std::ptrdiff_t>(gone));
-  if (group >= 0) {
-    --groups_[static_cast<std::size_t>(group)].count;
-  } else {
-    --outputs_;
-    std::erase(order_, gone);
-    for (std::size_t& a : order_) a -= a > gone ? 1 : 0;
+}  // namespace
+
+/// In one walk, as there may be thousands: axes up to `at` are where they stay, those from `next` on where they were.
+/// @pre MERGEs of axes that do not decrease
+void KernelAxes::merge(std::span<const Opt> opts) {
+  STRATA_CHECK(stages_.empty(), domain, "[", opts[0].text(),
+               "] axes are merged before buffers are staged");
+  std::size_t at = 0, next = 1;
+  std::vector<bool> is_gone(axes_.size(), false),
+      running;  // the stores that run over `at`, once they are known
+  const auto step = [&] {
+    if (++at != next) axes_[at] = std::move(axes_[next]);
+    ++next;
+    running.clear();
+  };
+  const auto merge_next = [&](const Opt& opt) {
+    while (at < opt.axis && next < axes_.size()) step();
+    STRATA_CHECK(at == opt.axis && at < axes_.size(), domain, "[", opt.text(),
+                 "] there is no axis ", opt.axis, ": the kernel has ", axes_.empty() ? 0 : at + 1);
+    LoopAxis& first = axes_[at];
+    STRATA_CHECK(next < axes_.size() && axes_[next].group == first.group, domain, "[", opt.text(),
+                 "] no axis of its kind is behind axis ", opt.axis);
+    const LoopAxis& second = axes_[next];
+    check_mergeable(opt, first, second);
+    if (running.empty()) running = running_over(first);
+    const std::vector<bool> more = running_over(second);
+    STRATA_CHECK(running == more || is_one(first.size) || is_one(second.size), domain, "[",
+                 opt.text(), "] a store runs over one of the axes only");
+    take_in(first, second);
+    for (std::size_t s = 0; s < more.size(); ++s) running[s] = running[s] || more[s];
+    is_gone[next++] = true;
+  };
+  const auto finish = [&] {
+    while (next < axes_.size()) step();
+    remove_axes(is_gone);
+  };
+  try {
+    for (const Opt& opt : opts) merge_next(opt);
+  } catch (const Error&) {
+    finish();
+    throw;
   }
-  for (ReduceGroup& g : groups_) g.first -= g.first > gone ? 1 : 0;
+  finish();
+}
+
+/// Those that others have taken in; the ones that are left stand in front.
+void KernelAxes::remove_axes(const std::vector<bool>& is_gone) {
+  std::vector<std::size_t> before(is_gone.size() + 1, 0);  // how many are gone in front of each
+  for (std::size_t a = 0; a < is_gone.size(); ++a) before[a + 1] = before[a] + (is_gone[a] ? 1 : 0);
+  axes_.resize(axes_.size() - before.back());
+  std::erase_if(order_, [&](std::size_t a) { return is_gone[a]; });
+  for (std::size_t& a : order_) a -= before[a];
+  outputs_ -= before[outputs_];
+  for (ReduceGroup& g : groups_) {
+    const std::size_t gone = before[g.first + g.count] - before[g.first];
+    g.first -= before[g.first];
+    g.count -= gone;
+  }
 }
 
 int KernelAxes::parallel_axis() const {

@@ -108,9 +108,8 @@ class KernelAxes {
 
   /// @throws Error (domain) naming the Opt and why it is not legal; nothing has changed then
   void apply(const Opt& opt);
-  void apply(std::span<const Opt> opts) {
-    for (const Opt& opt : opts) apply(opt);
-  }
+  /// One after another, those before the one that is not legal. Linear in axes and Opts for MERGEs in the order of their axes.
+  void apply(std::span<const Opt> opts);
 
   const std::vector<LoopAxis>& axes() const { return axes_; }
   std::size_t outputs() const { return outputs_; }
@@ -134,7 +133,7 @@ class KernelAxes {
   void cut(const Opt& opt);
   void make_parallel(const Opt& opt);
   void reorder(const Opt& opt);
-  void merge(const Opt& opt);
+  void merge(std::span<const Opt> opts);
   void pad_to(const Opt& opt);
   void stage(const Opt& opt);
   void stream(const Opt& opt);
@@ -142,7 +141,8 @@ class KernelAxes {
   static bool holds(const std::vector<int>& slots, int slot) {
     return std::find(slots.begin(), slots.end(), slot) != slots.end();
   }
-  void remove_axis(std::size_t gone);
+  std::vector<bool> running_over(const LoopAxis& axis) const;
+  void remove_axes(const std::vector<bool>& is_gone);
   void check_lanes(const Opt& opt) const;
   void check_copies(const Opt& opt) const;
 

@@ -95,8 +95,7 @@ class Choice {
   }
 
   void add(Opt::Kind kind, std::size_t axis, std::int64_t amount) {
-    const bool of_segment = kind != Opt::Kind::MERGE;
-    const Opt opt{kind, axis, amount, of_segment ? main_[axis] : 0, {}};
+    const Opt opt{kind, axis, amount, main_[axis], {}};
     axes_.apply(opt);
     opts_.push_back(opt);
   }
@@ -123,36 +122,59 @@ class Choice {
 
   // --- merging: axes over which every access runs as over one ---
 
-  void merge_axes() {
-    for (std::size_t a = 0; a + 1 < axes_.axes().size();) {
-      if (!can_merge(a)) {
-        ++a;
-        continue;
-      }
-      const bool second_is_one = axes_.axes()[a + 1].size == Int(1);
-      add(Opt::Kind::MERGE, a, 0);
-      for (std::vector<Step>& steps : steps_) {
-        if (!second_is_one) steps[a] = steps[a + 1];
-        steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(a) + 1);
-      }
-      for (auto& [v, axis] : counters_) axis -= axis > a ? 1 : 0;
-      main_.pop_back();
-    }
+  /// One of the axes, or those that are merged to one.
+  struct Run {
+    Int size;
+    int group;
+    bool is_one_somewhere;  // a store has size 1 along one of its dimensions
+  };
+  Run run_of(const LoopAxis& axis) const {
+    bool is_one = false;
+    if (axis.group < 0)
+      for (const LazyOp& s : kernel_.src())
+        for (const std::size_t t : axis.dims) is_one = is_one || s.shape()[t] == Int(1);
+    return {axis.size, axis.group, is_one};
   }
-  bool can_merge(std::size_t a) const {
-    const LoopAxis &first = axes_.axes()[a], &second = axes_.axes()[a + 1];
+
+  /// In one walk, as there may be thousands.
+  void merge_axes() {
+    const std::vector<LoopAxis>& axes = axes_.axes();
+    if (axes.empty()) return;
+    std::vector<Opt> merges;
+    std::vector<std::size_t> place(axes.size(), 0);  // where each is then
+    Run run = run_of(axes[0]);
+    std::size_t at = 0;
+    for (std::size_t b = 1; b < axes.size(); ++b) {
+      const Run next = run_of(axes[b]);
+      const bool is_merged = can_merge(run, next, at, b);
+      if (is_merged) {
+        merges.push_back({Opt::Kind::MERGE, at, 0, 0, {}});
+        run = {run.size * next.size, run.group, run.is_one_somewhere || next.is_one_somewhere};
+      } else {
+        ++at;
+        run = next;
+      }
+      place[b] = at;
+      for (std::vector<Step>& steps : steps_)
+        if (!is_merged || !(next.size == Int(1))) steps[at] = steps[b];
+    }
+    for (std::vector<Step>& steps : steps_) steps.resize(at + 1);
+    for (auto& [v, axis] : counters_) axis = place[axis];
+    main_.resize(at + 1);
+    axes_.apply(merges);
+    opts_.insert(opts_.end(), merges.begin(), merges.end());
+  }
+  /// Whether the axis behind joins a run, by their places among the steps.
+  bool can_merge(const Run& first, const Run& second, std::size_t a, std::size_t b) const {
     if (first.group != second.group || !first.size.is_number() || !second.size.is_number())
       return false;
     if (first.group >= 0 && keeps_order(static_cast<std::size_t>(first.group))) return false;
     if (first.size.value() == 0 || second.size.value() == 0) return false;
-    if (first.group < 0)
-      for (const LazyOp& s : kernel_.src())
-        for (const LoopAxis* axis : {&first, &second})
-          for (const std::size_t t : axis->dims)
-            if (s.shape()[t] == Int(1) && !(axis->size == Int(1))) return false;
+    for (const Run* run : {&first, &second})
+      if (run->is_one_somewhere && !(run->size == Int(1))) return false;
     if (first.size == Int(1) || second.size == Int(1)) return true;
     for (const std::vector<Step>& steps : steps_) {
-      const Step &outer = steps[a], &inner = steps[a + 1];
+      const Step &outer = steps[a], &inner = steps[b];
       std::int64_t whole = 0;
       if (outer.guarded || inner.guarded || !outer.is_linear || !inner.is_linear) return false;
       if (!try_mul(inner.by, second.size.value(), whole) || whole != outer.by) return false;

@@ -11,6 +11,7 @@
 
 #include "strata/base/check.h"
 #include "strata/base/flags.h"
+#include "strata/runtime/scarcity.h"
 
 namespace strata {
 namespace {
@@ -98,7 +99,8 @@ void* Allocator::allocate(std::size_t bytes) {
   }
   const std::lock_guard lock(mutex_);
   STRATA_CHECK(block != nullptr, budget, "[allocate] out of memory: ", bytes,
-               " bytes were asked for, ", statistics_.in_use, " are in use");
+               " bytes were asked for, ", statistics_.in_use, " are in use",
+               address_space_limit("; "));
   ++statistics_.allocated;
   statistics_.in_use += size;
   statistics_.peak = std::max(statistics_.peak, statistics_.in_use);

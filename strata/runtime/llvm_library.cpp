@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "strata/runtime/llvm_plugin/plugin_abi.h"
+#include "strata/runtime/scarcity.h"
 
 namespace strata {
 
@@ -63,17 +64,31 @@ std::string joined(std::span<const std::string> folders) {
   return out.empty() ? "nowhere" : out;
 }
 
-/// LLVM itself is a package; the plugin is made with Strata.
-Remedy remedy_for(const std::string& plugin) {
-  return plugin.empty() ? Remedy{"llvm-19-dev", true} : Remedy{"libllvm19"};
+/// The plugin, opened, or null and why it is not. NOTE: never closed: LLVM cannot be unloaded.
+void* load_plugin(const std::string& path, std::string& why) {
+  void* const handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+  const char* const reason = handle != nullptr ? "" : dlerror();
+  why = reason != nullptr ? reason : "no reason given";
+  return handle;
+}
+
+/// LLVM itself is a package; the plugin is made with Strata. Neither helps where they are there, and memory is not, say.
+Remedy remedy_for(const std::string& plugin, std::string_view why) {
+  if (plugin.empty()) return {"llvm-19-dev", true};
+  return why.find("No such file") != std::string_view::npos ? Remedy{"libllvm19"} : Remedy{};
+}
+
+/// What helps against why the plugin cannot be opened.
+std::string advice_for(const std::string& plugin, std::string_view why) {
+  const std::string remedy = remedy_for(plugin, why).text();
+  return remedy.empty() ? address_space_limit(": ") : ": " + remedy;
 }
 
 const StrataLlvmTable* open_table(const std::string& path) {
-  // NOTE: never closed: LLVM cannot be unloaded.
-  void* const handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
-  const char* const reason = handle ? "" : dlerror();
-  STRATA_CHECK(handle, undefined, "[llvm] ", path, " cannot be opened (",
-               reason ? reason : "no reason given", "): ", remedy_for(path).text());
+  std::string why;
+  void* const handle = load_plugin(path, why);
+  STRATA_CHECK(handle, undefined, "[llvm] ", path, " cannot be opened (", why, ")",
+               advice_for(path, why));
   const auto entry = reinterpret_cast<StrataLlvmEntry>(dlsym(handle, STRATA_LLVM_ENTRY));
   const StrataLlvmTable* const table = entry ? entry() : nullptr;
   STRATA_CHECK(table && table->abi_version == STRATA_LLVM_ABI, undefined, "[llvm] ", path,
@@ -126,15 +141,20 @@ std::vector<std::string> LlvmLibrary::default_folders() {
 
 std::string LlvmLibrary::default_path() { return find_plugin(default_folders()); }
 
-Remedy LlvmLibrary::remedy() { return remedy_for(default_path()); }
+Remedy LlvmLibrary::remedy() {
+  const std::string path = default_path();
+  std::string why;
+  if (!path.empty()) load_plugin(path, why);
+  return remedy_for(path, why);
+}
 
 std::shared_ptr<const LlvmLibrary> LlvmLibrary::open() { return open(default_folders()); }
 
 std::shared_ptr<const LlvmLibrary> LlvmLibrary::open(std::span<const std::string> folders) {
   const std::string path = find_plugin(folders);
-  STRATA_CHECK(
-      !path.empty(), undefined, "[llvm] no ", kFileName, " (sought: ", joined(folders),
-      "; STRATA_PLUGIN_DIR may name its folder, by an absolute path): ", remedy_for(path).text());
+  STRATA_CHECK(!path.empty(), undefined, "[llvm] no ", kFileName, " (sought: ", joined(folders),
+               "; STRATA_PLUGIN_DIR may name its folder, by an absolute path)",
+               advice_for(path, ""));
   return std::shared_ptr<const LlvmLibrary>(new LlvmLibrary(open_table(path)));
 }
 

@@ -11,11 +11,13 @@
 #include <mutex>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "strata/base/check.h"
+#include "strata/runtime/scarcity.h"
 #include "strata/runtime/shared_object.h"
 
 namespace strata {
@@ -347,7 +349,8 @@ std::shared_ptr<const Session> opened_session(const char* file) {
   return std::make_shared<const Session>(std::move(out));
 }
 
-/// NOTE: PoCL ends the process where Linux does not show it the processors, as in a chroot without /sys.
+/// NOTE: PoCL ends the process where Linux does not show it the processors, as in a chroot without /sys, and where it is refused a
+/// thread a processor.
 void check_surroundings() {
   namespace fs = std::filesystem;
   std::error_code ignored;
@@ -355,6 +358,18 @@ void check_surroundings() {
                undefined,
                "[opencl] /sys is not mounted, without which drivers end the process: mount -t "
                "sysfs sysfs /sys");
+  const int wanted = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
+  const int granted = startable_threads(wanted);
+  STRATA_CHECK(
+      granted == wanted, undefined, "[opencl] the system grants ", granted, " of ", wanted,
+      " threads (ulimit -u, or a container's limit), without which drivers end the process");
+}
+
+/// No package helps where what is there does not fit.
+std::string advice() {
+  const Remedy remedy = OpenClLibrary::remedy();
+  if (remedy.packages.empty()) return address_space_limit(": ");
+  return ": install a driver and its loader; for processors: " + remedy.text();
 }
 
 /// f(), whose errors say what to install.
@@ -363,9 +378,7 @@ auto with_remedy(const F& f) {
   try {
     return f();
   } catch (const Error& error) {
-    throw Error(ErrorKind::undefined,
-                detail::message(error.what(), ": install a driver and its loader; for processors: ",
-                                OpenClLibrary::remedy().text()));
+    throw Error(ErrorKind::undefined, detail::message(error.what(), advice()));
   }
 }
 
@@ -387,7 +400,10 @@ std::vector<OpenClPlatform> OpenClLibrary::platforms(const char* file) {
   });
 }
 
-Remedy OpenClLibrary::remedy() { return {"ocl-icd-libopencl1 pocl-opencl-icd"}; }
+Remedy OpenClLibrary::remedy() {
+  if (!address_space_limit().empty() || startable_threads(1) == 0) return {};
+  return {"ocl-icd-libopencl1 pocl-opencl-icd"};
+}
 
 const OpenClLibrary& OpenClLibrary::shared() {
   struct Opened {

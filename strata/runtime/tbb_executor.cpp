@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "strata/runtime/scarcity.h"
 #include "strata/runtime/tbb_arena.h"
 
 namespace strata {
@@ -58,12 +59,24 @@ class TbbExecutor final : public Executor {
   TbbArena arena_;
 };
 
+/// How many threads the system lets oneTBB have, which keeps them for all executors: asked once. NOTE: where it is refused one that it
+/// takes for granted, it ends the process.
+int granted_threads(int processors) {
+  static std::atomic<int> known{0};
+  if (known == 0) known = startable_threads(processors - 1) + 1;
+  return known;
+}
+
 }  // namespace
 
 std::unique_ptr<Executor> make_executor(int count) {
   STRATA_CHECK(count >= 0, domain, "[make_executor] ", count, " threads");
   const int processors = TbbArena::processors();
-  return std::make_unique<TbbExecutor>(count == 0 ? processors : std::min(count, processors));
+  const int wanted = count == 0 ? processors : std::min(count, processors);
+  const int granted = wanted == 1 ? 1 : std::min(granted_threads(processors), wanted);
+  if (granted < wanted) warn_of_few_threads(wanted, granted);
+  if (granted == 1) return std::make_unique<SerialExecutor>();
+  return std::make_unique<TbbExecutor>(granted);
 }
 
 Remedy thread_remedy() { return {}; }

@@ -62,6 +62,54 @@ TEST(KernelAxes, SplitsLeaveTheRestAsASegment) {
       "0 output 2: loop 2\n1 output 1: loop 1\n2 output 2: loop 2\n3 reduce 6: loop 2, unroll 3\n");
 }
 
+/// The axes after these, and what stopped them.
+std::pair<std::string, std::string> merged(const LazyOp& kernel, const std::vector<Opt>& opts,
+                                           bool one_by_one) {
+  KernelAxes axes(kernel);
+  const std::string said = complaint([&] {
+    if (!one_by_one) return axes.apply(opts);
+    for (const Opt& opt : opts) axes.apply(opt);
+  });
+  std::string text = axes.text() + detail::message(axes.outputs(), " outputs:");
+  for (const std::size_t a : axes.order()) text += detail::message(" ", a);
+  for (const ReduceGroup& g : axes.groups()) text += detail::message("; ", g.first, " ", g.count);
+  for (const LoopAxis& axis : axes.axes()) {
+    text += detail::message("; ", axis.group, ":");
+    for (const std::size_t t : axis.dims) text += detail::message(" ", t);
+  }
+  return {text, said};
+}
+
+TEST(KernelAxes, ManyMergesAreWhatTheyAreOneByOne) {
+  const LazyOp x = input(1, {2, 1, 3, 4, 5, 6}), y = input(2, {2, 1, 3, 1, 1, 1});
+  const LazyOp both = LazyOp::sink({output(LazyOp::reduce(Ops::SUM, x, {3, 4, 5})), output(y, 3)});
+  const LazyOp wide = LazyOp::sink({output(x), output(y, 3)});  // y does not run over the last three
+  int refused = 0;
+  for (const LazyOp& k : {both, wide, added({7})})
+    for (std::uint64_t seed = 0; seed < 4096; ++seed) {
+      std::vector<Opt> opts;
+      for (std::uint64_t left = seed; left > 0; left /= 8)
+        opts.push_back({Opt::Kind::MERGE, left % 8, 0, 0, {}});
+      const auto [text, said] = merged(k, opts, false);
+      const auto [expected, refusal] = merged(k, opts, true);
+      ASSERT_EQ(text, expected) << text_of(opts);
+      ASSERT_EQ(said, refusal) << text_of(opts);
+      refused += said.empty() ? 0 : 1;
+    }
+  EXPECT_GT(refused, 1000);
+  EXPECT_LT(refused, 3 * 4096 - 20);
+}
+
+// At a walk over all axes for each of them it would take minutes.
+TEST(KernelAxes, MergesOfManyAxesAreOneWalk) {
+  constexpr std::size_t kRank = 100'000;
+  KernelAxes axes(added(Ints(kRank, Int(1))));
+  axes.apply(std::vector<Opt>(kRank - 1, Opt{Opt::Kind::MERGE, 0, 0, 0, {}}));
+  ASSERT_EQ(axes.axes().size(), 1U);
+  EXPECT_EQ(axes.axes()[0].dims.size(), kRank);
+  EXPECT_EQ(axes.order(), std::vector<std::size_t>{0});
+}
+
 // Whatever is done to it, an axis keeps each of its coordinates once.
 TEST(KernelAxes, SegmentsPartitionTheirAxis) {
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
