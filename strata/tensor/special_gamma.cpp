@@ -106,23 +106,53 @@ Tensor log_gamma_of_positive(const Tensor& y) {
   return is_least.where(least - taken, y.lt(8).where(middle, log_gamma_far(y)));
 }
 
-/// 1/y^n + 1/(y + 1)^n + ..., the sum's rest by Euler and Maclaurin. @pre y > 0, n >= 2
-Tensor zeta(int n, const Tensor& y) {
+/// factor / y^n, also where the power alone would be infinite or 0: powers of a y that a power of two makes smaller by as much as the
+/// factor is greater than 1, in two halves. @pre y > 0, n >= 1, factor >= 1
+Tensor over_power(double factor, const Tensor& y, int n) {
+  const int by = static_cast<int>(std::lround(std::log2(factor) / n));
+  const Tensor scaled = by == 0 ? y : y * std::ldexp(1.0, -by);
+  const Tensor first = scaled.pow(n / 2 - n) * std::ldexp(factor, -by * n);
+  return n == 1 ? first : first * scaled.pow(-(n / 2));
+}
+
+/// a + b in two parts.
+TwoParts exact_sum(const Tensor& a, const Tensor& b) {
+  const Tensor sum = a + b, part = sum - a;
+  return {sum, (a - (sum - part)) + (b - part)};
+}
+
+/// factor / (y + k)^n, where the sum is not rounded. @pre y > 0, n >= 1, factor >= 1
+Tensor over_power_of_sum(double factor, const Tensor& y, int k, int n) {
+  if (k == 0) return over_power(factor, y, n);
+  const auto [sum, lost] = exact_sum(y, y.full_like(k));
+  const Tensor power = over_power(factor, sum, n);
+  return power.isinf().where(power, power - power * (lost / sum * n));
+}
+
+/// factor * (1/y^n + 1/(y + 1)^n + ...), the sum's rest by Euler and Maclaurin: all of it from kShift + n on.
+/// @pre y > 0, n >= 2, factor >= 1
+Tensor zeta(double factor, const Tensor& y, int n) {
   constexpr int kShift = 10;
   const int steps = kShift + n;
-  const Tensor z = y + steps, square = z.square().reciprocal();
-  Tensor sum = z / (n - 1) + 0.5;
-  Tensor power = z.reciprocal();
-  double factor = n / 2.0;  // n*(n + 1)*...*(n + 2k - 2) / (2k)!
+  const Tensor is_far = y.ge(steps), near = y.minimum(steps);
+  const Tensor z = is_far.where(y, near + steps), inverse = z.reciprocal(), square = inverse.square();
+  Tensor rest = z.full_like(0.5), power = inverse;
+  double term = n / 2.0;  // n*(n + 1)*...*(n + 2k - 2) / (2k)!
   for (std::size_t k = 1; k <= kBernoulli.size(); ++k) {
     const double twice = 2 * static_cast<double>(k);
-    sum = sum + power * (kBernoulli[k - 1] * factor);
-    factor *= (n + twice - 1) * (n + twice) / ((twice + 1) * (twice + 2));
+    rest = rest + power * (kBernoulli[k - 1] * term);
+    term *= (n + twice - 1) * (n + twice) / ((twice + 1) * (twice + 2));
     power = power * square;
   }
-  Tensor out = sum * z.pow(-n);
-  for (int k = steps; k-- > 0;) out = out + (k == 0 ? y : y + k).pow(-n);  // the smallest first
-  return out;
+  const Tensor share = inverse * rest + 1.0 / (n - 1);
+  TwoParts sum{share * over_power_of_sum(factor, near, steps, n - 1), y.zeros_like()};
+  for (int k = steps; k-- > 0;) {  // the smallest first
+    const auto [next, lost] = exact_sum(sum.high, over_power_of_sum(factor, near, k, n));
+    sum = {next, sum.low + lost};
+  }
+  // Where terms are infinite, what they lost is no number.
+  const Tensor shifted = sum.high.isinf().where(sum.high, sum.high + sum.low);
+  return is_far.where(share * over_power(factor, y, n - 1), shifted);
 }
 
 /// The derivative of cot(pi*x), `order` times, over pi^order, as a polynomial of it, the highest power first.
@@ -182,7 +212,7 @@ Tensor digamma_value(const Tensor& x) {
 Tensor polygamma_value(const Tensor& x, int order) {
   const Tensor is_below = x.lt(0), y = is_below.where(1 - x, x);
   const double sign = order % 2 == 0 ? -1 : 1;
-  const Tensor positive = zeta(order + 1, y) * (sign * std::tgamma(order + 1.0));
+  const Tensor positive = zeta(std::tgamma(order + 1.0), y, order + 1) * sign;
   const Tensor cotangent = (from_integer(x) * pi).tan().reciprocal();
   const Tensor jump = polynomial(cotangent_derivative(order), cotangent) * std::pow(pi, order + 1);
   return is_below.where(positive * -sign - jump, positive);

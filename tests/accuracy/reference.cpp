@@ -26,8 +26,9 @@ constexpr std::array<std::pair<Real, Real>, 10> kBernoulli = {{{1, 6},
                                                                {-174611, 330}}};
 
 Big power(const Big& x, int n) {
-  Big out(1);
-  for (int k = 0; k < n; ++k) out = out * x;
+  Big out(1), square = x;
+  for (; n > 0; n /= 2, square = square * square)
+    if (n % 2 != 0) out = out * square;
   return out;
 }
 
@@ -116,6 +117,7 @@ Real true_digamma(Real x) {
 Real true_polygamma(int order, Real x) {
   if (std::isnan(x)) return x;
   const Real sign = order % 2 == 0 ? -1 : 1;
+  if (std::isinf(x) && x > 0) return sign * 0.0L;
   if (x <= 0 && std::floor(x) == x) return order % 2 == 0 ? kRealNaN : kRealInf;
   return (hurwitz_zeta(order + 1, x) * Big(sign * std::tgamma(static_cast<Real>(order + 1)))).value();
 }

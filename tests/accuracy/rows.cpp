@@ -22,6 +22,10 @@ Tensor gelu(const Tensor& x) { return x.gelu(); }
 Tensor gelu_tanh(const Tensor& x) { return x.gelu(true); }
 Tensor elu(const Tensor& x) { return x.elu(); }
 Tensor logit(const Tensor& x) { return x.logit(); }
+Tensor polygamma_1(const Tensor& x) { return x.polygamma(1); }
+Tensor polygamma_2(const Tensor& x) { return x.polygamma(2); }
+Tensor polygamma_3(const Tensor& x) { return x.polygamma(3); }
+Tensor polygamma_40(const Tensor& x) { return x.polygamma(40); }
 Tensor pow_3(const Tensor& x) { return x.pow(3); }
 Tensor pow_4(const Tensor& x) { return x.pow(4); }
 Tensor pow_13(const Tensor& x) { return x.pow(13); }
@@ -29,7 +33,9 @@ Tensor pow_minus_2(const Tensor& x) { return x.pow(-2); }
 Tensor pow_minus_7(const Tensor& x) { return x.pow(-7); }
 }  // namespace named
 
-double least_of(std::string_view name) { return name.starts_with("polygamma") ? -300 : kLeast; }
+double least_of(std::string_view name) {
+  return name.starts_with("polygamma") ? std::numeric_limits<double>::denorm_min() : kLeast;
+}
 
 }  // namespace
 

@@ -20,7 +20,7 @@ struct Row {
   Real (*absolute)(Real x);
   std::string_view absolute_text;
   std::vector<double> switches;
-  double least;  ///< no argument below is tried: the reference would take too long
+  double least;  ///< no argument below is tried: the reflection loses more there
 };
 
 std::span<const Row> rows();

@@ -276,11 +276,16 @@ int run(int argc, char** argv) {
   for (const Row& row : rows()) {
     if (!options.names.empty() && std::ranges::find(options.names, row.name) == options.names.end())
       continue;
-    good = measure<float>(row, options) && good;
-    good = measure<double>(row, options) && good;
+    Options mine = options;
+    // Hundreds of operations, one element after another, take a minute on INTERP.
+    const bool is_long = row.name.starts_with("polygamma");
+    if (is_long && options.dense == 1 && options.names.empty())
+      mine.devices = {options.devices.back()};
+    good = measure<float>(row, mine) && good;
+    good = measure<double>(row, mine) && good;
     if (row.of_one == nullptr) continue;
     for (const DType dtype : {dtypes::float16, dtypes::bfloat16})
-      good = measure_16_bits(row, options, dtype) && good;
+      good = measure_16_bits(row, mine, dtype) && good;
   }
   return good ? 0 : 1;
 }
