@@ -11,7 +11,7 @@
 #include "strata/codegen/register_tile.h"
 #include "strata/codegen/rows.h"
 #include "strata/codegen/split_reduce.h"
-#include "strata/expr/node.h"
+#include "strata/codegen/unguarded.h"
 #include "strata/ir/sum_order.h"
 
 namespace strata {
@@ -186,47 +186,18 @@ class Choice {
 
   void cut_guards() {
     const std::size_t axes = axes_.axes().size();
-    std::vector<std::int64_t> from(axes, 0), to(axes, std::numeric_limits<std::int64_t>::max());
-    for (const Access& a : plain_.accesses) {
-      const Node* n = a.valid.node();
-      if (n->op == Op::And) {
-        for (const Node* c : n->sources()) note_condition(c, from, to);
-      } else {
-        note_condition(n, from, to);
-      }
-    }
+    const std::vector<Unguarded> all = unguarded(plain_.accesses, counters_, axes);
     for (std::size_t axis = 0; axis < axes; ++axis) {
       if (!is_known(axis)) continue;
-      const std::int64_t end = std::min(to[axis], size(axis));
-      if (end - from[axis] < kWorthCutting || (axis >= axes_.outputs() && !target_.reassociate))
+      const std::int64_t begin = all[axis].begin, end = std::min(all[axis].end, size(axis));
+      if (end - begin < kWorthCutting || (axis >= axes_.outputs() && !target_.reassociate))
         continue;
       const bool has_tail = end < size(axis);
-      if (from[axis] > 0) {
-        add(Opt::Kind::CUT, axis, from[axis]);
+      if (begin > 0) {
+        add(Opt::Kind::CUT, axis, begin);
         main_[axis] = 1;
       }
       if (has_tail) add(Opt::Kind::CUT, axis, end);
-    }
-  }
-  /// sum < c holds for t*v + (the most that the rest can be) < c.
-  void note_condition(const Node* n, std::vector<std::int64_t>& from,
-                      std::vector<std::int64_t>& to) const {
-    if (n->op != Op::Lt || n->src(1)->op != Op::Const) return;
-    const Expr left = Expr::share(n->src(0));
-    const std::int64_t limit = n->src(1)->value();
-    for (const auto& [v, axis] : counters_) {
-      const Expr moved = substitute(left, {{v, v + 1}}) - left;
-      if (!moved.is_constant() || moved.value() == 0) continue;
-      const std::int64_t t = moved.value();
-      const Facts rest = substitute(left, {{v, Expr(0)}}).facts();
-      std::int64_t room = 0;  // t*v <= room
-      if (rest.max == std::numeric_limits<std::int64_t>::max() || !try_sub(limit - 1, rest.max, room))
-        continue;
-      if (t > 0)
-        to[axis] = std::min(to[axis], std::max<std::int64_t>(floor_div(room, t) + 1, 0));
-      else
-        from[axis] = std::max(from[axis], -floor_div(room, -t));
-      return;  // outputs come first: one axis for a condition is enough
     }
   }
 
