@@ -107,7 +107,7 @@ PyObject* slot_divmod(PyObject* a, PyObject* b) {
   return Py_BuildValue("(NN)", quotient, rest);
 }
 PyObject* slot_neg(PyObject* a) { return operation("neg", [&] { return new_tensor(tensor_in(a)->neg()); }); }
-PyObject* slot_pos(PyObject* a) { return Py_NewRef(a); }
+PyObject* slot_pos(PyObject* a) { return operation("positive", [&] { return new_tensor(tensor_in(a)->positive()); }); }
 PyObject* slot_abs(PyObject* a) { return operation("abs", [&] { return new_tensor(tensor_in(a)->abs()); }); }
 PyObject* slot_invert(PyObject* a) { return operation("bitwise_not", [&] { return new_tensor(~*tensor_in(a)); }); }
 // clang-format on

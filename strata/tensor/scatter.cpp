@@ -177,7 +177,11 @@ Tensor Tensor::index_add(std::int64_t axis, const Tensor& index, const Tensor& s
   const OriginScope scope("index_add", at);
   const Tensor values = source_of(*this, source, "index_add");
   const Tensor factor = source_of(*this, alpha, "index_add");
-  return put_slices(*this, axis, index, values * factor, {Reduce::sum}, "index_add");
+  return rounded_once_of(
+      [&](const Tensor& x, const Tensor& y, const Tensor& a) {
+        return put_slices(x, axis, index, y * a, {Reduce::sum}, "index_add");
+      },
+      *this, values, factor);
 }
 Tensor Tensor::index_reduce(std::int64_t axis, const Tensor& index, const Tensor& source,
                             Reduce reduce, bool include_self, At at) const {

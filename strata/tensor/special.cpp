@@ -155,7 +155,10 @@ Tensor Tensor::mvlgamma(std::int64_t p, At at) const {
 
 Tensor Tensor::logit(std::optional<double> eps, At at) const {
   const OriginScope scope("logit", at);
-  const Tensor real = as_real(*this), x = eps ? real.clip(*eps, 1 - *eps) : real;
+  const Tensor real = as_real(*this);
+  if (eps && real.itemsize() == 2)  // which have no 1 - eps
+    return real.cast(dtypes::float32).logit(eps).cast(real.dtype());
+  const Tensor x = eps ? real.clip(*eps, 1 - *eps) : real;
   return differentiated(
       x,
       [](const Tensor& t) {  // of the smaller of t and 1 - t; around 1/2 by what is exact there
@@ -164,7 +167,7 @@ Tensor Tensor::logit(std::optional<double> eps, At at) const {
         const Tensor size = small.lt(1e-30).where(-small.log(), ratio);
         return apart.lt(0).where(-size, size);
       },
-      [](const Tensor& t, const Tensor&) { return (t * (1 - t)).reciprocal(); });
+      [](const Tensor& t, const Tensor& y) { return y.isnan().where(y, (t * (1 - t)).reciprocal()); });
 }
 
 }  // namespace strata

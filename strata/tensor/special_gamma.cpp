@@ -111,8 +111,9 @@ Tensor zeta(int n, const Tensor& y) {
   constexpr int kShift = 10;
   const int steps = kShift + n;
   const Tensor z = y + steps, square = z.square().reciprocal();
-  Tensor sum = z / (n - 1) + 0.5;
-  Tensor power = z.reciprocal();
+  Tensor sum =
+      z.reciprocal() * 0.5 + 1.0 / (n - 1);  // over z, so that neither vanishes nor overflows far out
+  Tensor power = square;
   double factor = n / 2.0;  // n*(n + 1)*...*(n + 2k - 2) / (2k)!
   for (std::size_t k = 1; k <= kBernoulli.size(); ++k) {
     const double twice = 2 * static_cast<double>(k);
@@ -120,7 +121,7 @@ Tensor zeta(int n, const Tensor& y) {
     factor *= (n + twice - 1) * (n + twice) / ((twice + 1) * (twice + 2));
     power = power * square;
   }
-  Tensor out = sum * z.pow(-n);
+  Tensor out = sum * z.pow(1 - n);
   for (int k = steps; k-- > 0;) out = out + (k == 0 ? y : y + k).pow(-n);  // the smallest first
   return out;
 }
