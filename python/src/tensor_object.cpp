@@ -240,11 +240,13 @@ PyObject* slot_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     PyErr_SetString(PyExc_TypeError, wrong.c_str());
     return nullptr;
   }
-  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOp:Tensor", const_cast<char**>(keywords), &data,
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOp:Tensor", const_cast<char**>(keywords), &data,
                                   &dtype, &device, &requires_grad) == 0)
     return nullptr;
   return operation("Tensor", [&] {
-    return made_object(type, made_tensor(data, dtype, device, requires_grad != 0));
+    const py::tuple nothing(0);  // Tensor() is the empty one
+    return made_object(
+        type, made_tensor(data != nullptr ? data : nothing.ptr(), dtype, device, requires_grad != 0));
   });
 }
 
@@ -266,7 +268,7 @@ PyMemberDef tensor_members[] = {
     {nullptr, 0, 0, 0, nullptr},
 };
 
-constexpr const char* kTensorDoc = R"(Tensor(data, dtype=None, device=None, requires_grad=False)
+constexpr const char* kTensorDoc = R"(Tensor(data=(), dtype=None, device=None, requires_grad=False)
 
 An array whose elements are computed when they are needed.
 

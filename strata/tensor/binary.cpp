@@ -84,7 +84,8 @@ Tensor floor_quotient(const Operand& a, const Operand& b) {
 Tensor truncated_quotient(const Operand& a, const Operand& b) {
   const DType d = number_meeting(a, b);
   if (!d.is_float()) return apply("trunc_divide", Ops::IDIV, a, b, d);
-  return quotient(a, b).trunc();
+  const auto [x, y] = both("trunc_divide", a, b, d);
+  return flat_in((x.detach() / y.detach()).trunc(), {x, y});  // 0 by a divisor of 0, too
 }
 Tensor modulus(const Operand& a, const Operand& b) {
   return apply("fmod", Ops::MOD, a, b, number_meeting(a, b));
@@ -508,17 +509,29 @@ Tensor Tensor::masked_fill(const Tensor& mask, const Operand& value) const {
   const LazyOp number = LazyOp::constant(scalar_of(value.number(), dtype()), Ints{});
   return mask.where(TensorAccess::of(number, *this), *this);
 }
+namespace {
+/// f of tensors in the dtype in which they meet, where that is a float: none rounds to a narrower one on the way.
+template <class F, class... T>
+Tensor met_once(const F& f, const T&... x) {
+  const Operand operands[] = {x...};
+  std::vector<const Operand*> all;
+  for (const Operand& o : operands) all.push_back(&o);
+  const DType met = meeting_dtype(all);
+  return met.is_float() ? rounded_once_of(f, x.cast(met)...) : f(x...);
+}
+}  // namespace
+
 /// From the end that is nearer, so that one that is infinite stays.
 Tensor Tensor::lerp(const Tensor& end, const Operand& weight) const {
   const OriginScope scope("lerp", weight.at());
   if (weight.tensor() != nullptr)
-    return rounded_once_of(
+    return met_once(
         [](const Tensor& a, const Tensor& b, const Tensor& w) {
           return w.abs().lt(0.5).where(a + (b - a) * w, b - (b - a) * (1 - w));
         },
         *this, end, *weight.tensor());
   const Number number = weight.number();
-  return rounded_once_of(
+  return met_once(
       [number](const Tensor& a, const Tensor& b) {
         const Scalar& w = number.value();
         const Tensor way = b - a;
@@ -530,7 +543,7 @@ Tensor Tensor::lerp(const Tensor& end, const Operand& weight) const {
 }
 Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Number& value, At at) const {
   const OriginScope scope("addcmul", at);
-  return rounded_once_of(
+  return met_once(
       [value](const Tensor& x, const Tensor& y, const Tensor& z) { return x + y * z * value; },
       *this, a, b);
 }
@@ -538,7 +551,7 @@ Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Number& value, At
   const OriginScope scope("addcdiv", at);
   STRATA_CHECK(a.dtype().is_float() || b.dtype().is_float(), domain,
                "[addcdiv] of integers: ", a.dtype().name(), " and ", b.dtype().name());
-  return rounded_once_of(
+  return met_once(
       [value](const Tensor& x, const Tensor& y, const Tensor& z) { return x + y / z * value; },
       *this, a, b);
 }

@@ -346,10 +346,23 @@ Tensor Tensor::signbit(At at) const {
                                        : dtypes::int64;
   return bitcast(bits).lt(0);
 }
+namespace {
+/// By the difference as a number without a sign, which is exact.
+Tensor is_close_of_integers(const Tensor& a, const Tensor& b, double rtol, double atol) {
+  const bool is_wide = a.dtype() == dtypes::uint64 && b.dtype() == dtypes::uint64;
+  if (!is_wide && (a.dtype() == dtypes::uint64 || b.dtype() == dtypes::uint64))  // they meet in f64
+    return a.cast(dtypes::float64).isclose(b.cast(dtypes::float64), rtol, atol);
+  const DType d = is_wide ? dtypes::uint64 : dtypes::int64;
+  const Tensor x = a.cast(d), y = b.cast(d);
+  const Tensor apart = (x.maximum(y) - x.minimum(y)).bitcast(dtypes::uint64).cast(dtypes::float64);
+  return apart.le(y.cast(dtypes::float64).abs() * rtol + atol);
+}
+}  // namespace
+
 Tensor Tensor::isclose(const Tensor& other, double rtol, double atol, bool equal_nan, At at) const {
   const OriginScope scope("isclose", at);
-  if (dtype().is_bool() && other.dtype().is_bool())
-    return cast(dtypes::int32).isclose(other.cast(dtypes::int32), rtol, atol);
+  if (!dtype().is_float() && !other.dtype().is_float())
+    return is_close_of_integers(*this, other, rtol, atol);
   const Tensor near =
       isfinite() & other.isfinite() & (*this - other).abs().le(other.abs() * rtol + atol);
   const Tensor out = near | eq(other);

@@ -77,7 +77,7 @@ RANKED = is_one_of("kthvalue topk mode median nanmedian sort argsort msort max m
 LOGICAL = is_one_of("logical_not logical_or logical_and logical_xor eq ne lt le gt ge greater less not_equal greater_equal less_equal")
 COMPARISONS = is_one_of("eq ne lt le gt ge greater less not_equal greater_equal less_equal clamp clip clamp_min clamp_max maximum minimum fmax fmin")
 WITH_FACTORS = is_one_of("addmm addmv addr addbmm baddbmm threshold hardtanh add sub subtract addcmul lerp")
-PRODUCTS = is_one_of("mm matmul bmm einsum mv dot vdot inner chain_matmul")
+PRODUCTS = is_one_of("addr addmm addmv addbmm baddbmm mm matmul bmm einsum mv dot vdot inner chain_matmul")
 # Made of several functions: what is 0 in one of them and infinite in another is NaN, in an order of each library's own.
 COMPOSED = is_one_of("renorm dist norm cross cosine_similarity cdist pdist std var std_mean var_mean cov corrcoef lerp prod cumprod scatter_reduce index_reduce logcumsumexp trapezoid trapz "
                      "cumulative_trapezoid matmul mm addmm addmv addr addbmm baddbmm bmm einsum inner dot vdot mv outer ger kron diff addcdiv addcmul quantile nanquantile softmax log_softmax "
@@ -105,6 +105,7 @@ KNOWN = {
     "floats beside integers": Known("tensors.md", NUMBER_RULE, lambda f: f.kind in ("dtype", "refuses") and WITH_FACTORS(f.name) and ("float32, not " in f.text or "a result of f32" in f.text) and has_float(f)),
     "counts of bools": Known("coming-from.md", "products of bools, where there are any, are bools", lambda f: f.kind == "dtype" and PRODUCTS(f.name) and "int64, not bool" in f.text),
     "slopes of equal values": Known("coming-from.md", "slopes of medians, quantiles and extremes of equal values", lambda f: f.kind == "gradient" and RANKED(f.name) and f.has_equal),
+    "masks of u8": Known("coming-from.md", "masks of u8, which are deprecated", lambda f: f.kind == "refuses" and "of bools is expected, such as mask != 0" in f.text),
     "the largest of nothing": Known("coming-from.md", "`norm(inf)` of nothing", lambda f: f.kind == "refuses" and "of nothing" in f.text),
     "infinities on the way": Known("coming-from.md", "where infinities and NaN meet on the way to a result", lambda f: f.kind in ("value", "gradient") and f.values == "special" and COMPOSED(f.name)),
 }
@@ -124,6 +125,8 @@ THEIRS = {
     "of nothing, trapezoid has the dtype that it got": lambda f: f.kind == "dtype" and f.name in ("trapezoid", "trapz") and ", 0" in f.lines[0],
     "hardsigmoid's sixth is of f32": lambda f: f.kind == "gradient" and f.name == "hardsigmoid" and all(abs(a - b) < 1e-7 for w in f.wants for a, b in zip(f.got, w)),
     "least multiples that overflow are negative": lambda f: f.name.rstrip("_") == "lcm" and f.values == "special" and all(a == -b for w in f.wants for a, b in zip(f.got, w)),
+    "integers that overflow before they are floats": lambda f: f.kind == "value" and f.name in ("softsign", "pairwise_distance", "dist", "cosine_similarity") and f.values == "special",
+    "of no elements, another dtype": lambda f: f.kind == "dtype" and re.search(r"make\('\w+', \((\d+, )*0[,)]", "".join(f.lines)) is not None,
     "-a of u8 in the slope of atan2": lambda f: f.kind == "gradient" and "atan2" in f.name or f.kind == "gradient" and "arctan2" in f.name and "'uint8'" in "".join(f.lines),
     "beta of softplus is 0": lambda f: f.name == "softplus" and re.search(r"a[^,]*, (beta=)?(0|False)", f.last) is not None,
     "unique_consecutive by place": lambda f: f.name == "unique_consecutive" and re.search(r"\((a\S*, )?True", f.last) is not None,

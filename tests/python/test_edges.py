@@ -4,6 +4,7 @@ import math
 import numpy as np
 import pytest
 import strata
+import surface
 from strata import Tensor
 from strata.nn import functional as F
 
@@ -121,6 +122,16 @@ def test_bools_are_close():
     assert a.isclose(b).tolist() == [True, False, False] and a.isclose(b, atol=2).tolist() == [True, True, True] == a.isclose(b, rtol=1, atol=1).tolist()
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"])
+def test_integers_are_close(dtype):
+    info = np.iinfo(dtype)
+    a = Tensor(np.array([1, 3, info.max, info.min, info.max], dtype))
+    b = Tensor(np.array([3, 1, info.min, info.max, info.max - 1], dtype))
+    assert a.isclose(b, rtol=3).tolist() == [True, True, info.min < 0, True, True] and a.isclose(b, rtol=0, atol=2).tolist() == [True, True, False, False, True]
+    assert a.isclose(b, rtol=0, atol=0).tolist() == [False] * 5 and a.isclose(a, rtol=0, atol=0).all().item()
+    assert Tensor([1, 2]).isclose(Tensor([1, 4], dtype="uint8"), rtol=1).tolist() == [True, True]
+
+
 def test_no_differences_are_the_tensor():
     x = Tensor([[1.0, 2.0]])
     assert x.diff(n=0, prepend=Tensor([[0.0]]), append=Tensor([[0.0]])).tolist() == [[1, 2]]
@@ -169,6 +180,37 @@ def test_ends_of_logit_in_16_bits(dtype):
     np.testing.assert_allclose(out, [-6.9067548, -1.0986123, 6.9067548], rtol=0.004)
 
 
+@pytest.mark.parametrize("dtype, unit", [("float16", 2.0**-11), ("bfloat16", 2.0**-8)])
+@pytest.mark.parametrize("how", ["sum", "mean", "prod"])
+@pytest.mark.parametrize("include_self", [True, False])
+def test_what_is_scattered_rounds_once(dtype, unit, how, include_self):
+    random = np.random.default_rng(4)
+    x, y = (Tensor(random.uniform(0.8, 1.2, size=n) * random.choice([-1, 1], size=n)).cast(dtype) for n in (4, 40))
+    index = random.integers(0, 4, 40)
+    a, b = x.cast("float64").numpy(), y.cast("float64").numpy()
+    for name, got in (("index_reduce", x.index_reduce(0, Tensor(index), y, how, include_self=include_self)), ("scatter_reduce", x.scatter_reduce(0, Tensor(index), y, how, include_self=include_self))):
+        for k in range(4):
+            parts = np.concatenate([a[k : k + 1] if include_self else [], b[index == k]])
+            want = {"sum": parts.sum, "mean": parts.mean, "prod": parts.prod}[how]()
+            assert abs(got[k].cast("float64").item() - want) <= 1.02 * unit * abs(want) + 1e-6, (name, k)
+    if how == "sum" and include_self:
+        assert (x.scatter_add(0, Tensor(index), y).tolist(), x.index_add(0, Tensor(index), y).tolist()) == (got.tolist(), got.tolist())
+
+
+def test_factors_of_few_bits_beside_more():
+    x, y, z = Tensor(0.1), Tensor(898), Tensor(6.65, dtype="float16")
+    assert x.addcdiv(y, z).item() == pytest.approx(0.1 + 898 / z.cast("float64").item(), rel=1e-6)
+    assert x.addcmul(Tensor(1.001, dtype="float16"), z).item() == pytest.approx(0.1 + Tensor(1.001, dtype="float16").cast("float64").item() * z.cast("float64").item(), rel=1e-6)
+
+
+def test_slopes_of_quotients_by_0_that_are_rounded():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    for mode in ("floor", "trunc"):
+        x.grad = None
+        x.div(Tensor([0.0, 3.0]), rounding_mode=mode).sum().backward()
+        assert x.grad.tolist() == [0, 0]
+
+
 # --- masks that are assigned to ---
 
 
@@ -214,3 +256,43 @@ def test_a_mask_of_another_shape_is_refused():
 
 def test_activations_of_functional_are_these():
     assert F.threshold(Tensor([1, 2, 3]), 2, 0).tolist() == [0, 0, 3] and F.hardshrink(Tensor([NAN, 0.2, 2.0])).tolist()[1:] == [0, 2]
+
+
+def test_a_tensor_of_nothing():
+    x = Tensor()
+    assert x.shape == (0,) and x.dtype == "float32" and x.tolist() == [] and Tensor(dtype="int32").dtype == "int32" and Tensor(requires_grad=True).requires_grad
+    assert strata.cat([x, Tensor([1.0])]).tolist() == [1]
+
+
+NUMBERS = [(label, f, k) for label, f in surface.calls() for k, (_, type_, _, _) in enumerate(f.__parameters__) if k > 0 and type_.startswith("TensorLike")]
+
+
+@pytest.mark.parametrize("label, f, at", NUMBERS, ids=[f"{label}({f.__parameters__[at][0][0]})" for label, f, at in NUMBERS])
+def test_a_number_is_as_exact_as_the_tensor_beside_it(label, f, at):
+    results = []
+    for value in (0.1, Tensor(0.1, dtype="float64")):
+        positions, named = surface.given(f, at, value)
+        positions[0] = Tensor([[1.3, 5.0], [3.0, 2.0]], dtype="float64")
+        strata.manual_seed(1)
+        try:
+            out = f(*positions, **named)
+        except (strata.Error, TypeError, ValueError, IndexError):
+            return
+        results.append([v.tolist() if isinstance(v, Tensor) else v for v in (out if isinstance(out, (tuple, list)) else [out])])
+    assert repr(results[0]) == repr(results[1])
+
+
+def test_there_are_many_numbers():
+    assert len(NUMBERS) > 300
+
+
+def test_slopes_of_sinc_around_0():
+    mpmath = pytest.importorskip("mpmath")
+    mpmath.mp.dps = 40
+    for dtype, bound in (("float64", 4e-15), ("float32", 2e-6)):
+        x = [s * v for v in (1e-9, 1e-5, 0.002, 0.013, 0.03, 0.05, 0.1, 0.2, 0.3, 0.45, 0.7, 1.3) for s in (1, -1)]
+        exact = Tensor(x, dtype=dtype).cast("float64").tolist()
+        for v, got in zip(exact, slope(lambda t: t.sinc(), x, dtype=dtype)):
+            p = mpmath.pi * mpmath.mpf(v)
+            want = float((mpmath.cos(p) - mpmath.sin(p) / p) / mpmath.mpf(v))
+            assert abs(got - want) <= bound * (abs(want) + (abs(v) > 0.5)), (dtype, v, got, want)
