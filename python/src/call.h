@@ -136,7 +136,7 @@ class FunctionOf final : public Function {
   template <std::size_t... k>
   PyObject* call_with(PyObject* const* values, std::index_sequence<k...>) const {
     std::tuple<Incoming<TypeAt<k>>...> in{
-        Given{values[k], this->name(), this->parameters()[k].name()}...};
+        Given{values[k], this->name(), this->parameters()[k].name(), values[0]}...};
     const auto run = [&]() -> typename Signature::Result {
       if constexpr (std::is_member_function_pointer_v<F>)
         return run_member(in, std::make_index_sequence<kCount - 1>());

@@ -179,6 +179,9 @@ const Device& device_of(const Given& g) {
 Tensor tensor_of(const Given& g) {
   if (const Tensor* const t = tensor_in(g.object)) return *t;
   if (g.is_none() || PyUnicode_Check(g.object)) g.refuse("a tensor");
+  const Tensor* const first = g.beside != nullptr ? tensor_in(g.beside) : nullptr;
+  if (first != nullptr && first->dtype() == dtypes::float64 && PyFloat_Check(g.object))
+    return Tensor::full({}, PyFloat_AS_DOUBLE(g.object), dtypes::float64).to(first->device());
   return tensor_from_object(g.object, g.function);
 }
 

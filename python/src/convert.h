@@ -22,11 +22,12 @@ struct Given {
   PyObject* object;
   const char* function;
   const char* parameter;
+  PyObject* beside = nullptr;  ///< the first argument of the call, whose dtype a number may take
 
   bool is_none() const { return object == Py_None; }
   /// @throws py::type_error "sum(): axis must be an integer, not str"
   [[noreturn]] void refuse(const char* wanted) const;
-  Given with(PyObject* other) const { return {other, function, parameter}; }
+  Given with(PyObject* other) const { return {other, function, parameter, beside}; }
 };
 
 // --- from objects to values (convert.cpp) ---

@@ -80,7 +80,8 @@ void bind_data(Functions& f) {
         const Tensor out = made_tensor(data.ptr(), dtype.ptr(), device.ptr(), false);
         // Lists and numbers have no memory that others see.
         const bool is_own = PyList_Check(data.ptr()) || PyTuple_Check(data.ptr()) || out.ndim() == 0;
-        return finished(is_own ? out : copied_tensor(out), nullptr, requires_grad);
+        const Tensor given = tensor_in(data.ptr()) != nullptr ? out.detach() : out;
+        return finished(is_own ? given : copied_tensor(out), nullptr, requires_grad);
       },
       "A tensor with a copy of the data, which Tensor() would share.");
   f.function(

@@ -1,5 +1,8 @@
 // Methods of tensors that work element by element.
+#include <array>
+
 #include "python/src/call.h"
+#include "strata/tensor/access.h"
 
 namespace strata::python {
 
@@ -15,9 +18,24 @@ constexpr const char* kBinaryDoc =
     "gives way. Dtypes are promoted as "
     "PyTorch has it.";
 
-/// alpha times `other`, as add() and sub() of PyTorch have it.
-Tensor scaled(const Operand& other, const Number& alpha) {
-  return other.tensor() != nullptr ? *other.tensor() * alpha : Tensor::full({}, other.number()) * alpha;
+/// x + alpha*other, or x - alpha*other, in the dtype in which they meet, rounded once.
+template <bool is_difference>
+Tensor with_multiple(const Tensor& x, const Operand& other, const Number& alpha) {
+  const auto number = [&] {
+    const Tensor plain = x.dtype().is_float() ? Tensor::full({}, other.number(), x.dtype())
+                                              : Tensor::full({}, other.number());
+    return plain.to(x.device());
+  };
+  const Tensor more = other.tensor() != nullptr ? *other.tensor() : number();
+  return rounded_once_of(
+      [&](const Tensor& a, const Tensor& b) {
+        const Operand left(a), right(b);
+        const std::array<const Operand*, 2> both{&left, &right};
+        const DType met = meeting_dtype(both);
+        const Tensor multiple = (met.is_float() ? b.cast(met) : b) * alpha;
+        return is_difference ? a - multiple : a + multiple;
+      },
+      x, more);
 }
 bool is_one(const Number& n) { return n.value().as_double() == 1; }
 
@@ -182,13 +200,13 @@ void bind_elementwise(Functions& f) {
   f.op(
       "add", "other|b|y, *, alpha=1",
       [](const Tensor& x, const Operand& other, const Number& alpha) {
-        return is_one(alpha) ? x.add(other) : x.add(scaled(other, alpha));
+        return is_one(alpha) ? x.add(other) : with_multiple<false>(x, other, alpha);
       },
       "x + alpha * other");
   f.op(
       "sub", "other|b|y, *, alpha=1",
       [](const Tensor& x, const Operand& other, const Number& alpha) {
-        return is_one(alpha) ? x.sub(other) : x.sub(scaled(other, alpha));
+        return is_one(alpha) ? x.sub(other) : with_multiple<true>(x, other, alpha);
       },
       "x - alpha * other");
   f.op("div", "other|b|y, *, rounding_mode=None", &rounded_quotient,

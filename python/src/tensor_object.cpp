@@ -107,7 +107,7 @@ PyObject* slot_divmod(PyObject* a, PyObject* b) {
   return Py_BuildValue("(NN)", quotient, rest);
 }
 PyObject* slot_neg(PyObject* a) { return operation("neg", [&] { return new_tensor(tensor_in(a)->neg()); }); }
-PyObject* slot_pos(PyObject* a) { return Py_NewRef(a); }
+PyObject* slot_pos(PyObject* a) { return operation("positive", [&] { return new_tensor(tensor_in(a)->positive()); }); }
 PyObject* slot_abs(PyObject* a) { return operation("abs", [&] { return new_tensor(tensor_in(a)->abs()); }); }
 PyObject* slot_invert(PyObject* a) { return operation("bitwise_not", [&] { return new_tensor(~*tensor_in(a)); }); }
 // clang-format on
@@ -240,11 +240,13 @@ PyObject* slot_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     PyErr_SetString(PyExc_TypeError, wrong.c_str());
     return nullptr;
   }
-  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOp:Tensor", const_cast<char**>(keywords), &data,
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOp:Tensor", const_cast<char**>(keywords), &data,
                                   &dtype, &device, &requires_grad) == 0)
     return nullptr;
   return operation("Tensor", [&] {
-    return made_object(type, made_tensor(data, dtype, device, requires_grad != 0));
+    const py::tuple nothing(0);  // Tensor() is the empty one
+    return made_object(
+        type, made_tensor(data != nullptr ? data : nothing.ptr(), dtype, device, requires_grad != 0));
   });
 }
 
@@ -266,7 +268,7 @@ PyMemberDef tensor_members[] = {
     {nullptr, 0, 0, 0, nullptr},
 };
 
-constexpr const char* kTensorDoc = R"(Tensor(data, dtype=None, device=None, requires_grad=False)
+constexpr const char* kTensorDoc = R"(Tensor(data=(), dtype=None, device=None, requires_grad=False)
 
 An array whose elements are computed when they are needed.
 

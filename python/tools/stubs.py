@@ -41,7 +41,7 @@ class ValuesIndices(NamedTuple):
 
 # What has no parameters to be asked for: slots and properties of tensors.
 TENSOR = '''
-    def __init__(self, data: Any, dtype: DTypeLike | None = None, device: DeviceLike | None = None,
+    def __init__(self, data: Any = (), dtype: DTypeLike | None = None, device: DeviceLike | None = None,
                  requires_grad: bool = False) -> None: ...
     @property
     def shape(self) -> tuple[int, ...]: ...

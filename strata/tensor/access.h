@@ -1,6 +1,9 @@
 // What the files of this floor share: from nodes to tensors, and operands that meet.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <vector>
@@ -40,6 +43,8 @@ Met meet(const char* operation, std::initializer_list<const Operand*> operands,
 Ints broadcast_shape(const char* operation, std::span<const Ints> shapes);
 /// `x` with dimensions of size 1 in front and elsewhere repeated. @pre shapes broadcast
 LazyOp broadcast(const LazyOp& x, const Ints& shape);
+/// A tensor of its own that is what `x` is: what is assigned to x later does not change it. What a function gives that has nothing to do.
+inline Tensor own(const Tensor& x) { return TensorAccess::of(x.node(), x); }
 /// `x`, or as f32 where it is an integer or bool.
 Tensor as_real(const Tensor& x);
 /// `x`, or as i64 where it is a smaller integer or bool: what sums and products of it are in, as PyTorch has them.
@@ -55,6 +60,35 @@ Tensor rounded_once(const Tensor& x, const F& f) {
 /// a < b, or equal: not the opposite of above, as of NaN neither holds. @pre nodes of one shape and dtype
 inline LazyOp at_or_below(const LazyOp& a, const LazyOp& b) {
   return LazyOp::alu(Ops::OR, {LazyOp::alu(Ops::CMPLT, {a, b}), LazyOp::alu(Ops::CMPEQ, {a, b})});
+}
+/// The same of several tensors, where they meet in a 16-bit float.
+template <class F, class... T>
+Tensor rounded_once_of(const F& f, const T&... x) {
+  const Operand operands[] = {x...};
+  std::vector<const Operand*> all;
+  for (const Operand& o : operands) all.push_back(&o);
+  const DType met = meeting_dtype(all);
+  if (!met.is_float() || met.itemsize() != 2) return f(x...);
+  return f(x.cast(dtypes::float32)...).cast(met);
+}
+/// A factor or a value for tensors of `dtype`: whole, where that has whole numbers and it is one.
+inline Number number_for(double value, DType dtype) {
+  constexpr double kBeyond = 9.2e18;
+  const bool is_whole = std::floor(value) == value && std::abs(value) < kBeyond;
+  return !dtype.is_float() && is_whole ? Number(static_cast<std::int64_t>(value)) : Number(value);
+}
+/// `value`, which is made of `inputs` and whose slopes by them are 0: gradients are taken of it, and are zeros.
+inline Tensor flat_in(const Tensor& value, const std::vector<Tensor>& inputs) {
+  const auto takes = [](const Tensor& x) { return x.requires_grad(); };
+  if (!value.dtype().is_float() || NoGrad::is_active() ||
+      std::none_of(inputs.begin(), inputs.end(), takes))
+    return value;
+  const auto backward = [](const Tensor&, const Saved& saved) {
+    std::vector<Tensor> zeros;
+    for (std::size_t k = 0; k < saved.size(); ++k) zeros.push_back(saved[k].zeros_like());
+    return zeros;
+  };
+  return with_gradient(value.detach(), inputs, backward, Saved(inputs));
 }
 /// `y`, computed from x, whose derivative Slope makes of both. NOTE: y is saved as it was computed, not as the result, which has
 /// what was saved.

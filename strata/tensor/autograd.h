@@ -51,6 +51,7 @@ class Saved {
   explicit Saved(const std::vector<Tensor>& tensors, Ints numbers = {});
   /// A tensor that nobody else holds, of what the one that was saved stood for.
   Tensor operator[](std::size_t k) const;
+  std::size_t size() const { return nodes_.size(); }
   const Ints& numbers() const { return numbers_; }
   std::int64_t number(std::size_t k) const { return numbers_[k].value(); }
 

@@ -74,7 +74,7 @@ Tensor float_floor_quotient(const Operand& a, const Operand& b, DType d) {
   const auto [x, y] = both("floor_divide", a, b, d);
   const Tensor is_above = rest.ne(0) & rest.lt(0).ne(y.lt(0));
   const Tensor whole = ((x - rest) / y - is_above.cast(d)).round();
-  return y.eq(0).where(x / y, whole).detach();
+  return flat_in(y.eq(0).where(x / y, whole), {x, y});
 }
 Tensor floor_quotient(const Operand& a, const Operand& b) {
   const DType d = number_meeting(a, b);
@@ -84,7 +84,8 @@ Tensor floor_quotient(const Operand& a, const Operand& b) {
 Tensor truncated_quotient(const Operand& a, const Operand& b) {
   const DType d = number_meeting(a, b);
   if (!d.is_float()) return apply("trunc_divide", Ops::IDIV, a, b, d);
-  return quotient(a, b).trunc();
+  const auto [x, y] = both("trunc_divide", a, b, d);
+  return flat_in((x.detach() / y.detach()).trunc(), {x, y});  // 0 by a divisor of 0, too
 }
 Tensor modulus(const Operand& a, const Operand& b) {
   return apply("fmod", Ops::MOD, a, b, number_meeting(a, b));
@@ -158,6 +159,7 @@ Tensor power(const Operand& a, const Operand& b) {
     const DType d = number_meeting(a, b);
     if (is_whole && e >= 0) {
       const Tensor x = a.tensor()->cast(d);
+      if (e == 0 && d.is_float()) return flat_in(float_power_of(x, 0), {x});
       return d.is_float() ? float_power_of(x, static_cast<int>(e))
                           : whole_power(x, static_cast<std::int64_t>(e));
     }
@@ -500,28 +502,58 @@ Tensor Tensor::where(const Operand& a, const Operand& b) const {
 }
 Tensor Tensor::masked_fill(const Tensor& mask, const Operand& value) const {
   const OriginScope scope("masked_fill", value.at());
-  return mask.where(value, *this).cast(dtype());
+  STRATA_CHECK(mask.dtype().is_bool(), domain, "[masked_fill] a mask of ", mask.dtype().name(),
+               ": of bools is expected, such as mask != 0");
+  // NOTE: elements that stay do not go by way of the dtype in which they and the value meet.
+  if (value.tensor() != nullptr) return mask.where(value.tensor()->cast(dtype()), *this);
+  const LazyOp number = LazyOp::constant(scalar_of(value.number(), dtype()), Ints{});
+  return mask.where(TensorAccess::of(number, *this), *this);
 }
+namespace {
+/// f of tensors in the dtype in which they meet, where that is a float: none rounds to a narrower one on the way.
+template <class F, class... T>
+Tensor met_once(const F& f, const T&... x) {
+  const Operand operands[] = {x...};
+  std::vector<const Operand*> all;
+  for (const Operand& o : operands) all.push_back(&o);
+  const DType met = meeting_dtype(all);
+  return met.is_float() ? rounded_once_of(f, x.cast(met)...) : f(x...);
+}
+}  // namespace
+
 /// From the end that is nearer, so that one that is infinite stays.
 Tensor Tensor::lerp(const Tensor& end, const Operand& weight) const {
   const OriginScope scope("lerp", weight.at());
-  const Tensor way = end - *this;
   if (weight.tensor() != nullptr)
-    return weight.tensor()->abs().lt(0.5).where(*this + way * weight, end - way * (1 - weight));
-  const Scalar& w = weight.number().value();
-  const bool is_exact = !way.dtype().is_float() && !w.dtype().is_float();
-  if (is_exact || std::abs(w.as_double()) < 0.5) return *this + way * weight;
-  return end - way * (1 - w.as_double());
+    return met_once(
+        [](const Tensor& a, const Tensor& b, const Tensor& w) {
+          return w.abs().lt(0.5).where(a + (b - a) * w, b - (b - a) * (1 - w));
+        },
+        *this, end, *weight.tensor());
+  const Number number = weight.number();
+  return met_once(
+      [number](const Tensor& a, const Tensor& b) {
+        const Scalar& w = number.value();
+        const Tensor way = b - a;
+        const bool is_exact = !way.dtype().is_float() && !w.dtype().is_float();
+        if (is_exact || std::abs(w.as_double()) < 0.5) return a + way * number;
+        return b - way * (1 - w.as_double());
+      },
+      *this, end);
 }
 Tensor Tensor::addcmul(const Tensor& a, const Tensor& b, const Number& value, At at) const {
   const OriginScope scope("addcmul", at);
-  return *this + a * b * value;
+  return met_once(
+      [value](const Tensor& x, const Tensor& y, const Tensor& z) { return x + y * z * value; },
+      *this, a, b);
 }
 Tensor Tensor::addcdiv(const Tensor& a, const Tensor& b, const Number& value, At at) const {
   const OriginScope scope("addcdiv", at);
   STRATA_CHECK(a.dtype().is_float() || b.dtype().is_float(), domain,
                "[addcdiv] of integers: ", a.dtype().name(), " and ", b.dtype().name());
-  return *this + a / b * value;
+  return met_once(
+      [value](const Tensor& x, const Tensor& y, const Tensor& z) { return x + y / z * value; },
+      *this, a, b);
 }
 Tensor Tensor::clip(const std::optional<Operand>& low, const std::optional<Operand>& high, At at) const {
   const OriginScope scope("clip", at);

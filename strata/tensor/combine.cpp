@@ -89,7 +89,7 @@ Tensor Tensor::cartesian_prod(std::span<const Tensor> tensors, At at) {
   for (const Tensor& x : tensors)
     STRATA_CHECK(x.ndim() == 1, shape, "[cartesian_prod] of shape ", render(x.shape()),
                  ", where one dimension is expected");
-  if (tensors.size() == 1) return tensors[0];
+  if (tensors.size() == 1) return own(tensors[0]);
   std::vector<Tensor> columns;
   for (const Tensor& grid : meshgrid(tensors)) columns.push_back(grid.flatten());
   return stack(columns, 1);

@@ -87,7 +87,7 @@ Tensor scan(const Combination& c, const Tensor& x, std::int64_t n) {
 
 Tensor scan_along(const char* operation, const Combination& c, const Tensor& x, std::int64_t axis) {
   const std::int64_t a = axis_of(axis, x.ndim(), operation);
-  if (x.ndim() == 0 || x.numel() == Int(0)) return x;
+  if (x.ndim() == 0 || x.numel() == Int(0)) return own(x);
   const std::int64_t n = number_of(x.size(a), operation);
   return scan(c, x.movedim({a}, {-1}), n).movedim({-1}, {a});
 }
@@ -135,8 +135,8 @@ Tensor product_gradient(const Tensor& x, const Tensor& dy) {
 std::pair<Tensor, Tensor> extremes(const char* operation, const Combination& c, const Tensor& x,
                                    std::int64_t axis) {
   const std::int64_t a = axis_of(axis, x.ndim(), operation);
-  if (x.ndim() == 0) return {x, x.full_like(0).cast(dtypes::int64)};
-  if (x.numel() == Int(0)) return {x, x.cast(dtypes::int64)};
+  if (x.ndim() == 0) return {own(x), x.full_like(0).cast(dtypes::int64)};
+  if (x.numel() == Int(0)) return {own(x), x.cast(dtypes::int64)};
   const std::int64_t n = number_of(x.size(a), operation);
   const Tensor rows = x.movedim({a}, {-1});
   const Tensor plain = rows.detach();

@@ -39,6 +39,7 @@ Tensor Tensor::diff(std::int64_t times, std::int64_t axis, const std::optional<T
   STRATA_CHECK(ndim() > 0, shape, "[diff] of a scalar");
   STRATA_CHECK(times >= 0, domain, "[diff] ", times, " times");
   const std::int64_t a = axis_of(axis, ndim(), "diff");
+  if (times == 0) return own(*this);
   std::vector<Tensor> parts;
   if (prepend) parts.push_back(*prepend);
   parts.push_back(*this);

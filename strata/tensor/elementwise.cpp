@@ -25,7 +25,7 @@ Tensor real(Ops op, const Tensor& x, const char* name, At at) {
 /// A function that leaves integers and bools as they are.
 Tensor rounded(Ops op, const Tensor& x, const char* name, At at) {
   const OriginScope scope(name, at);
-  return x.dtype().is_float() ? apply(op, x) : x;
+  return x.dtype().is_float() ? flat_in(apply(op, x), {x}) : own(x);
 }
 
 // Fits of ours (tests/accuracy/fit.cpp): (f(x) - x) / x^3 by x^2, of asin and asinh up to 1/2, of tanh up to 5/4.
@@ -143,7 +143,7 @@ Tensor Tensor::bitcast(DType dtype, At at) const {
 Tensor Tensor::positive(At at) const {
   const OriginScope scope("positive", at);
   STRATA_CHECK(!dtype().is_bool(), domain, "[positive] of bool");
-  return *this;
+  return own(*this);
 }
 Tensor Tensor::neg(At at) const {
   const OriginScope scope("neg", at);
@@ -152,7 +152,7 @@ Tensor Tensor::neg(At at) const {
 }
 Tensor Tensor::abs(At at) const {
   const OriginScope scope("abs", at);
-  return dtype().is_bool() ? *this : apply(Ops::ABS, *this);
+  return dtype().is_bool() ? own(*this) : apply(Ops::ABS, *this);
 }
 Tensor Tensor::sqrt(At at) const { return real(Ops::SQRT, *this, "sqrt", at); }
 Tensor Tensor::reciprocal(At at) const { return real(Ops::RECIP, *this, "reciprocal", at); }
@@ -185,7 +185,7 @@ Tensor Tensor::logical_not(At at) const {
 
 Tensor Tensor::sign(At at) const {
   const OriginScope scope("sign", at);
-  if (dtype().is_bool()) return *this;
+  if (dtype().is_bool()) return own(*this);
   const Tensor out = gt(0).cast(dtype()) - lt(0).cast(dtype());
   return dtype().is_float() ? isnan().where(*this, out) : out;
 }
@@ -332,7 +332,7 @@ Tensor Tensor::isreal(At at) const {
 Tensor Tensor::angle(At at) const {
   const OriginScope scope("angle", at);
   const Tensor x = as_real(*this).detach();
-  return x.isnan().where(x, x.lt(0).where(std::numbers::pi, x.zeros_like()));
+  return flat_in(x.isnan().where(x, x.lt(0).where(std::numbers::pi, x.zeros_like())), {*this});
 }
 Tensor Tensor::isfinite(At at) const {
   const OriginScope scope("isfinite", at);
@@ -346,9 +346,23 @@ Tensor Tensor::signbit(At at) const {
                                        : dtypes::int64;
   return bitcast(bits).lt(0);
 }
+namespace {
+/// By the difference as a number without a sign, which is exact.
+Tensor is_close_of_integers(const Tensor& a, const Tensor& b, double rtol, double atol) {
+  const bool is_wide = a.dtype() == dtypes::uint64 && b.dtype() == dtypes::uint64;
+  if (!is_wide && (a.dtype() == dtypes::uint64 || b.dtype() == dtypes::uint64))  // they meet in f64
+    return a.cast(dtypes::float64).isclose(b.cast(dtypes::float64), rtol, atol);
+  const DType d = is_wide ? dtypes::uint64 : dtypes::int64;
+  const Tensor x = a.cast(d), y = b.cast(d);
+  const Tensor apart = (x.maximum(y) - x.minimum(y)).bitcast(dtypes::uint64).cast(dtypes::float64);
+  return apart.le(y.cast(dtypes::float64).abs() * rtol + atol);
+}
+}  // namespace
+
 Tensor Tensor::isclose(const Tensor& other, double rtol, double atol, bool equal_nan, At at) const {
   const OriginScope scope("isclose", at);
-  if (dtype().is_bool() && other.dtype().is_bool()) return eq(other);
+  if (!dtype().is_float() && !other.dtype().is_float())
+    return is_close_of_integers(*this, other, rtol, atol);
   const Tensor near =
       isfinite() & other.isfinite() & (*this - other).abs().le(other.abs() * rtol + atol);
   const Tensor out = near | eq(other);
@@ -357,7 +371,7 @@ Tensor Tensor::isclose(const Tensor& other, double rtol, double atol, bool equal
 Tensor Tensor::nan_to_num(double nan, std::optional<double> inf, std::optional<double> neg_inf,
                           At at) const {
   const OriginScope scope("nan_to_num", at);
-  if (!dtype().is_float()) return *this;
+  if (!dtype().is_float()) return own(*this);
   const double infinity = std::numeric_limits<double>::infinity();
   const Tensor numbers = isnan().where(nan, *this);
   return eq(infinity).where(inf.value_or(highest(dtype())),
@@ -480,7 +494,9 @@ Tensor Tensor::softplus(double beta, double threshold, At at) const {
 }
 Tensor Tensor::hardtanh(double low, double high, At at) const {
   const OriginScope scope("hardtanh", at);
-  return le(low).where(low, ge(high).where(high, *this));  // no gradient at the ends
+  if (low > high) return hardtanh(high, high);  // as clip() has it
+  const Number least = number_for(low, dtype()), most = number_for(high, dtype());
+  return le(least).where(least, ge(most).where(most, *this));  // no gradient at the ends
 }
 Tensor Tensor::hardsigmoid(At at) const {
   const OriginScope scope("hardsigmoid", at);
@@ -488,8 +504,9 @@ Tensor Tensor::hardsigmoid(At at) const {
 }
 Tensor Tensor::hardswish(At at) const {
   const OriginScope scope("hardswish", at);
-  return compound(
-      *this, [](const Tensor& x) { return x.lt(-3).where(0, x.ge(3).where(x, x * (x + 3) / 6)); });
+  return differentiated(
+      *this, [](const Tensor& x) { return x.lt(-3).where(0, x.ge(3).where(x, x * (x + 3) / 6)); },
+      [](const Tensor& x, const Tensor&) { return x.lt(-3).where(0, x.ge(3).where(1, x / 3 + 0.5)); });
 }
 Tensor Tensor::softsign(At at) const {
   const OriginScope scope("softsign", at);
@@ -510,15 +527,15 @@ Tensor Tensor::tanhshrink(At at) const {
 }
 Tensor Tensor::hardshrink(double lambda, At at) const {
   const OriginScope scope("hardshrink", at);
-  return abs().gt(lambda).where(*this, 0);
+  return abs().le(lambda).where(0, *this);  // a NaN stays one, here and in the next ones
 }
 Tensor Tensor::softshrink(double lambda, At at) const {
   const OriginScope scope("softshrink", at);
-  return gt(lambda).where(*this - lambda, lt(-lambda).where(*this + lambda, 0));
+  return gt(lambda).where(*this - lambda, ge(-lambda).where(0, *this + lambda));
 }
 Tensor Tensor::threshold(double threshold, double value, At at) const {
   const OriginScope scope("threshold", at);
-  return gt(threshold).where(*this, value);
+  return le(number_for(threshold, dtype())).where(number_for(value, dtype()), *this);
 }
 Tensor Tensor::quick_gelu(At at) const {
   const OriginScope scope("quick_gelu", at);

@@ -327,6 +327,33 @@ Tensor replaced(const Tensor& there, const Plan& plan, const Tensor& value, bool
   return joined.apart(put_at(joined.together(there), joined.index(), values, combine));
 }
 
+/// The mask that is all there is in brackets; null for anything else.
+const Tensor* lone_mask(std::span<const Subscript> subscripts) {
+  if (subscripts.size() != 1) return nullptr;
+  const auto* tensor = std::get_if<TensorPointer>(&subscripts.front().what());
+  return tensor != nullptr && (*tensor)->dtype().is_bool() ? tensor->get() : nullptr;
+}
+/// Whether `value` is the same for each place of a mask that fits: nothing has to know then how many there are.
+bool is_one_for_all(const Tensor& value, const Tensor& x, const Tensor& mask) {
+  const std::int64_t rest = x.ndim() - mask.ndim();
+  if (rest < 0 || value.ndim() > rest + 1 || &mask.device() != &x.device()) return false;
+  for (std::int64_t k = 0; k < mask.ndim(); ++k)
+    if (!(mask.size(k) == x.size(k))) return false;
+  for (std::int64_t k = 0; k < value.ndim(); ++k) {
+    const std::int64_t axis = x.ndim() - value.ndim() + k;  // of x; in front of `rest`: the places
+    const bool is_place = value.ndim() - k > rest;
+    if (!(value.size(k) == Int(1)) && (is_place || !(value.size(k) == x.size(axis)))) return false;
+  }
+  return true;
+}
+/// No value is looked at, so that it may be captured, and is one kernel with what is around it.
+Tensor with_one_value(const Tensor& x, const Tensor& mask, const Tensor& value, bool accumulate) {
+  Ints sizes = mask.shape();
+  for (std::int64_t k = mask.ndim(); k < x.ndim(); ++k) sizes.push_back(1);
+  const Tensor v = value.ndim() > x.ndim() - mask.ndim() ? value.squeeze(0) : value;
+  return mask.reshape(sizes).where(accumulate ? x + v : v, x).cast(x.dtype());
+}
+
 At place_of(std::span<const Subscript> subscripts) {
   return subscripts.empty() ? At::current() : subscripts.front().at();
 }
@@ -352,13 +379,15 @@ Tensor Tensor::operator[](const Subscript& subscript) const {
 Tensor Tensor::index_put(std::span<const Subscript> subscripts, const Operand& value,
                          bool accumulate) const {
   const OriginScope scope("index_put", value.at());
-  const Plan plan = Planner(*this).plan(subscripts);
   const Tensor v =
       value.tensor() != nullptr
           ? value.tensor()->cast(dtype())
           : TensorAccess::of(LazyOp::constant(scalar_of(value.number(), dtype()), Ints{}), *this);
   STRATA_CHECK(&v.device() == &device(), domain, "[index_put] tensors on ", device().name(),
                " and on ", v.device().name(), ": move one with to()");
+  if (const Tensor* mask = lone_mask(subscripts); mask != nullptr && is_one_for_all(v, *this, *mask))
+    return with_one_value(*this, *mask, v, accumulate);
+  const Plan plan = Planner(*this).plan(subscripts);
   const Tensor there = TensorAccess::of(seen(node(), plan), *this);
   const Tensor values = replaced(there, plan, v, accumulate);
   const LazyOp marks = LazyOp::constant(Scalar(true), values.shape());

@@ -32,9 +32,9 @@ Tensor matrix_product(const char* operation, const Tensor& a, const Tensor& b) {
 
 /// `input`*beta + `product`*alpha; no `input` at all where beta is 0, so that its NaNs do not matter.
 Tensor blend(const Tensor& input, const Tensor& product, double beta, double alpha) {
-  Tensor scaled = alpha == 1 ? product : product * alpha;
-  if (beta == 0) return scaled;
-  return (beta == 1 ? input : input * beta) + scaled;
+  Tensor scaled = alpha == 1 ? product : product * number_for(alpha, product.dtype());
+  if (beta == 0) return scaled.requires_grad() ? scaled : flat_in(scaled, {input});
+  return (beta == 1 ? input : input * number_for(beta, input.dtype())) + scaled;
 }
 
 Axes axes_of(const char* operation, const Tensor& x, const Axes& axes) {
@@ -95,7 +95,7 @@ Tensor product_in_order(const std::vector<Tensor>& matrices) {
     const Run run = open.back();
     open.pop_back();
     if (run.first == run.last) {
-      done.push_back(matrices[run.first]);
+      done.push_back(own(matrices[run.first]));
     } else if (run.is_open) {
       const std::size_t k = cuts.at[run.first * cuts.count + run.last];
       open.push_back({run.first, run.last, false});
@@ -169,11 +169,17 @@ Tensor Tensor::mv(const Tensor& vector, At at) const {
 Tensor Tensor::addmm(const Tensor& a, const Tensor& b, double beta, double alpha, At at) const {
   const OriginScope scope("addmm", at);
   check_rank("addmm", a, 2), check_rank("addmm", b, 2);
-  return blend(*this, matrix_product("addmm", a, b), beta, alpha);
+  return rounded_once_of(
+      [&](const Tensor& c, const Tensor& x, const Tensor& y) {
+        return blend(c, matrix_product("addmm", x, y), beta, alpha);
+      },
+      *this, a, b);
 }
 Tensor Tensor::baddbmm(const Tensor& a, const Tensor& b, double beta, double alpha, At at) const {
   const OriginScope scope("baddbmm", at);
-  return blend(*this, a.bmm(b), beta, alpha);
+  return rounded_once_of([&](const Tensor& c, const Tensor& x,
+                             const Tensor& y) { return blend(c, x.bmm(y), beta, alpha); },
+                         *this, a, b);
 }
 
 /// All batches as one inner dimension.
@@ -182,15 +188,23 @@ Tensor Tensor::addbmm(const Tensor& a, const Tensor& b, double beta, double alph
   check_rank("addbmm", a, 3), check_rank("addbmm", b, 3);
   check_inner("addbmm", a, a.size(0), b, b.size(0)), check_inner("addbmm", a, a.size(2), b, b.size(1));
   const Tensor rows = a.transpose(0, 1).flatten(1), columns = b.flatten(0, 1);
-  return blend(*this, matrix_product("addbmm", rows, columns), beta, alpha);
+  return rounded_once_of(
+      [&](const Tensor& c, const Tensor& x, const Tensor& y) {
+        return blend(c, matrix_product("addbmm", x, y), beta, alpha);
+      },
+      *this, rows, columns);
 }
 Tensor Tensor::addmv(const Tensor& matrix, const Tensor& vector, double beta, double alpha, At at) const {
   const OriginScope scope("addmv", at);
-  return blend(*this, matrix.mv(vector), beta, alpha);
+  return rounded_once_of([&](const Tensor& c, const Tensor& x,
+                             const Tensor& y) { return blend(c, x.mv(y), beta, alpha); },
+                         *this, matrix, vector);
 }
 Tensor Tensor::addr(const Tensor& a, const Tensor& b, double beta, double alpha, At at) const {
   const OriginScope scope("addr", at);
-  return blend(*this, a.outer(b), beta, alpha);
+  return rounded_once_of([&](const Tensor& c, const Tensor& x,
+                             const Tensor& y) { return blend(c, x.outer(y), beta, alpha); },
+                         *this, a, b);
 }
 Tensor Tensor::mm(const Tensor& other, At at) const {
   const OriginScope scope("mm", at);
@@ -205,7 +219,9 @@ Tensor Tensor::matrix_power(std::int64_t power, At at) const {
                render(shape()), ": square matrices are needed");
   STRATA_CHECK(power >= 0, domain, "[matrix_power] to the power ", power, ", which is below 0");
   const Tensor column = counting(size(-1), *this).unsqueeze(1);
-  if (power == 0) return column.eq(counting(size(-1), *this)).cast(dtype()).expand(shape());
+  if (power == 0)
+    return flat_in(column.eq(counting(size(-1), *this)).cast(dtype()).expand(shape()), {*this});
+  if (power == 1) return own(*this);
   std::optional<Tensor> out;
   Tensor base = *this;
   for (std::int64_t left = power; left > 0; left >>= 1) {

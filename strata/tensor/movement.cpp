@@ -64,7 +64,7 @@ Tensor Tensor::transpose(std::int64_t a, std::int64_t b, At at) const {
   const OriginScope scope("transpose", at);
   Axes order;
   for (std::int64_t k = 0; k < ndim(); ++k) order.push_back(k);
-  if (ndim() == 0) return *this;
+  if (ndim() == 0) return own(*this);
   std::swap(order[static_cast<std::size_t>(axis_of(a, ndim(), "transpose"))],
             order[static_cast<std::size_t>(axis_of(b, ndim(), "transpose"))]);
   return permute(order);
@@ -80,7 +80,7 @@ Tensor Tensor::squeeze(At at) const {
 Tensor Tensor::squeeze(std::int64_t axis, At at) const {
   const OriginScope scope("squeeze", at);
   const std::int64_t a = axis_of(axis, ndim(), "squeeze");
-  if (ndim() == 0 || !(size(a) == Int(1))) return *this;
+  if (ndim() == 0 || !(size(a) == Int(1))) return own(*this);
   Ints sizes;
   for (std::int64_t k = 0; k < ndim(); ++k)
     if (k != a) sizes.push_back(size(k));

@@ -153,7 +153,7 @@ Tensor local_response_norm(const Tensor& input, std::int64_t size,
   STRATA_CHECK(size >= 1, domain, "[local_response_norm] over ", size, " channels");
   const Tensor x = widened(input, "local_response_norm");
   const std::int64_t channels = number_of(x.size(1), "local_response_norm");
-  if (channels == 0) return input;
+  if (channels == 0) return own(input);
   Padding around(x.shape().size(), {0, 0});
   around[1] = {size / 2, (size - 1) / 2};
   const LazyOp neighbours = windows(x.square().node().pad(around), 1, {size}, channels);

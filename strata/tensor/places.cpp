@@ -54,7 +54,7 @@ Tensor Tensor::diagonal_scatter(const Tensor& source, std::int64_t offset, std::
   const Ints seen = diagonal(offset, axis1, axis2).shape();
   STRATA_CHECK(source.shape() == seen, shape, "[diagonal_scatter] a tensor of shape ",
                render(source.shape()), " into the shape ", render(seen));
-  if (product(seen) == Int(0)) return *this;
+  if (product(seen) == Int(0)) return own(*this);
   const std::int64_t a = axis_of(axis1, ndim(), "diagonal_scatter"),
                      b = axis_of(axis2, ndim(), "diagonal_scatter");
   const Tensor matrices = movedim({a, b}, {-2, -1});
@@ -76,7 +76,7 @@ Tensor Tensor::put(const Tensor& index, const Tensor& source, bool accumulate, A
                " into a tensor of ", dtype().name());
   const Tensor places = wrapped(index, number_of(numel(), "put"), "put").flatten();
   const Combine combine{accumulate ? std::optional(Reduce::sum) : std::nullopt};
-  if (numel() == Int(0) || index.numel() == Int(0)) return *this;
+  if (numel() == Int(0) || index.numel() == Int(0)) return own(*this);
   return put_at(flatten(), places, source.flatten(), combine).reshape(shape());
 }
 

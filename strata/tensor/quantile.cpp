@@ -108,7 +108,7 @@ Tensor Tensor::nanmedian(At at) const {
 std::pair<Tensor, Tensor> Tensor::mode(std::int64_t axis, bool keepdim, At at) const {
   const OriginScope scope("mode", at);
   const std::int64_t a = axis_of(axis, ndim(), "mode");
-  if (ndim() == 0) return {*this, full_like(0).cast(dtypes::int64)};
+  if (ndim() == 0) return {own(*this), full_like(0).cast(dtypes::int64)};
   STRATA_CHECK(!(size(a) == Int(0)), shape, "[mode] of nothing: shape ", render(shape()));
   const Tensor x = with_last(detach(), a), keys = x.dtype().is_bool() ? x.cast(dtypes::int32) : x;
   const Tensor counts = keys.unsqueeze(-1).eq(keys.unsqueeze(-2)).sum(-1);

@@ -107,7 +107,7 @@ Tensor with_saturation(const char* operation, const Tensor& x, const Ints& choic
                        Generator generator) {
   check_float(operation, x.dtype());
   STRATA_CHECK(0 <= p && p <= 1, domain, "[", operation, "] a probability of ", p);
-  if (p == 0) return x;
+  if (p == 0) return own(x);
   if (p == 1) return x * 0;
   const double least = -1.0507009873554805 * 1.6732632423543772;
   const double scale = 1 / std::sqrt((1 - p) * (1 + p * least * least));
@@ -165,7 +165,7 @@ Tensor bernoulli(const Tensor& p, Generator generator, At at) {
 Tensor dropout(const Tensor& x, double p, bool training, Generator generator, At at) {
   const OriginScope scope("dropout", at);
   STRATA_CHECK(0 <= p && p <= 1, domain, "[dropout] a probability of ", p);
-  if (!training || p == 0) return x;
+  if (!training || p == 0) return own(x);
   if (p == 1) return x * 0;
   const Tensor stays = rand(x.shape(), dtypes::float32, std::move(generator)).to(x.device()).ge(p);
   return stays.where(x / (1 - p), 0);
@@ -186,7 +186,7 @@ Tensor dropout3d(const Tensor& x, double p, bool training, Generator generator, 
 }
 Tensor alpha_dropout(const Tensor& x, double p, bool training, Generator generator, At at) {
   const OriginScope scope("alpha_dropout", at);
-  return training ? with_saturation("alpha_dropout", x, x.shape(), p, std::move(generator)) : x;
+  return training ? with_saturation("alpha_dropout", x, x.shape(), p, std::move(generator)) : own(x);
 }
 Tensor feature_alpha_dropout(const Tensor& x, double p, bool training, Generator generator, At at) {
   const OriginScope scope("feature_alpha_dropout", at);
@@ -194,7 +194,8 @@ Tensor feature_alpha_dropout(const Tensor& x, double p, bool training, Generator
                ", where (batch, channels, ...) is expected");
   Ints channels(x.shape().size(), 1);
   channels[0] = x.size(0), channels[1] = x.size(1);
-  return training ? with_saturation("feature_alpha_dropout", x, channels, p, std::move(generator)) : x;
+  return training ? with_saturation("feature_alpha_dropout", x, channels, p, std::move(generator))
+                  : own(x);
 }
 
 Tensor rrelu(const Tensor& x, double lower, double upper, bool training, Generator generator, At at) {

@@ -29,7 +29,7 @@ std::int64_t real_axis(const Tensor& x, std::int64_t axis, const char* operation
 Tensor rolled(const Tensor& x, std::int64_t shift, std::int64_t axis) {
   const std::int64_t n = number_of(x.size(axis), "roll");
   const std::int64_t by = n > 0 ? floor_mod(shift, n) : 0;
-  if (by == 0) return x;
+  if (by == 0) return own(x);
   Ints counts(x.shape().size(), 1);
   counts[at_axis(axis)] = 2;
   return cut(x.repeat(counts), axis, n - by, Int(n - by) + n);
@@ -40,7 +40,7 @@ Tensor rolled(const Tensor& x, std::int64_t shift, std::int64_t axis) {
 Tensor Tensor::t(At at) const {
   const OriginScope scope("t", at);
   STRATA_CHECK(ndim() <= 2, shape, "[t] shape ", render(shape()), " has more than 2 dimensions");
-  return ndim() < 2 ? *this : transpose(0, 1);
+  return ndim() < 2 ? own(*this) : transpose(0, 1);
 }
 
 Tensor Tensor::movedim(const Axes& from, const Axes& to, At at) const {
@@ -50,7 +50,7 @@ Tensor Tensor::movedim(const Axes& from, const Axes& to, At at) const {
   if (ndim() == 0) {
     for (const Axes& axes : {from, to})
       for (const std::int64_t a : axes) axis_of(a, 0, "movedim");
-    return *this;
+    return own(*this);
   }
   SmallVec<std::int64_t, 6> order(shape().size(), -1);
   SmallVec<bool, 8> is_taken(shape().size(), false);
@@ -119,15 +119,15 @@ Tensor Tensor::unflatten(std::int64_t axis, const Ints& sizes, At at) const {
 
 Tensor Tensor::atleast_1d(At at) const {
   const OriginScope scope("atleast_1d", at);
-  return ndim() == 0 ? unsqueeze(0) : *this;
+  return ndim() == 0 ? unsqueeze(0) : own(*this);
 }
 Tensor Tensor::atleast_2d(At at) const {
   const OriginScope scope("atleast_2d", at);
-  return ndim() < 2 ? atleast_1d().unsqueeze(0) : *this;
+  return ndim() < 2 ? atleast_1d().unsqueeze(0) : own(*this);
 }
 Tensor Tensor::atleast_3d(At at) const {
   const OriginScope scope("atleast_3d", at);
-  return ndim() < 3 ? atleast_2d().unsqueeze(2) : *this;
+  return ndim() < 3 ? atleast_2d().unsqueeze(2) : own(*this);
 }
 
 Tensor Tensor::narrow(std::int64_t axis, const Int& begin, const Int& length, At at) const {
@@ -189,7 +189,7 @@ Tensor Tensor::roll(const Axes& shifts, const Axes& axes, At at) const {
   const OriginScope scope("roll", at);
   STRATA_CHECK(shifts.size() == axes.size(), shape, "[roll] ", shifts.size(), " shifts for ",
                axes.size(), " axes");
-  Tensor out = *this;
+  Tensor out = own(*this);
   for (std::size_t k = 0; k < axes.size(); ++k)
     out = rolled(out, shifts[k], real_axis(*this, axes[k], "roll"));
   return out;
@@ -208,7 +208,7 @@ Tensor Tensor::rot90(std::int64_t times, std::int64_t from, std::int64_t to, At 
     case 1: return flip(b).transpose(a, b);
     case 2: return flip({a, b});
     case 3: return flip(a).transpose(a, b);
-    default: return *this;
+    default: return own(*this);
   }
 }
 

@@ -181,7 +181,7 @@ Tensor Tensor::softmax(std::int64_t axis, At at) const {
   const OriginScope scope("softmax", at);
   axis_of(axis, ndim(), "softmax");
   return rounded_once(as_real(*this), [&](const Tensor& x) {
-    if (x.ndim() == 0) return x.ones_like();
+    if (x.ndim() == 0) return (x - x).exp();  // of a NaN or an infinity NaN, as of a row of one
     if (x.numel() == Int(0)) return x;
     const Tensor e = (x - x.max(axis, true).detach()).exp();
     return e / e.sum(axis, true);
@@ -191,7 +191,7 @@ Tensor Tensor::log_softmax(std::int64_t axis, At at) const {
   const OriginScope scope("log_softmax", at);
   axis_of(axis, ndim(), "log_softmax");
   return rounded_once(as_real(*this), [&](const Tensor& x) {
-    if (x.ndim() == 0) return x.zeros_like();
+    if (x.ndim() == 0) return x - x;
     if (x.numel() == Int(0)) return x;
     const Tensor shifted = x - x.max(axis, true).detach();
     return shifted - shifted.exp().sum(axis, true).log();

@@ -137,6 +137,11 @@ Tensor put_slices(const Tensor& self, std::int64_t axis, const Tensor& index, co
 }  // namespace
 
 Tensor put_at(const Tensor& target, const Tensor& index, const Tensor& source, const Combine& combine) {
+  const bool adds_up =
+      combine.how && *combine.how != Tensor::Reduce::amax && *combine.how != Tensor::Reduce::amin;
+  if (adds_up && target.dtype().is_float() && target.itemsize() == 2)  // with what is there rounded once
+    return put_at(target.cast(dtypes::float32), index, source.cast(dtypes::float32), combine)
+        .cast(target.dtype());
   const Tensor rows = counting(target.size(-1), target).unsqueeze(1);
   const Tensor goes = index.unsqueeze(-2).eq(rows);  // (..., n, k)
   const Puts p{target, goes, source.unsqueeze(-2), index};
@@ -177,7 +182,11 @@ Tensor Tensor::index_add(std::int64_t axis, const Tensor& index, const Tensor& s
   const OriginScope scope("index_add", at);
   const Tensor values = source_of(*this, source, "index_add");
   const Tensor factor = source_of(*this, alpha, "index_add");
-  return put_slices(*this, axis, index, values * factor, {Reduce::sum}, "index_add");
+  return rounded_once_of(  // the product is not rounded, either
+      [&](const Tensor& x, const Tensor& y, const Tensor& a) {
+        return put_slices(x, axis, index, y * a, {Reduce::sum}, "index_add");
+      },
+      *this, values, factor);
 }
 Tensor Tensor::index_reduce(std::int64_t axis, const Tensor& index, const Tensor& source,
                             Reduce reduce, bool include_self, At at) const {

@@ -82,11 +82,22 @@ Tensor i1e_of(const Tensor& x) {
   });
 }
 
+/// Of the derivative of sin(y)/y over y, in y*y, the highest power first: (-1)^k * 2k / (2k + 1)!
+std::vector<double> sinc_slopes() {
+  std::vector<double> out;
+  double factorial = 1;
+  for (int k = 1; k <= 12; ++k) {
+    factorial *= 2.0 * k * (2.0 * k + 1);
+    out.insert(out.begin(), (k % 2 == 0 ? 2.0 : -2.0) * k / factorial);
+  }
+  return out;
+}
 Tensor sinc_of(const Tensor& x) {
   return with_slope(sinc_value(x.detach()), x, [](const Tensor& a) {
     // NOTE: near 0 the difference has no digits left: there its series is taken.
-    const Tensor is_near = a.abs().lt(0.05), angle = is_near.where(1, a) * pi;
-    const Tensor series = a * (a.square() * (pi * pi / 10) - 1) * (pi * pi / 3);
+    const Tensor is_near = a.abs().lt(0.5), angle = is_near.where(1, a) * pi;
+    const Tensor near = is_near.where(a, 0);
+    const Tensor series = polynomial(sinc_slopes(), (near * pi).square()) * near * (pi * pi);
     return is_near.where(series, (angle.cos() - a.sinc()) / is_near.where(1, a));
   });
 }
@@ -155,7 +166,10 @@ Tensor Tensor::mvlgamma(std::int64_t p, At at) const {
 
 Tensor Tensor::logit(std::optional<double> eps, At at) const {
   const OriginScope scope("logit", at);
-  const Tensor real = as_real(*this), x = eps ? real.clip(*eps, 1 - *eps) : real;
+  const Tensor real = as_real(*this);
+  if (eps && real.itemsize() == 2)  // which have no 1 - eps
+    return real.cast(dtypes::float32).logit(eps).cast(real.dtype());
+  const Tensor x = eps ? real.clip(*eps, 1 - *eps) : real;
   return differentiated(
       x,
       [](const Tensor& t) {  // of the smaller of t and 1 - t; around 1/2 by what is exact there
@@ -164,7 +178,7 @@ Tensor Tensor::logit(std::optional<double> eps, At at) const {
         const Tensor size = small.lt(1e-30).where(-small.log(), ratio);
         return apart.lt(0).where(-size, size);
       },
-      [](const Tensor& t, const Tensor&) { return (t * (1 - t)).reciprocal(); });
+      [](const Tensor& t, const Tensor& y) { return y.isnan().where(y, (t * (1 - t)).reciprocal()); });
 }
 
 }  // namespace strata

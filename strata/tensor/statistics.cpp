@@ -16,7 +16,7 @@ namespace {
 std::pair<Tensor, Tensor> extreme_at(const Tensor& x, std::int64_t axis, bool keepdim, bool is_max) {
   const std::int64_t a = axis_of(axis, x.ndim(), is_max ? "max_with_indices" : "min_with_indices");
   const Tensor places = is_max ? x.argmax(a, true) : x.argmin(a, true);
-  if (x.ndim() == 0) return {x, places};
+  if (x.ndim() == 0) return {own(x), places};
   const Tensor values = x.requires_grad() ? x.gather(a, places)
                         : is_max          ? x.max(a, true)
                                           : x.min(a, true);
@@ -107,7 +107,7 @@ Tensor Tensor::sum_to_size(const Ints& to, At at) const {
   }
   STRATA_CHECK(fits, shape, "[sum_to_size] shape ", render(shape()), " does not sum up to ",
                render(to));
-  return axes.empty() ? *this : sum(axes, true).reshape(to);
+  return axes.empty() ? own(*this) : sum(axes, true).reshape(to);
 }
 
 Tensor Tensor::bincount(const std::optional<Tensor>& weights, std::int64_t least, At at) const {

@@ -1,10 +1,11 @@
 // The differential fuzzer of graphs: random programs of tensors, each of them run in several ways.
 //
-//   fuzz_graph --count N --seed S [--devices fused,nofuse,jit,state,slopes,INTERP,CLANG] [--only PROGRAM_SEED] [--failures F]
+//   fuzz_graph --count N --seed S [--devices fused,nofuse,jit,state,inplace,slopes,INTERP,CLANG] [--only PROGRAM_SEED] [--failures F]
 //              [--print 1] [--suspects 1]
 //
 // `fused` is the default device, `nofuse` the same with each op a kernel of its own, `jit` a replay of what was captured with other
-// inputs, `state` a replay that assigns to tensors from outside, beside the same without capture, `slopes` are gradients of what
+// inputs, `state` a replay that assigns to tensors from outside and to its inputs, beside the same without capture, `inplace` the
+// default device after all inputs were changed in place before anything ran, `slopes` are gradients of what
 // a program gives against differences in f64; other names are devices. The oracle is
 // graph_ranges.h, which computes each node as the user wrote it: integers and bools, and floats where nothing is rounded, are
 // equal to the bit, other floats within what value_range.h says functions, contraction and the order of sums may change. Programs
@@ -27,6 +28,7 @@
 
 #include "strata/base/flags.h"
 #include "strata/engine/realize.h"
+#include "strata/tensor/autograd.h"
 #include "strata/tensor/jit.h"
 #include "tests/fuzz/flags.h"
 #include "tests/fuzz/graph_program.h"
@@ -41,7 +43,8 @@ using Clock = std::chrono::steady_clock;
 struct Config {
   std::uint64_t count = 200, seed = 1, failures = 1;
   std::optional<std::uint64_t> only;
-  std::vector<std::string> devices = {"fused", "nofuse", "jit", "state", "slopes", "INTERP"};
+  std::vector<std::string> devices = {"fused",   "nofuse", "jit",   "state",
+                                      "inplace", "slopes", "INTERP"};
   bool prints = false, suspects = false;
 };
 
@@ -109,7 +112,7 @@ class ScopedWay {
  private:
   static bool is_default(const Way& way) {
     return way.device == "fused" || way.device == "nofuse" || way.device == "jit" ||
-           way.device == "state" || way.device == "slopes";
+           way.device == "state" || way.device == "inplace" || way.device == "slopes";
   }
   ScopedFlag<std::string> device_;
   ScopedFlag<bool> nofuse_;
@@ -154,6 +157,19 @@ std::string difference(const Tensor& x, const GraphRanges::Ranges& ranges,
   return {};
 }
 
+/// Inputs stand for something else from now on: assigned to, or changed in place.
+void change(const std::vector<Tensor>& inputs) {
+  const NoGrad no_grad;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    const Tensor& x = inputs[k];
+    const Tensor other = x.dtype().is_bool() ? x.logical_not() : (x + 1).cast(x.dtype());
+    if (k % 2 == 0)
+      x.assign(other);
+    else
+      set_in_place(x, other, "change");
+  }
+}
+
 /// The outputs of a program, realized in one way.
 std::vector<Tensor> outputs_of(const GraphProgram& program, const Way& way) {
   const auto outputs = [&](const GraphBuild& how) {
@@ -169,7 +185,16 @@ std::vector<Tensor> outputs_of(const GraphProgram& program, const Way& way) {
     for (how.other = 2; how.other > 0; --how.other) jitted(inputs_of(program, how));
     return jitted(inputs_of(program, how));
   }
-  const std::vector<Tensor> out = outputs(how);
+  std::vector<Tensor> out;
+  if (way.device == "inplace") {
+    const std::vector<Tensor> inputs = inputs_of(program, how);
+    out = outputs({way.symbolic, true, 0, inputs});
+    for (std::size_t k = 0; k < out.size(); ++k)
+      if (program.steps[program.outputs[k]].op == "input") out[k] = out[k].detach();
+    change(inputs);
+  } else {
+    out = outputs(how);
+  }
   std::vector<LazyOp> roots;
   for (const Tensor& x : out) roots.push_back(x.node());
   realize(roots, Device::default_device());
@@ -191,10 +216,10 @@ std::optional<GraphFailure> wrong_slope(const GraphProgram& program, const Way& 
   return std::nullopt;
 }
 
-/// What `runs` calls of a program leave in tensors that each call assigns to: those of integers, which are the same however
-/// they are computed.
+/// What calls of a program leave in tensors that each call assigns to, its inputs among them: those of integers, which are the same
+/// however they are computed.
 std::vector<Tensor> states_of(const GraphProgram& program, const Way& way, bool captures) {
-  std::vector<Tensor> states;
+  std::vector<Tensor> states, last;
   const auto call = [&](std::span<const Tensor> inputs) {
     const std::vector<Tensor> values = build(program, {way.symbolic, true, 0, inputs});
     std::vector<Tensor> out;
@@ -207,6 +232,7 @@ std::vector<Tensor> states_of(const GraphProgram& program, const Way& way, bool 
       Tensor& state = states[next++];
       if (sizes_of(state) == sizes_of(y)) state.assign(y - state * 3);
     }
+    change({inputs.begin(), inputs.end()});  // what was made of them stays
     return out;
   };
   Jit jitted(call);
@@ -219,7 +245,10 @@ std::vector<Tensor> states_of(const GraphProgram& program, const Way& way, bool 
     else
       call(inputs);
     for (const Tensor& s : states) s.realize();
+    for (const Tensor& x : inputs)
+      if (!x.dtype().is_float()) last.push_back(x.realize());
   }
+  states.insert(states.end(), last.begin(), last.end());
   return states;
 }
 std::optional<GraphFailure> wrong_state(const GraphProgram& program, const Way& way, Counts& counts) {

@@ -132,7 +132,7 @@ GraphFamily places() {
            step("realize",
                 [](const Tensor& x) {
                   if (GraphBuild::current()->realizes) x.realize();
-                  return x;
+                  return x.reshape(x.shape());  // each step gives a tensor of its own
                 }),
            step("assigned", [](const Tensor& x) {
              const Tensor out = x.zeros_like().contiguous();
