@@ -1,5 +1,8 @@
 // Special functions against values computed with 30 digits, and what they give at the ends of their domains.
 
+#include <cstdint>
+#include <limits>
+
 #include "tests/dtype/special_values.h"
 #include "tests/tensor/finite_differences.h"
 
@@ -224,6 +227,16 @@ TEST(Special, AtTheEnds) {
   check(f64({-1, 0, 0.5, kInf, NAN}, {5}).entr(), {-kInf, 0, std::log(2.0) / 2, -kInf, NAN});
   EXPECT_EQ(i64({3, 5}).lgamma().dtype(), dtypes::float32);
   EXPECT_EQ(f32({3}).cast(dtypes::float16).lgamma().dtype(), dtypes::float16);
+}
+
+// Where powers alone are 0, and factorials infinite: by MPFR.
+TEST(Special, PolygammaBeyondItsPowers) {
+  const auto at = [](double x, std::int64_t order) {
+    return Tensor::from({static_cast<float>(x)}).polygamma(order).item<float>();
+  };
+  EXPECT_NEAR(at(1e37, 1) / 1e-37, 1, 1e-6);
+  EXPECT_NEAR(at(63.220767974853516, 40) / -2.5446125531279303e-26, 1, 1e-6);
+  EXPECT_EQ(at(std::numeric_limits<double>::infinity(), 1), 0);
 }
 
 TEST(Special, Gradients) {
