@@ -6,6 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include "strata/runtime/scarcity.h"
+
 namespace strata {
 
 /// One call of parallel_for: its chunks by number, unsigned, as `end - begin` may not fit in 64 bits with a sign.
@@ -51,6 +53,7 @@ void ThreadPool::start() {
     while (static_cast<int>(threads_.size()) + 1 < count_)
       threads_.emplace_back([this] { help(); });
   } catch (const std::system_error&) {  // those that there are have to do
+    warn_of_few_threads(count_, static_cast<int>(threads_.size()) + 1);
   }
 }
 
