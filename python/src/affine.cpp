@@ -4,6 +4,7 @@
 #include <pybind11/numpy.h>
 
 #include "python/src/expr_casters.h"
+#include "python/src/running.h"
 
 namespace strata::python {
 
@@ -47,7 +48,7 @@ py::array_t<std::int64_t> filled_table(const Affine& f) {
   py::array_t<std::int64_t> out(shape);
   const std::span<std::int64_t> values(out.mutable_data(), static_cast<std::size_t>(out.size()));
   {
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     f.fill(values);
   }
   return out;

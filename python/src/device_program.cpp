@@ -3,6 +3,7 @@
 
 #include "python/src/memory.h"
 #include "python/src/program_casters.h"
+#include "python/src/running.h"
 #include "strata/base/flags.h"
 #include "strata/runtime/clang_program.h"
 
@@ -164,7 +165,7 @@ std::vector<std::pair<std::string, std::int64_t>> named_values(const py::dict& v
 void run_program_object(const ProgramObject& p, const py::iterable& buffers, const py::dict& values) {
   const std::vector<Buffer> given = arguments_of(buffers);
   const auto named = named_values(values);
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   p.compiled->run(given, named);
 }
 
@@ -213,7 +214,7 @@ void bind_clang_program(py::module_& m) {
         const CompileOptions options{.deterministic = deterministic};
         std::vector<std::byte> object;
         {
-          const py::gil_scoped_release unlocked;
+          const Unlocked unlocked;
           object = compile_clang(source, options);
         }
         return py::bytes(reinterpret_cast<const char*>(object.data()), object.size());
@@ -239,7 +240,7 @@ void bind_clang_program(py::module_& m) {
             const std::vector<Buffer> given = arguments_of(buffers);
             std::vector<void*> addresses;
             for (const Buffer& b : given) addresses.push_back(b.data());
-            const py::gil_scoped_release unlocked;
+            const Unlocked unlocked;
             p.run(addresses, {});
           },
           "Calls the function, which has to take as many pointers and to stay inside of the "
@@ -270,7 +271,7 @@ ProgramObject compile_for(const Device& device, const LazyOp& ast,
                           const std::optional<std::string>& opts) {
   std::optional<std::vector<Opt>> given;
   if (opts) given = parse_opts(*opts);
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   return {std::make_shared<const CompiledKernel>(compile(ast, device, std::move(given))), &device};
 }
 

@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "python/src/expr_casters.h"
+#include "python/src/running.h"
 #include "strata/expr/evaluate.h"
 #include "strata/expr/exact.h"
 #include "strata/expr/node.h"
@@ -255,7 +256,7 @@ void bind_expr_facts(ExprClass& c) {
       "facts",
       [](const Expr& e, const std::string& effort) {
         const Effort how = effort_of_name(effort);
-        const py::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         return e.facts(how);
       },
       py::arg("effort") = "rules",
@@ -321,7 +322,7 @@ void bind_expr_methods(ExprClass& c) {
       "simplify",
       [](const Expr& e, const std::optional<ExprArg>& assuming, const std::string& effort) {
         const Effort how = effort_of_name(effort);
-        const py::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         return ExprResult{assuming ? simplify_under(e, **assuming, how) : simplify(e, how)};
       },
       py::arg("assuming") = py::none(), py::arg("effort") = "rules",

@@ -1,5 +1,6 @@
 // Functions on expressions: strata.expr.
 #include "python/src/expr_casters.h"
+#include "python/src/running.h"
 #include "strata/expr/exact.h"
 #include "strata/expr/parse.h"
 #include "strata/expr/render.h"
@@ -10,7 +11,7 @@ namespace {
 
 Proof proof_of(const Expr& condition, const std::optional<ExprArg>& assuming) {
   const Expr given = assuming ? **assuming : Expr(1);
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   return prove(condition, given);
 }
 
@@ -40,7 +41,7 @@ void bind_proofs(py::module_& m, py::module_& functions) {
       ">>> x = Variable('x', 0, 9)\n>>> bool(prove(x*2 < 19))\nTrue\n"
       ">>> prove(x < 9)\nProof('no', {Variable('x', 0, 9): 9})";
   const auto equal = [](const ExprArg& a, const ExprArg& b) {
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     return prove_equal(*a, *b);
   };
   constexpr const char* kEqualDoc =

@@ -4,6 +4,7 @@
 
 #include "python/src/call.h"
 #include "python/src/memory.h"
+#include "python/src/running.h"
 #include "strata/engine/realize.h"
 #include "strata/tensor/access.h"
 #include "strata/tensor/autograd.h"
@@ -124,8 +125,11 @@ Tensor with_custom_gradient(const Tensor& value, const std::vector<Tensor>& inpu
                             const py::object& backward) {
   const auto function = kept_object(backward);  // until nothing needs it, whatever thread that is in
   return with_gradient(value, inputs, [function](const Tensor& dy) {
-    const py::gil_scoped_acquire acquire;
-    const py::object result = py::handle(function.get())(object_of(dy));
+    const Locked acquire;
+    const py::tuple args = py::make_tuple(object_of(dy));
+    const auto result =
+        py::reinterpret_steal<py::object>(call_python(function.get(), args.ptr(), nullptr));
+    if (!result) throw py::error_already_set();
     if (const Tensor* const one = tensor_in(result.ptr())) return std::vector<Tensor>{*one};
     return tensors_of({result.ptr(), "with_gradient", "what backward returns"});
   });

@@ -2,16 +2,21 @@
 #include <mutex>
 
 #include "python/src/program_casters.h"
+#include "strata/base/fork.h"
 #include "strata/engine/realize.h"
 
 namespace strata::python {
 
 namespace {
 
-/// What was heard. A thread may run kernels, without the interpreter's lock, while another looks.
+// Of all logs: a thread may run kernels, without the interpreter's lock, while another looks, or forks.
+constinit std::mutex heard_mutex;
+const ForkHook heard_hook(
+    ForkOrder::kernel_cache, [] { heard_mutex.lock(); }, [] { heard_mutex.unlock(); });
+
+/// What was heard.
 struct HeardKernels {
-  std::mutex mutex;
-  std::vector<RanKernel> kernels;  // guarded by mutex
+  std::vector<RanKernel> kernels;  // guarded by heard_mutex
 };
 
 /// Hears what its thread runs from the moment it is made.
@@ -19,7 +24,7 @@ class KernelListener final : public RunListener {
  public:
   explicit KernelListener(std::shared_ptr<HeardKernels> heard) : heard_(std::move(heard)) {}
   void ran(RanKernel kernel) override {
-    const std::lock_guard lock(heard_->mutex);
+    const std::lock_guard lock(heard_mutex);
     heard_->kernels.push_back(std::move(kernel));
   }
 
@@ -41,7 +46,7 @@ class KernelLog {
     thread_listeners.pop_back();
   }
   std::vector<RanKernel> kernels() const {
-    const std::lock_guard lock(heard_->mutex);
+    const std::lock_guard lock(heard_mutex);
     return heard_->kernels;
   }
 

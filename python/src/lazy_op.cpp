@@ -1,5 +1,6 @@
 // LazyOps: the graph of tensors and of kernels; and what a graph is scheduled as.
 #include "strata/graph/lazy_op.h"
+#include "strata/engine/realize.h"
 
 #include "python/src/running.h"
 #include "python/src/tensor_object.h"
@@ -188,7 +189,7 @@ void bind_schedule(py::module_& m) {
   m.def(
       "schedule",
       [](const std::vector<LazyOp>& roots) {
-        const py::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         return schedule(roots);
       },
       py::arg("roots"), "What has to run for nodes of a graph to be realized, in order.");

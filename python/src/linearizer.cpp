@@ -1,6 +1,7 @@
 // The Linearizer, and the kernel compiler behind it.
 #include "strata/codegen/linearizer.h"
 
+#include "python/src/running.h"
 #include "python/src/uop_casters.h"
 #include "strata/runtime/device.h"
 
@@ -45,7 +46,7 @@ class LinearizerObject {
     const std::vector<Opt> given = parse_opts(opts);
     Linearizer fresh(ast_, target_);  // others may use the inner one meanwhile
     {
-      const py::gil_scoped_release unlocked;
+      const Unlocked unlocked;
       fresh.linearize(given);
     }
     set_uops({std::make_shared<UOpGraph>(std::move(fresh.uops)), false});
@@ -180,7 +181,7 @@ void bind_kernel_class(py::module_& m) {
         std::optional<std::vector<Opt>> given;
         if (opts) given = parse_opts(*opts);
         const Target target = chosen_target(device);
-        const py::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         return std::make_shared<Kernel>(compile_kernel(ast, target, std::move(given)));
       },
       py::arg("ast"), py::arg("device") = py::none(), py::arg("opts") = py::none(),

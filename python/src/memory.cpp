@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "python/src/running.h"
+#include "strata/base/fork.h"
 
 namespace strata::python {
 
@@ -20,6 +21,8 @@ class PutAside {
     static PutAside* const one = new PutAside;  // deleters run until the end of the process
     return *one;
   }
+  void hold() { mutex_.lock(); }
+  void release() { mutex_.unlock(); }
 
   void add(PyObject* object) {
     bool is_first = false;
@@ -51,6 +54,9 @@ class PutAside {
   std::mutex mutex_;
   std::vector<PyObject*> objects_;
 };
+
+const ForkHook put_aside_hook(
+    ForkOrder::memory, [] { PutAside::instance().hold(); }, [] { PutAside::instance().release(); });
 
 py::dtype numpy_element(DType d) {
   static std::array<PyObject*, DType::kCount + 1> known{};  // live as long as the process

@@ -1,12 +1,14 @@
 // The extension module strata._strata.
 #include "python/src/bind.h"
 #include "python/src/refusals.h"
+#include "python/src/running.h"
 #include "strata/base/version.h"
 
 PYBIND11_MODULE(_strata, m) {
   namespace sp = strata::python;
   m.doc() = "Exact symbolic index algebra and tensor compiler.";
   m.attr("__version__") = STRATA_VERSION;
+  sp::watch_signals();
   sp::bind_errors(m);
   sp::bind_dtypes(m);
   sp::bind_expr(m);

@@ -1,6 +1,7 @@
 // ShapeTracker: a stack of Views, and what can be asked of it.
 #include "strata/view/shape_tracker.h"
 
+#include "python/src/running.h"
 #include "python/src/view_casters.h"
 #include "strata/view/equal.h"
 
@@ -71,7 +72,7 @@ void bind_tracker_merging(TrackerClass& c) {
   c.def(
       "simplify",
       [](const Tracker& st) {
-        const py::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         return st.simplify();
       },
       "The same function in the fewest Views: one iff there is one.");
@@ -149,7 +150,7 @@ void bind_tracker_questions(TrackerClass& c) {
         "Dimensions whose real stride is 1.");
   c.def("axis_is_masked", &ShapeTracker::axis_is_masked, py::arg("axis"),
         "Whether validity depends on the dimension.");
-  const auto release = py::call_guard<py::gil_scoped_release>();
+  const auto release = py::call_guard<Unlocked>();
   c.def(
       "equal", [](const ShapeTracker& a, const ShapeTracker& b) { return equal(a, b); },
       py::arg("other"), release,

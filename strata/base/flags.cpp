@@ -4,8 +4,11 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <type_traits>
+#include <utility>
 
 #include "strata/base/check.h"
+#include "strata/base/fork.h"
 
 namespace strata {
 namespace {
@@ -56,11 +59,22 @@ T& Flag<T>::known_value() const {
     throw Error(ErrorKind::domain, "[flags] the environment has " + variable + "='" + text +
                                        "', which is not " + std::string(expected(default_)));
   }
+  note_known(value);
   return value_.emplace(std::move(value));
 }
 
 template <class T>
+void Flag<T>::note_known(const T& value) const {
+  if constexpr (!std::is_same_v<T, std::string>) {
+    quick_.store(value, std::memory_order_relaxed);
+    is_quick_.store(true, std::memory_order_release);
+  }
+}
+
+template <class T>
 T Flag<T>::get() const {
+  if constexpr (!std::is_same_v<T, std::string>)
+    if (is_quick_.load(std::memory_order_acquire)) return quick_.load(std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   return known_value();
 }
@@ -68,7 +82,9 @@ T Flag<T>::get() const {
 template <class T>
 T Flag<T>::exchange(T value) {
   const std::lock_guard lock(mutex_);
-  return std::exchange(known_value(), std::move(value));
+  T& known = known_value();
+  note_known(value);
+  return std::exchange(known, std::move(value));
 }
 
 template <class T>
@@ -109,12 +125,29 @@ union Lasting {
 #include "strata/base/flags.def"
 
 std::span<const FlagBase* const> all() {
-  static const std::array table = {
-#define STRATA_FLAG(name, type, default_value, help) static_cast<const FlagBase*>(&name),
+  static constexpr std::array table = {
+#define STRATA_FLAG(name, type, default_value, help) \
+  static_cast<const FlagBase*>(&lasting_##name.flag),
 #include "strata/base/flags.def"
   };
   return table;
 }
 
 }  // namespace flags
+
+/// Their locks at a fork: a thread holds one at a time.
+struct FlagsAtFork {
+  static void before() {
+#define STRATA_FLAG(name, type, default_value, help) flags::name.mutex_.lock();
+#include "strata/base/flags.def"
+  }
+  static void after() {
+#define STRATA_FLAG(name, type, default_value, help) flags::name.mutex_.unlock();
+#include "strata/base/flags.def"
+  }
+};
+
+namespace {
+const ForkHook flags_hook(ForkOrder::flags, &FlagsAtFork::before, &FlagsAtFork::after);
+}  // namespace
 }  // namespace strata

@@ -10,6 +10,7 @@
 
 #include "strata/base/standard.h"
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -58,7 +59,8 @@ class Flag final : public FlagBase {
                  std::string_view help)
       : FlagBase(name, type_name, help), default_(default_value) {}
 
-  /// The value in force: the innermost override, else the environment's, else the default.
+  /// The value in force: the innermost override, else the environment's, else the default. A number or a truth value that was asked
+  /// for before is told without a lock.
   /// @throws Error (domain) naming the variable when the environment holds text that is no T.
   T get() const;
   /// Puts `value` in force and returns what was before. Prefer ScopedFlag.
@@ -68,11 +70,19 @@ class Flag final : public FlagBase {
   std::string value_text() const override;
 
  private:
+  friend struct FlagsAtFork;
   T& known_value() const;  // @pre mutex_ is held
+
+  void note_known(const T& value) const;  // @pre mutex_ is held
+
+  /// What is told without a lock: not a text.
+  using Quick = std::conditional_t<std::is_same_v<T, std::string>, bool, T>;
 
   Default default_;
   mutable std::mutex mutex_;
   mutable std::optional<T> value_;  // in force; none before it was asked for
+  mutable std::atomic<Quick> quick_{};
+  mutable std::atomic<bool> is_quick_{false};  // quick_ is what value_ is
 };
 
 /// Overrides a flag until the end of the scope.

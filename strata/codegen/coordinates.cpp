@@ -2,6 +2,8 @@
 
 #include "strata/codegen/coordinates.h"
 
+#include "strata/base/fork.h"
+
 #include "strata/view/size_ops.h"
 
 namespace strata {
@@ -70,5 +72,15 @@ Coordinates moved(const LazyNode& n, Coordinates at, const ShapeTracker& simple)
     default: at.idxs = unravel(simple.expr_idxs(at.idxs).index, below); return at;
   }
 }
+
+const ShapeTracker& no_tracker() {
+  static const ShapeTracker& none =
+      *new ShapeTracker(ShapeTracker::from_shape({}));  // never destroyed: threads may outlive it
+  return none;
+}
+
+namespace {
+const ForkHook tracker_hook(ForkOrder::tables, [] { no_tracker(); }, [] {});
+}  // namespace
 
 }  // namespace strata

@@ -52,4 +52,7 @@ void set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t> places,
 /// The index that is number `flat` of `shape` in row-major order.
 std::vector<Expr> unravel(const Expr& flat, const Ints& shape);
 
+/// That of no dimensions.
+const ShapeTracker& no_tracker();
+
 }  // namespace strata

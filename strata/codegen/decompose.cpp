@@ -1,6 +1,8 @@
 // The table of decompositions, and emit.
 #include "strata/codegen/decompose.h"
 
+#include "strata/base/fork.h"
+
 #include <algorithm>
 #include <array>
 
@@ -151,5 +153,16 @@ UOp emit(UOpGraph& graph, Ops op, std::span<const UOp> operands, const OpSet& na
                types.back().name(), " is not native, and has no decomposition");
   return graph.alu(op, operands);
 }
+
+namespace {
+const ForkHook decomposition_hook(
+    ForkOrder::tables,
+    [] {
+      basic_ops();
+      guarded_ops();
+      find_decomposition(Ops::EXP, dtypes::float32);
+    },
+    [] {});
+}  // namespace
 
 }  // namespace strata

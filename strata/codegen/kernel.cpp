@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "strata/base/interrupt.h"
 #include "strata/codegen/heuristic.h"
 #include "strata/codegen/instances.h"
 #include "strata/codegen/linearize.h"
@@ -20,6 +21,7 @@ class Passes {
   explicit Passes(Kernel& kernel) : kernel_(kernel) {}
   template <class F>
   auto run(const char* name, const F& pass) {
+    check_interrupt();
     const auto start = std::chrono::steady_clock::now();
     auto out = pass();
     kernel_.times.emplace_back(

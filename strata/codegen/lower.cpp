@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "strata/base/interrupt.h"
 #include "strata/codegen/coordinates.h"
 #include "strata/codegen/index_uops.h"
 #include "strata/codegen/legal.h"
@@ -269,6 +270,7 @@ class Lowering {
     std::vector<Frame> open;
     open.push_back({root, needs_of(root)});
     while (!open.empty()) {
+      check_interrupt_often();
       const Frame& top = open.back();
       if (done_.contains(top.key)) {
         open.pop_back();
@@ -464,8 +466,7 @@ class Lowering {
 
   /// Movement ops that regroup dimensions, as simplified stacks; nothing is looked up for the others.
   const ShapeTracker& regrouping(const LazyNode& n) {
-    static const ShapeTracker none = ShapeTracker::from_shape({});
-    if (n.op != Ops::RESHAPE && n.op != Ops::STRIDE) return none;
+    if (n.op != Ops::RESHAPE && n.op != Ops::STRIDE) return no_tracker();
     const auto it = simple_.find(&n);
     return it != simple_.end() ? it->second
                                : simple_.emplace(&n, movement_of(n).simplify()).first->second;

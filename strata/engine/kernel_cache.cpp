@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "strata/base/flags.h"
+#include "strata/base/fork.h"
 
 namespace strata {
 
@@ -10,6 +11,13 @@ KernelCache& KernelCache::instance() {
   static KernelCache& cache = *new KernelCache;  // never destroyed: threads may outlive every static
   return cache;
 }
+
+struct KernelCache::AtFork {
+  static void before() { instance().mutex_.lock(); }
+  static void after() { instance().mutex_.unlock(); }
+  static const ForkHook hook;
+};
+const ForkHook KernelCache::AtFork::hook(ForkOrder::kernel_cache, &before, &after);
 
 std::shared_ptr<const CompiledKernel> KernelCache::find(const Key& key) {
   const std::lock_guard lock(mutex_);

@@ -32,6 +32,7 @@ class KernelCache {
   void clear();
 
  private:
+  struct AtFork;
   struct Key {
     LazyOp ast;
     const Device* device;

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "strata/base/flags.h"
+#include "strata/base/interrupt.h"
 #include "strata/engine/kernel_cache.h"
 #include "strata/engine/storage.h"
 #include "strata/schedule/memory_plan.h"
@@ -106,6 +107,7 @@ class Realizing {
     ran.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (flags::NAN_CHECK.get()) check_numbers(item, ran.buffers);
     if (listener != nullptr) listener->ran(std::move(ran));
+    check_interrupt();
   }
 
   static void check_numbers(const ScheduleItem& item, std::span<const Buffer> buffers) {

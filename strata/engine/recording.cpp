@@ -4,6 +4,8 @@
 #include <chrono>
 #include <limits>
 
+#include "strata/base/interrupt.h"
+
 namespace strata {
 
 class Recording::Listening final : public RunListener, public FeedListener {
@@ -34,7 +36,10 @@ std::size_t Recording::add_memory(const Buffer& buffer) {
 }
 
 void Recording::add(const RanKernel& ran) {
-  Step step{ran.kernel, {}, ran.kernel->arguments(ran.values)};
+  constexpr double between = 0.002;  // seconds, between looks
+  unlooked_ += ran.kernel->estimated_seconds();
+  Step step{ran.kernel, {}, ran.kernel->arguments(ran.values), unlooked_ > between};
+  if (step.looks) unlooked_ = 0;
   for (const Buffer& b : ran.buffers) step.places.push_back(add_memory(b));
   for (std::size_t k = 0; k < ran.outputs; ++k) written_[step.places[k]] = true;
   for (const Buffer& b : ran.kernel->temporaries(ran.values)) step.places.push_back(add_memory(b));
@@ -61,7 +66,10 @@ void Recording::set_value(const std::string& name, std::int64_t value) {
 
 void Recording::replay() {
   for (const FeedListener::Fed& f : fed_) f.fill(f.buffer.data());
-  for (Step& step : steps_) run(step);
+  for (Step& step : steps_) {
+    if (step.looks) check_interrupt();
+    run(step);
+  }
 }
 
 void Recording::run(Step& step) {

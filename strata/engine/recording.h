@@ -45,6 +45,7 @@ class Recording {
   /// What each kernel takes on the memory as it is, the best of `repeats`: longest first.
   std::vector<RecordedTime> times(int repeats);
   /// Fills what is fed, and runs all kernels in order. @pre stop(); one thread at a time
+  /// @throws what an InterruptCheck of this thread throws (base/interrupt.h), where that takes long
   void replay();
 
  private:
@@ -53,6 +54,7 @@ class Recording {
     std::shared_ptr<const CompiledKernel> kernel;
     std::vector<std::size_t> places;  // by slot, temporaries among them
     std::vector<std::int64_t> values;
+    bool looks;  // whether to go on, before it: what ran since another that did takes a while
   };
   void run(Step& step);
   void add(const RanKernel& ran);
@@ -60,6 +62,7 @@ class Recording {
 
   std::unique_ptr<Listening> listening_;
   std::vector<Step> steps_;
+  double unlooked_ = 0;  // seconds since the last step that looks
   std::vector<FeedListener::Fed> fed_;
   std::vector<Buffer> held_;
   std::vector<void*> memory_;

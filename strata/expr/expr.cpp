@@ -36,7 +36,7 @@ Expr Expr::share(const Node* node) {
   return adopt(node);
 }
 const Node* Expr::release() noexcept {
-  static const Node* const zero = intern_constant(0).node_;  // immortal
+  const Node* const zero = intern_constant(0).node_;  // immortal
   return std::exchange(node_, zero);
 }
 Expr Expr::constant(std::int64_t value) { return intern_constant(value); }

@@ -8,6 +8,7 @@
 #include <new>
 #include <thread>
 
+#include "strata/base/fork.h"
 #include "strata/base/meter.h"
 #include "strata/base/text.h"
 #include "strata/expr/node.h"
@@ -28,16 +29,19 @@ std::uint64_t hash_text(std::string_view text) {
 
 class SpinLock {
  public:
-  explicit SpinLock(std::atomic<bool>& flag) : flag_(flag) {
-    while (flag_.exchange(true, std::memory_order_acquire)) {
-      for (int spin = 0; flag_.load(std::memory_order_relaxed); ++spin) {
+  explicit SpinLock(std::atomic<bool>& flag) : flag_(flag) { take(flag_); }
+  ~SpinLock() { give_back(flag_); }
+  SpinLock(const SpinLock&) = delete;
+  SpinLock& operator=(const SpinLock&) = delete;
+
+  static void take(std::atomic<bool>& flag) {
+    while (flag.exchange(true, std::memory_order_acquire)) {
+      for (int spin = 0; flag.load(std::memory_order_relaxed); ++spin) {
         if (spin > 64) std::this_thread::yield();
       }
     }
   }
-  ~SpinLock() { flag_.store(false, std::memory_order_release); }
-  SpinLock(const SpinLock&) = delete;
-  SpinLock& operator=(const SpinLock&) = delete;
+  static void give_back(std::atomic<bool>& flag) { flag.store(false, std::memory_order_release); }
 
  private:
   std::atomic<bool>& flag_;
@@ -98,6 +102,8 @@ class Shard {
     const SpinLock lock(locked_);
     return size_;
   }
+  void hold() { SpinLock::take(locked_); }
+  void let_go() { SpinLock::give_back(locked_); }
 
  private:
   static constexpr std::size_t kInitial = 64;
@@ -182,6 +188,17 @@ const Node* small_constants() {
   }();
   return all;
 }
+
+// A thread is in one shard at a time, so that their order does not matter.
+const ForkHook fork_hook(
+    ForkOrder::expressions,
+    [] {
+      small_constants();
+      for (std::size_t k = 0; k < kShards; ++k) shards()[k].hold();
+    },
+    [] {
+      for (std::size_t k = 0; k < kShards; ++k) shards()[k].let_go();
+    });
 
 void destroy(Node* n) {
   if (n->is(Op::Var)) delete &n->variable();

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "strata/base/fork.h"
 #include "strata/graph/lazy_op.h"
 
 namespace strata {
@@ -19,6 +20,9 @@ std::mutex& storage_mutex() {
   static std::mutex& mutex = *new std::mutex;  // never destroyed: handles may outlive every static
   return mutex;
 }
+
+const ForkHook storage_hook(
+    ForkOrder::graph, [] { storage_mutex().lock(); }, [] { storage_mutex().unlock(); });
 
 }  // namespace
 
@@ -75,9 +79,7 @@ LazyOp LazyOp::concatenated(Sources parts) {
 }
 
 std::shared_ptr<Storage> LazyOp::realized() const {
-  if (!is_realized(*node_)) return nullptr;
-  const std::lock_guard lock(storage_mutex());
-  return node_->storage;
+  return is_realized(*node_) ? node_->storage : nullptr;  // set once, before is_realized() says so
 }
 std::shared_ptr<Storage> LazyOp::realize_as(std::shared_ptr<Storage> storage) const {
   const std::lock_guard lock(storage_mutex());

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "strata/base/interrupt.h"
 #include "strata/ir/sum_order.h"
 #include "strata/view/merge.h"
 
@@ -16,6 +17,13 @@ namespace strata {
 namespace {
 
 constexpr std::int64_t kMostElements = std::int64_t{1} << 31;
+
+/// Before each element: looks from time to time whether to go on.
+void step() {
+  constexpr std::uint32_t kLook = 1U << 16;  // elements
+  thread_local constinit std::uint32_t steps = 0;
+  if (++steps % kLook == 0) check_interrupt();
+}
 
 /// Elements of one node, row-major.
 struct Elements {
@@ -111,6 +119,7 @@ class OrderedSum {
   /// Adds the elements with the digits before digit `d` as in `at`.
   void add(std::size_t d, Index& at, Scalar& total) {
     if (d == digits_.size()) {
+      step();
       std::int64_t address = first_;
       for (std::size_t k = 0; k < at.size(); ++k) address += at[k] * strides_[k];
       combine(total, x_.at(static_cast<std::size_t>(address)).cast(type_));
@@ -256,6 +265,7 @@ class Run {
     const Address address_at = address_of(st);
     Index at(out.shape.size(), 0);
     for (std::size_t k = 0; k < out.size(); ++k, advance(at, out.shape)) {
+      step();
       const std::optional<std::int64_t> address = address_at(at);
       out.put(k, address ? value(*address, at) : Scalar::of(n.dtype, std::int64_t{0}));
     }
@@ -269,6 +279,7 @@ class Run {
     for (const LazyOp& s : n.src) operands.push_back(&done_.at(s.node()));
     std::vector<Scalar> scalars(operands.size());
     for (std::size_t k = 0; k < out.size(); ++k) {
+      step();
       for (std::size_t j = 0; j < operands.size(); ++j) scalars[j] = operands[j]->at(k);
       out.put(k, evaluate(n.op, scalars, to));
     }
@@ -288,6 +299,7 @@ class Run {
     const Index places = contiguous_box(out.shape).stride;
     Index at(x.shape.size(), 0);
     for (std::size_t k = 0; k < x.size(); ++k, advance(at, x.shape)) {
+      step();
       std::int64_t to = 0;
       for (std::size_t t = 0; t < at.size(); ++t)
         if (out.shape[t] != 1) to += at[t] * places[t];
@@ -304,6 +316,7 @@ class Run {
     const Address address_at = address_of(movement_of(n));
     Index at(out.shape.size(), 0);
     for (std::size_t k = 0; k < out.size(); ++k, advance(at, out.shape)) {
+      step();
       const std::optional<std::int64_t> address = address_at(at);
       out.put(k, address ? x.at(static_cast<std::size_t>(*address))
                          : Scalar::of(n.dtype, std::int64_t{0}));
@@ -317,6 +330,7 @@ class Run {
     const std::int64_t size = n.src[0].shape().back().value();
     Index at(out.shape.size(), 0);
     for (std::size_t k = 0; k < out.size(); ++k, advance(at, out.shape)) {
+      step();
       const Scalar chosen = index.at(k);
       const bool is_inside = chosen.dtype().is_unsigned()
                                  ? chosen.bits() < static_cast<std::uint64_t>(size)
@@ -371,6 +385,7 @@ class Run {
     const Address address_at = address_of(arg.st);
     Index at(x.shape.size(), 0);
     for (std::size_t k = 0; k < x.size(); ++k, advance(at, x.shape)) {
+      step();
       if (const auto address = address_at(at))
         store_scalar(x.at(k), element(arg, x.dtype, *address, at));
     }

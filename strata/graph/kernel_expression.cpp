@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "strata/base/fork.h"
 #include "strata/base/quotes.h"
 #include "strata/expr/grammar.h"
 #include "strata/graph/kernel_sizes.h"
@@ -312,6 +313,8 @@ std::optional<DType> find_dtype(std::string_view name) {
   const auto it = table->find(std::string(name));
   return it == table->end() ? std::nullopt : std::optional(it->second);
 }
+
+const ForkHook expression_hook(ForkOrder::tables, [] { find_dtype("f32"); }, [] {});
 
 Value read_expression(Scope& scope, std::span<const Token> tokens, std::size_t from) {
   return ExpressionReader(scope, tokens).run(from);

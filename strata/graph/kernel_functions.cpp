@@ -8,6 +8,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "strata/base/fork.h"
 #include "strata/ir/uop.h"
 
 namespace strata::kernel_words {
@@ -289,6 +290,8 @@ std::optional<Ops> find_elementwise(std::string_view name) {
   const auto it = table->find(std::string(name));
   return it == table->end() ? std::nullopt : std::optional(it->second);
 }
+
+const ForkHook functions_hook(ForkOrder::tables, [] { find_elementwise("ADD"); }, [] {});
 
 }  // namespace
 

@@ -6,9 +6,12 @@
 #include <array>
 #include <limits>
 #include <mutex>
+#include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "strata/base/fork.h"
+#include "strata/base/interrupt.h"
 #include "strata/base/text.h"
 #include "strata/graph/moved_shape.h"
 #include "strata/view/equal.h"
@@ -123,6 +126,13 @@ class NodeTable {
     const std::lock_guard lock(shard.mutex);
     return shard.find(key);
   }
+  /// For fork(): a thread is in one shard at a time, so that their order does not matter.
+  void hold() {
+    for (Shard& s : shards_) s.mutex.lock();
+  }
+  void let_go() {
+    for (Shard& s : shards_) s.mutex.unlock();
+  }
   void forget(const LazyNode* dead) {
     Shard& shard = shard_of(dead->hash);
     const std::lock_guard lock(shard.mutex);
@@ -182,6 +192,9 @@ class NodeTable {
 
   std::array<Shard, 16> shards_;
 };
+
+const ForkHook table_hook(
+    ForkOrder::graph, [] { NodeTable::instance().hold(); }, [] { NodeTable::instance().let_go(); });
 
 std::string name_of(Ops op) {
   std::string name(row(op).name);
@@ -243,6 +256,7 @@ std::uint64_t hash_of(Ops op, DType dtype, const Ints& shape, std::span<const La
 }  // namespace
 
 LazyOp LazyOp::make(Ops op, Sources src, LazyArg arg, DType dtype, Ints shape) {
+  check_interrupt_often();
   const std::uint64_t h = hash_of(op, dtype, shape, src, arg.index(), std::visit(HashArg(), arg));
   return LazyOp(NodeTable::instance().find_or_make(NodeKey{op, dtype, shape, src, arg, h}, [&] {
     auto node = std::make_shared<LazyNode>();
@@ -286,7 +300,8 @@ LazyOp LazyOp::load(int slot, DType dtype, ShapeTracker st, Int size) {
 
 /// Most constants are 0, 1 or 2 in a shape that has one already.
 LazyOp LazyOp::constant(const Scalar& value, const Ints& shape) {
-  static const std::size_t kind = LazyArg(ConstArg{value, ShapeTracker::from_shape({})}).index();
+  constexpr std::size_t kind = 2;
+  static_assert(std::is_same_v<std::variant_alternative_t<kind, LazyArg>, ConstArg>);
   const std::uint64_t h =
       hash_of(Ops::CONST, value.dtype(), shape, {}, kind, mix(HashArg::of_value(value), 0));
   if (auto known = NodeTable::instance().find(ConstantKey{value, shape, h}))

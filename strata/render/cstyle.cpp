@@ -52,14 +52,15 @@ std::string once(const HelperText& helper) {
 /// One list, one program.
 class Renderer {
  public:
-  Renderer(const Language& language, std::string_view name, const UOpGraph& list)
-      : l_(language), list_(list), w_(language, list), vectors_(w_) {
+  Renderer(const Language& language, std::string_view name, const UOpGraph& list,
+           const CStyleOptions& options)
+      : l_(language), list_(list), options_(options), w_(language, list), vectors_(w_) {
     signature_.name = name;
     w_.claim(name);
     w_.claim(message(name, "_entry"));
   }
 
-  std::string program(const CStyleOptions& options) {
+  std::string program() {
     check_dtypes();
     define_parameters();
     define_locals();
@@ -68,7 +69,7 @@ class Renderer {
       if (w_.usage().live(u)) visit(u);
     for (int k = 0; k < open_; ++k) w_.close();
     if (streams_) w_.line("strata_fence();");
-    return assemble(options);
+    return assemble();
   }
 
  private:
@@ -77,13 +78,14 @@ class Renderer {
   void define_locals();
   void define_specials();
   void special_of_instance(UOp u, const Special& special);
-  std::string assemble(const CStyleOptions& options) const;
+  std::string assemble() const;
   std::string entry() const;
 
   void visit(UOp u);
   void expression(UOp u);
   void gep(UOp u);
   void loop(UOp u);
+  void look(UOp loop);
   void define_acc(UOp u);
   void phi(UOp u);
 
@@ -101,9 +103,11 @@ class Renderer {
 
   const Language& l_;
   const UOpGraph& list_;
+  const CStyleOptions& options_;
   Writer w_;
   GnuVectors vectors_;
   Signature signature_;
+  std::string look_;      // the parameter of that name
   int open_ = 0;          // loops over instances
   bool streams_ = false;  // stores past the caches
 };
@@ -132,6 +136,10 @@ void Renderer::define_parameters() {
     w_.name(u, w_.claim(std::get<Global>(u.arg()).name));
     signature_.buffers.push_back(
         {w_.simple(u), u.dtype().scalar(), stored[u.num()], w_.usage().live(u), slot(u)});
+  }
+  if (options_.looks.any()) {
+    look_ = w_.claim("look");
+    signature_.buffers.push_back({look_, dtypes::int32, false, true, options_.looks.slot});
   }
   for (const UOp u : list_) {
     if (u.op() != UOps::DEFINE_VAR) continue;
@@ -278,6 +286,15 @@ void Renderer::loop(UOp u) {
            : c == 'a' ? begin
                       : end;
   }));
+  look(u);
+}
+
+void Renderer::look(UOp loop) {
+  const std::int64_t every = options_.looks.every(loop.num());
+  if (every == 0) return;
+  const std::string mask = std::to_string(every - 1);
+  const std::string now = every > 1 ? message("(", w_.simple(loop), "&", mask, ") == 0 && ") : "";
+  w_.line(message("if (", now, "((int (*)(void))", look_, ")()) { return; }"));
 }
 
 void Renderer::define_acc(UOp u) {
@@ -471,7 +488,7 @@ std::string Renderer::entry() const {
   return out += message("  ", signature_.name, "(", arguments, ");\n}\n");
 }
 
-std::string Renderer::assemble(const CStyleOptions& options) const {
+std::string Renderer::assemble() const {
   std::string kernel = l_.head(l_, signature_);
   kernel += '\n';
   const auto mention = [&](const Parameter& p) {
@@ -490,7 +507,7 @@ std::string Renderer::assemble(const CStyleOptions& options) const {
   out += types;
   for (const std::string& local : signature_.locals) out += message(local, "\n");
   out += kernel;
-  if (options.entry) out += entry();
+  if (options_.entry) out += entry();
   return out;
 }
 
@@ -503,8 +520,10 @@ std::string uops_to_cstyle(const Language& language, std::string_view function_n
                "[render] ", in_quotes(function_name), " is not a name for a function");
   STRATA_CHECK(!options.entry || language.gnu_vectors, domain, "[render] ", language.name,
                " has no entry for the host");
+  STRATA_CHECK(!options.looks.any() || language.gnu_vectors, domain, "[render] ", language.name,
+               " does not call the host");
   verify(uops);
-  return rendering::Renderer(language, function_name, uops).program(options);
+  return rendering::Renderer(language, function_name, uops, options).program();
 }
 
 }  // namespace strata

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "strata/codegen/looks.h"
 #include "strata/ir/uop.h"
 #include "strata/render/language.h"
 
@@ -32,6 +33,8 @@ const Language& WGSLLanguage();
 struct CStyleOptions {
   /// Also `void NAME_entry(void* const* buffers, const long long* values)`, which calls the kernel. C alone.
   bool entry = false;
+  /// Where it asks whether to go on: buffers[looks.slot] of the entry is `int look(void)`. C alone.
+  Looks looks = {};
 };
 
 /// The program. @throws Error (domain) for a list that `verify` refuses, a name that is none, or an op or dtype that

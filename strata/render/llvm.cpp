@@ -2,7 +2,6 @@
 #include "strata/render/llvm.h"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <unordered_set>
 #include <utility>
@@ -10,6 +9,7 @@
 
 #include "strata/base/check.h"
 #include "strata/base/int_math.h"
+#include "strata/render/llvm_names.h"
 #include "strata/render/llvm_ops.h"
 #include "strata/render/llvm_text.h"
 #include "strata/render/usage.h"
@@ -22,37 +22,8 @@ using rendering::llvm_constant;
 using rendering::llvm_memory_type;
 using rendering::llvm_suffix;
 using rendering::llvm_type;
-
-/// How values and labels begin that are named after a line of the list.
-std::string_view stem(UOps op) {
-  switch (op) {
-    case UOps::LOAD: return "load";
-    case UOps::STORE: return "store";
-    case UOps::CAST: return "cast";
-    case UOps::BITCAST: return "bits";
-    case UOps::VECTORIZE: return "vec";
-    case UOps::GEP: return "lane";
-    case UOps::DEFINE_ACC: return "acc";
-    case UOps::IF: return "if";
-    default: return "alu";
-  }
-}
-constexpr std::string_view kStems[] = {"load", "store",  "cast",  "bits",    "vec",
-                                       "lane", "acc",    "if",    "alu",     "ridx",
-                                       "loop", "values", "entry", "buffers", "end"};
-
-/// A name of the list's own as the function has it: no other value or label is called that.
-std::string local_name(std::string_view name) {
-  const std::size_t end = name.find_last_not_of("0123456789") + 1;
-  const bool taken = std::ranges::find(kStems, name.substr(0, end)) != std::end(kStems);
-  return detail::message(name, taken ? ".arg" : "");
-}
-
-bool is_identifier(std::string_view name) {
-  const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; };
-  const auto inner = [&](char c) { return letter(c) || (c >= '0' && c <= '9'); };
-  return !name.empty() && letter(name[0]) && std::ranges::all_of(name, inner);
-}
+using rendering::local_name;
+using rendering::stem;
 
 struct Argument {
   std::string name;
@@ -78,7 +49,12 @@ struct Block {
 class LlvmKernel {
  public:
   LlvmKernel(std::string_view name, const UOpGraph& list, const LlvmOptions& options)
-      : name_(name), list_(list), usage_(list), ops_(text_, options), values_(list.size()) {}
+      : name_(name),
+        list_(list),
+        looks_(options.looks),
+        usage_(list),
+        ops_(text_, options),
+        values_(list.size()) {}
   std::string render();
 
  private:
@@ -93,6 +69,7 @@ class LlvmKernel {
   std::string alu(UOp u);
   void begin_special(UOp u);
   void begin_loop(UOp u, Block block, DType dtype);
+  void look(UOp loop, const Block& block);
   void end_loop(Block block);
   void begin_if(UOp u);
   void end_if(const Block& block);
@@ -119,6 +96,7 @@ class LlvmKernel {
 
   std::string name_;
   const UOpGraph& list_;
+  const Looks& looks_;
   rendering::Usage usage_;
   rendering::LlvmText text_;
   rendering::LlvmOps ops_;
@@ -168,6 +146,7 @@ void LlvmKernel::find_arguments() {
     }
   }
   std::ranges::sort(buffers_, {}, &Argument::place);
+  if (looks_.any()) buffers_.push_back({"look", {}, static_cast<std::size_t>(looks_.slot), false});
 }
 
 /// Which accumulators a block may change: they become phi nodes where it begins or ends.
@@ -215,6 +194,10 @@ std::string LlvmKernel::function() {
   while (!blocks_.empty()) end_loop(close());          // of SPECIALs
   if (!aligned_.empty()) text_.line("fence seq_cst");  // others see what went past the caches
   text_.line("ret void");
+  if (looks_.any()) {
+    text_.begin_block("left");
+    text_.line("ret void");
+  }
   return detail::message("define internal void @", name_, "(", parameters(), ") #0 {\n",
                          text_.text(), "}\n");
 }
@@ -352,6 +335,26 @@ void LlvmKernel::begin_loop(UOp u, Block block, DType dtype) {
     opened.inner.push_back(detail::message("%", name_of(acc), ".", opened.name));
     values_[acc.num()] = opened.inner.back();
   }
+  if (u.op() == UOps::LOOP) look(u, opened);
+}
+
+/// Leaves the function where that says so.
+void LlvmKernel::look(UOp loop, const Block& block) {
+  const std::int64_t every = looks_.every(loop.num());
+  if (every == 0) return;
+  const std::string looks = block.name + ".looks", goes_on = block.name + ".goes_on",
+                    type = llvm_type(loop.dtype());
+  if (every > 1) {
+    const std::string place =
+        text_.define(block.name + ".place", "and ", type, " ", block.counter, ", ", every - 1);
+    const std::string now = text_.define(block.name + ".now", "icmp eq ", type, " ", place, ", 0");
+    text_.line("br i1 ", now, ", label %", looks, ", label %", goes_on);
+    text_.begin_block(looks);
+  }
+  const std::string answer = text_.define(block.name + ".answer", "call i32 %look()");
+  const std::string leaves = text_.define(block.name + ".leaves", "icmp ne i32 ", answer, ", 0");
+  text_.line("br i1 ", leaves, ", label %left, label %", goes_on);
+  text_.begin_block(goes_on);
 }
 
 void LlvmKernel::end_loop(Block block) {
@@ -590,7 +593,7 @@ void LlvmKernel::vectorize(UOp u) {
 }  // namespace
 
 std::string uops_to_llvm(std::string_view name, const UOpGraph& uops, const LlvmOptions& options) {
-  STRATA_CHECK(is_identifier(name), domain,
+  STRATA_CHECK(rendering::is_identifier(name), domain,
                "[uops_to_llvm] the kernel's name is no identifier: ", name);
   verify(uops);
   return LlvmKernel(name, uops, options).render();

@@ -25,6 +25,7 @@
 #include <string>
 #include <string_view>
 
+#include "strata/codegen/looks.h"
 #include "strata/ir/uop.h"
 
 namespace strata {
@@ -36,6 +37,7 @@ struct LlvmOptions {
   bool exact_mulacc =
       false;  ///< MULACC is rounded once on every machine (slow where there is no FMA); else once where
               ///< that is quick, and twice elsewhere
+  Looks looks = {};  ///< whether to go on: buffers[looks.slot] of the entry is `int look(void)`
 };
 
 /// Loops and IFs that are open at once, and bytes of DEFINE_LOCALs, which live on the stack.

@@ -11,6 +11,7 @@
 
 #include "strata/base/check.h"
 #include "strata/base/flags.h"
+#include "strata/base/fork.h"
 #include "strata/runtime/scarcity.h"
 
 namespace strata {
@@ -69,6 +70,16 @@ Allocator& Allocator::host() {
   }();
   return allocator;
 }
+
+struct Allocator::AtFork {
+  static void before() {
+    page_size();
+    host().mutex_.lock();
+  }
+  static void after() { host().mutex_.unlock(); }
+  static const ForkHook hook;
+};
+const ForkHook Allocator::AtFork::hook(ForkOrder::memory, &before, &after);
 
 /// The size of the block for `bytes`: the next with four bits, so that at most an eighth is lost. @pre bytes <
 /// kMostBlockBytes

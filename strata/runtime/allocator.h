@@ -47,6 +47,7 @@ class Allocator {
   void release_pool();
 
  private:
+  struct AtFork;
   struct Block {
     void* at;
     std::size_t bytes;

@@ -33,7 +33,9 @@ class ClangDevice final : public Device {
   }
   const Target& target() const override { return target_; }
   std::string source(const Kernel& kernel) const override {
-    return uops_to_cstyle(CLanguage(), kernel.name, kernel.uops);
+    CStyleOptions style;
+    style.looks = looks_of(kernel);
+    return uops_to_cstyle(CLanguage(), kernel.name, kernel.uops, style);
   }
   std::string assembly(const Kernel& kernel) const override {
     return HostCompiler::find()->assembly(source(kernel), options_for(kernel, target_));
@@ -42,9 +44,10 @@ class ClangDevice final : public Device {
   std::shared_ptr<Program> compile(const Kernel& kernel) const override {
     CStyleOptions style;
     style.entry = true;
+    style.looks = looks_of(kernel);
     const std::string text = uops_to_cstyle(CLanguage(), kContentName, kernel.uops, style);
-    return std::make_shared<ClangProgram>(kContentName,
-                                          compile_clang(text, options_for(kernel, target_)));
+    return std::make_shared<ClangProgram>(
+        kContentName, compile_clang(text, options_for(kernel, target_)), style.looks.any());
   }
 
  private:
@@ -54,7 +57,7 @@ class ClangDevice final : public Device {
 }  // namespace
 
 const Device& clang_device() {
-  static const ClangDevice device;
+  static const ClangDevice& device = *new ClangDevice;  // never destroyed: threads may outlive it
   return device;
 }
 

@@ -1,12 +1,17 @@
 // Running what devices make: checks, temporaries, the parts of the parallel loop.
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <thread>
 
 #include "strata/base/flags.h"
+#include "strata/base/interrupt.h"
+#include "strata/codegen/estimate.h"
 #include "strata/expr/evaluate.h"
 #include "strata/runtime/device.h"
+#include "strata/runtime/looking.h"
 
 namespace strata {
 
@@ -32,17 +37,87 @@ class RunReport {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+/// The turns of a kernel that runs long, in pieces. Between them the thread that asked for it looks whether to go on; where it does
+/// not, the others end with their pieces.
+template <class Part>
+class LongRun {
+ public:
+  /// @param piece turns that are not long by estimate; how many are, is measured
+  LongRun(const Part& part, std::int64_t count, std::int64_t piece, int threads,
+          std::atomic<bool>& is_stopped)
+      : part_(part),
+        is_stopped_(is_stopped),
+        count_(count),
+        most_(std::max<std::int64_t>(count / (4 * std::int64_t{threads}), 1)),
+        piece_(std::min(piece, most_)),
+        threads_(threads) {}
+
+  void on(Executor& executor) {
+    // Each thread takes the next turns that nobody has, so that the caller has work, and looks, up to the last piece.
+    if (threads_ == 1) return work();
+    executor.parallel_for(0, threads_, 1, [this](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) work();
+    });
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kShortest{5}, kLongest{25};  // of a piece
+
+  /// Ends the loop of all threads where one of them leaves it by what it throws.
+  struct Ending {
+    std::atomic<bool>& is_stopped;
+    bool is_done = false;
+    ~Ending() {
+      if (!is_done) is_stopped = true;
+    }
+  };
+
+  void work() {
+    Ending ending{is_stopped_};
+    pieces();
+    ending.is_done = true;
+  }
+  void pieces() {
+    const bool is_caller = std::this_thread::get_id() == caller_;
+    std::int64_t size = piece_;
+    while (!is_stopped_) {
+      const std::int64_t begin = next_.fetch_add(size);
+      if (begin >= count_) return;
+      const Clock::time_point start = Clock::now();
+      part_(begin, std::min(begin + size, count_));
+      const Clock::duration took = Clock::now() - start;
+      if (took < kShortest) size = std::min(2 * size, most_);
+      if (took > kLongest) size = std::max<std::int64_t>(size / 2, 1);
+      if (is_caller) check_interrupt();
+    }
+  }
+
+  const Part& part_;
+  std::atomic<bool>& is_stopped_;
+  const std::int64_t count_, most_, piece_;
+  const int threads_;
+  const std::thread::id caller_ = std::this_thread::get_id();
+  std::atomic<std::int64_t> next_{0};
+};
+
 }  // namespace
 
 CompiledKernel::CompiledKernel(std::shared_ptr<const Kernel> kernel,
                                std::shared_ptr<Program> program, std::vector<CompiledKernel> before)
-    : kernel_(std::move(kernel)), program_(std::move(program)) {
+    : kernel_(std::move(kernel)),
+      program_(std::move(program)),
+      has_parts_(program_->has_parts()),
+      looks_(program_->looks()) {
   const std::vector<Variable>& mine = kernel_->variables;
   for (std::size_t k = 0; k < mine.size(); ++k) {
     if (mine[k].name() == kRangeBegin) begin_ = static_cast<int>(k);
     if (mine[k].name() == kRangeEnd) end_ = static_cast<int>(k);
   }
   if (kernel_->parallel && kernel_->parallel->is_number()) turns_ = kernel_->parallel->value();
+  const KernelCost cost = cost_of(kernel_->ast);
+  seconds_ = strata::estimated_seconds(cost);
+  if (kernel_->parallel) turns_at_once_ = turns_within(kLongTurn, cost, kernel_->parallel->vmax());
   for (const CompiledKernel& first : before) {
     std::vector<int>& places = places_.emplace_back();
     for (const Variable& v : first.kernel().variables) {
@@ -129,6 +204,17 @@ std::int64_t CompiledKernel::turns(std::span<const std::int64_t> values) const {
   return evaluate(kernel_->parallel->expr(), known);
 }
 
+/// One call of a program that looks, on the thread that asked for the run or on another one.
+void CompiledKernel::call(std::span<void* const> buffers, std::span<const std::int64_t> values,
+                          std::atomic<bool>& is_stopped, bool is_caller) const {
+  SmallVec<void*, 8> with_look;
+  for (void* const b : buffers) with_look.push_back(b);
+  with_look.push_back(Looking::address());
+  Looking looking(is_stopped, is_caller);
+  program_->run({with_look.data(), with_look.size()}, values);
+  looking.finish();
+}
+
 void CompiledKernel::replay(std::span<void* const> buffers, std::span<std::int64_t> values,
                             Executor* executor) const {
   for (std::size_t k = 0; k < first_.size(); ++k) {
@@ -139,19 +225,28 @@ void CompiledKernel::replay(std::span<void* const> buffers, std::span<std::int64
                      {theirs.data(), theirs.size()}, executor);
   }
   const bool is_cut = begin_ >= 0 || end_ >= 0;  // else the program launches the turns itself
-  if (!kernel_->parallel || !is_cut) return program_->run(buffers, values);
+  if ((!kernel_->parallel || !is_cut) && !looks_) return program_->run(buffers, values);
+  std::atomic<bool> is_stopped{false};
+  if (!kernel_->parallel || !is_cut) return call(buffers, values, is_stopped, true);
+  const std::thread::id caller = looks_ ? std::this_thread::get_id() : std::thread::id();
   const auto part = [&](std::int64_t begin, std::int64_t end) {
     SmallVec<std::int64_t, 8> mine;
     for (const std::int64_t v : values) mine.push_back(v);
     if (begin_ >= 0) mine[static_cast<std::size_t>(begin_)] = begin;
     if (end_ >= 0) mine[static_cast<std::size_t>(end_)] = end;
-    program_->run(buffers, {mine.data(), mine.size()});
+    if (!looks_) return program_->run(buffers, {mine.data(), mine.size()});
+    call(buffers, {mine.data(), mine.size()}, is_stopped, std::this_thread::get_id() == caller);
   };
   const std::int64_t count = turns(values);
-  if (count <= 1) return part(0, count);
+  if (count <= 1 || !has_parts_) return part(0, count);
   Executor& on = executor != nullptr ? *executor : default_executor();
-  const std::int64_t chunks = on.concurrency() == 1 ? 1 : 4 * std::int64_t{on.concurrency()};
-  on.parallel_for(0, count, std::max<std::int64_t>((count + chunks - 1) / chunks, 1), part);
+  const int threads = on.concurrency();
+  if (count > turns_at_once_)
+    return LongRun(part, count, turns_at_once_, threads, is_stopped).on(on);
+  if (threads == 1) return part(0, count);
+  const std::int64_t chunks = 4 * std::int64_t{threads};
+  on.parallel_for(0, count, std::max<std::int64_t>((count + chunks - 1) / chunks, 1),
+                  [&part](std::int64_t begin, std::int64_t end) { part(begin, end); });
 }
 
 }  // namespace strata

@@ -65,7 +65,8 @@ std::string describe_processor() {
 }  // namespace
 
 const std::string& cpu_features() {
-  static const std::string text = describe_processor();
+  static const std::string& text =
+      *new std::string(describe_processor());  // never destroyed: threads may outlive it
   return text;
 }
 

@@ -9,7 +9,9 @@
 #include <mutex>
 
 #include "strata/base/flags.h"
+#include "strata/base/fork.h"
 #include "strata/expr/rewrite_text.h"
+#include "strata/runtime/cpu_features.h"
 #include "strata/runtime/devices.h"
 #include "strata/runtime/tbb_executor.h"
 
@@ -55,15 +57,42 @@ const Device& Device::default_device() {
   });
 }
 
+namespace {
+
+/// Strata's own executor, made on first use. NOTE: never destroyed: threads may outlive every static.
+struct OwnExecutor {
+  std::mutex mutex;
+  std::atomic<Executor*> made{nullptr};
+};
+OwnExecutor& own_executor() {
+  static OwnExecutor& own = *new OwnExecutor;
+  return own;
+}
+
+const ForkHook executor_hook(
+    ForkOrder::backends, [] { own_executor().mutex.lock(); }, [] { own_executor().mutex.unlock(); });
+const ForkHook devices_hook(
+    ForkOrder::tables,
+    [] {
+      Device::all();
+      cpu_features();
+    },
+    [] {});
+
+}  // namespace
+
 Executor& default_executor() {
   if (Executor* const chosen = chosen_executor().load(std::memory_order_acquire)) return *chosen;
-  static const std::unique_ptr<Executor> own = [] {
-    const std::int64_t threads = flags::THREADS.get();
-    STRATA_CHECK(threads >= 0, domain, "[flags] THREADS is ", threads,
-                 ": a number of threads, or 0");
-    return make_executor(static_cast<int>(std::min<std::int64_t>(threads, 4096)));
-  }();
-  return *own;
+  OwnExecutor& own = own_executor();
+  if (Executor* const made = own.made.load(std::memory_order_acquire)) return *made;
+  const std::lock_guard lock(own.mutex);
+  if (Executor* const made = own.made.load(std::memory_order_relaxed)) return *made;
+  const std::int64_t threads = flags::THREADS.get();
+  STRATA_CHECK(threads >= 0, domain, "[flags] THREADS is ", threads, ": a number of threads, or 0");
+  Executor* const made =
+      make_executor(static_cast<int>(std::min<std::int64_t>(threads, 4096))).release();
+  own.made.store(made, std::memory_order_release);
+  return *made;
 }
 
 void set_default_executor(Executor* executor) {
@@ -78,16 +107,15 @@ void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
 /// Once, when the first kernel is compiled.
 void say_devices(const Device& device) {
-  static std::once_flag once;
-  std::call_once(once, [&] {
-    for (const Device* d : Device::all()) {
-      // OPENCL is not asked, as it is not for the default device.
-      const std::string missing = d == &device || d == &opencl_device() ? "" : d->missing();
-      say(detail::message("[device] ", d->name(), ": ", missing.empty() ? d->text() : missing,
-                          d == &device ? ", which runs kernels now" : "", "\n"));
-    }
-    say(detail::message("[device] threads: ", default_executor().concurrency(), "\n"));
-  });
+  static constinit std::atomic<bool> is_said{false};  // nobody waits for who says it
+  if (is_said.exchange(true)) return;
+  for (const Device* d : Device::all()) {
+    // OPENCL is not asked, as it is not for the default device.
+    const std::string missing = d == &device || d == &opencl_device() ? "" : d->missing();
+    say(detail::message("[device] ", d->name(), ": ", missing.empty() ? d->text() : missing,
+                        d == &device ? ", which runs kernels now" : "", "\n"));
+  }
+  say(detail::message("[device] threads: ", default_executor().concurrency(), "\n"));
 }
 
 void say_compiled(const Kernel& kernel, const Device& device) {

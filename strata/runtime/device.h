@@ -9,6 +9,7 @@
 // from any thread.
 #pragma once
 
+#include <atomic>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -74,12 +75,15 @@ class CompiledKernel {
   /// Runs the kernel on buffers by slot, its variables set to `values`, on the threads of `executor` (null: default_executor()).
   /// @throws Error (shape) where a buffer is missing, of another dtype or smaller than the kernel says, (domain) for a variable
   ///   without a value or with one outside of its bounds, or a buffer to write that is read-only. Nothing has run then.
+  ///   What an InterruptCheck of this thread throws (base/interrupt.h), in a kernel that runs long: it has run in part then.
   void run(std::span<const Buffer> buffers, NamedValues values = {}, Executor* executor = nullptr) const;
   void run(std::initializer_list<Buffer> buffers,
            std::initializer_list<std::pair<std::string, std::int64_t>> values = {}) const {
     run(std::span<const Buffer>(buffers.begin(), buffers.size()),
         NamedValues(values.begin(), values.size()));
   }
+  /// What a run may take, rather more than less: on one thread, its sizes as large as they can be.
+  double estimated_seconds() const { return seconds_; }
   /// What replay() takes: the values of kernel().variables in order, and memory for kernel().temporaries.
   /// @throws Error (domain) as run()
   std::vector<std::int64_t> arguments(NamedValues values) const;
@@ -92,6 +96,8 @@ class CompiledKernel {
 
  private:
   void check(std::span<const Buffer> buffers, NamedValues values) const;
+  void call(std::span<void* const> buffers, std::span<const std::int64_t> values,
+            std::atomic<bool>& is_stopped, bool is_caller) const;
   std::int64_t value_of(const Variable& v, NamedValues values) const;
   std::int64_t number(const Int& size, NamedValues values) const;
   std::int64_t turns(std::span<const std::int64_t> values) const;
@@ -102,6 +108,9 @@ class CompiledKernel {
   std::vector<std::vector<int>> places_;  // for each of their variables, the place among those of this one; -1: begin0, end0
   int begin_ = -1, end_ = -1;          // places of begin0 and end0 among the variables
   std::optional<std::int64_t> turns_;  // of the parallel loop, where it is a number
+  std::int64_t turns_at_once_ = 0;     // of the parallel loop, that are not long
+  double seconds_ = 0;                 // that a run may take, at most
+  bool has_parts_, looks_;             // the program
 };
 
 /// What kernels are made of on `device`: its target, or that target deterministic, as the flag DETERMINISTIC says.

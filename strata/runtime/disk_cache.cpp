@@ -12,14 +12,22 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <mutex>
 #include <utility>
 
 #include "strata/base/check.h"
 #include "strata/base/flags.h"
+#include "strata/base/fork.h"
 #include "strata/runtime/posix_io.h"
 
 namespace strata {
 namespace {
+
+/// Of the handles of all caches.
+std::mutex& handle_mutex() {
+  static std::mutex& mutex = *new std::mutex;  // never destroyed: threads may outlive every static
+  return mutex;
+}
 
 constexpr std::uint32_t kFormat = 1;
 constexpr std::array<char, 8> kMagic = {'S', 'T', 'R', 'A', 'T', 'A', 'K', '\n'};
@@ -219,7 +227,7 @@ std::shared_ptr<const Fd> DiskCache::open_folder(std::string& why) const {
 
 /// The folder's handle, while it can be trusted; a new one where the folder has been deleted meanwhile.
 std::shared_ptr<const Fd> DiskCache::current_folder() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(handle_mutex());
   struct stat status{};
   std::string why;
   if (!is_on()) return nullptr;
@@ -367,23 +375,48 @@ std::uint64_t DiskCache::default_limit() {
   return static_cast<std::uint64_t>(std::clamp<std::int64_t>(flags::CACHE_SIZE.get(), 0, most)) << 20;
 }
 
+namespace {
+
+/// That of the process. NOTE: never destroyed: threads may outlive every static.
+struct SharedCache {
+  std::mutex mutex;
+  std::shared_ptr<DiskCache> cache;
+  std::string folder;  // that was asked for
+};
+SharedCache& shared_cache() {
+  static SharedCache& shared = *new SharedCache;
+  return shared;
+}
+
+const ForkHook cache_hook(
+    ForkOrder::disk_cache,
+    [] {
+      shared_cache().mutex.lock();
+      handle_mutex().lock();
+    },
+    [] {
+      handle_mutex().unlock();
+      shared_cache().mutex.unlock();
+    });
+
+}  // namespace
+
 std::shared_ptr<DiskCache> DiskCache::shared() {
-  static std::mutex mutex;
-  static std::shared_ptr<DiskCache> known;
-  static std::string known_folder;
   if (!flags::DISK_CACHE.get()) return nullptr;
   const std::uint64_t limit = default_limit();
   const std::string folder = default_folder();
-  const std::lock_guard lock(mutex);
-  if (known && known_folder == folder && known->limit_ == limit) return known;
-  known = std::make_shared<DiskCache>(folder, limit);
-  known_folder = folder;
-  if (!known->is_on())
-    std::fputs(detail::message("strata: compiled kernels are not kept on disk, '", known->folder(),
-                               "' cannot be used: ", known->why_off(), "\n")
-                   .c_str(),
-               stderr);
-  return known;
+  SharedCache& shared = shared_cache();
+  const std::lock_guard lock(shared.mutex);
+  if (shared.cache && shared.folder == folder && shared.cache->limit_ == limit) return shared.cache;
+  shared.cache = std::make_shared<DiskCache>(folder, limit);
+  shared.folder = folder;
+  if (!shared.cache->is_on())
+    std::fputs(
+        detail::message("strata: compiled kernels are not kept on disk, '", shared.cache->folder(),
+                        "' cannot be used: ", shared.cache->why_off(), "\n")
+            .c_str(),
+        stderr);
+  return shared.cache;
 }
 
 }  // namespace strata

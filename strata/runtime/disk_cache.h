@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -104,8 +103,7 @@ class DiskCache {
   std::string folder_;
   std::uint64_t limit_;
   std::string off_;
-  mutable std::mutex mutex_;
-  mutable std::shared_ptr<const Fd> handle_;  // of the folder; guarded by mutex_
+  mutable std::shared_ptr<const Fd> handle_;  // of the folder; guarded by a mutex that all caches share
   Counters counters_{};
 };
 

@@ -14,6 +14,7 @@
 
 #include "strata/base/check.h"
 #include "strata/base/flags.h"
+#include "strata/base/fork.h"
 #include "strata/runtime/cpu_features.h"
 #include "strata/runtime/disk_cache.h"
 #include "strata/runtime/posix_io.h"
@@ -77,6 +78,20 @@ struct Found {
   std::string wanted, folders;
   std::shared_ptr<const HostCompiler> compiler;
 };
+
+/// The last answer. NOTE: never destroyed: threads may outlive every static.
+struct KnownCompiler {
+  std::mutex mutex;
+  Found found;
+};
+KnownCompiler& known_compiler() {
+  static KnownCompiler& known = *new KnownCompiler;
+  return known;
+}
+
+const ForkHook compiler_hook(
+    ForkOrder::compiler, [] { known_compiler().mutex.lock(); },
+    [] { known_compiler().mutex.unlock(); });
 
 std::shared_ptr<const HostCompiler> look_for(const std::string& wanted, const std::string& folders) {
   const std::optional<std::string> path =
@@ -169,10 +184,9 @@ HostCompiler::HostCompiler(const std::string& path)
 }
 
 std::shared_ptr<const HostCompiler> HostCompiler::find() {
-  static std::mutex mutex;
-  static Found known;
   const std::string wanted = flags::CC.get(), folders = search_path();
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(known_compiler().mutex);
+  Found& known = known_compiler().found;
   const bool same = known.compiler && known.wanted == wanted && known.folders == folders;
   if (!same || !known.compiler->is_current()) known = {wanted, folders, look_for(wanted, folders)};
   return known.compiler;

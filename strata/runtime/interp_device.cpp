@@ -28,6 +28,7 @@ class InterpProgram final : public Program {
   explicit InterpProgram(const Kernel& kernel)
       : name_(kernel.name), ast_(kernel.ast), buffers_(kernel.buffers), variables_(kernel.variables) {}
   const std::string& name() const override { return name_; }
+  bool has_parts() const override { return false; }
   void run(std::span<void* const> buffers, std::span<const std::int64_t> values) override {
     std::vector<std::pair<std::string, std::int64_t>> named;
     Values known;
@@ -96,11 +97,11 @@ class NullDevice final : public Device {
 }  // namespace
 
 const Device& interp_device() {
-  static const InterpDevice device;
+  static const InterpDevice& device = *new InterpDevice;  // never destroyed: threads may outlive it
   return device;
 }
 const Device& null_device() {
-  static const NullDevice device;
+  static const NullDevice& device = *new NullDevice;
   return device;
 }
 

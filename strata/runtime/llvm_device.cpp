@@ -11,11 +11,13 @@ namespace {
 
 class LlvmProgram final : public Program {
  public:
-  LlvmProgram(LlvmModule module, std::string name)
+  LlvmProgram(LlvmModule module, std::string name, bool looks)
       : module_(std::move(module)),
         name_(std::move(name)),
+        looks_(looks),
         entry_(module_.function<Entry>(detail::message(kContentName, "_entry"))) {}
   const std::string& name() const override { return name_; }
+  bool looks() const override { return looks_; }
   void run(std::span<void* const> buffers, std::span<const std::int64_t> values) override {
     static_assert(sizeof(long long) == sizeof(std::int64_t));
     entry_(buffers.data(), reinterpret_cast<const long long*>(values.data()));
@@ -25,6 +27,7 @@ class LlvmProgram final : public Program {
   using Entry = void (*)(void* const*, const long long*);
   LlvmModule module_;
   std::string name_;
+  bool looks_;
   Entry entry_;
 };
 
@@ -53,21 +56,19 @@ class LlvmDevice final : public Device {
   // NOTE: cached under the content: the function is always called the same, so that names are in no key.
   std::shared_ptr<Program> compile(const Kernel& kernel) const override {
     const LlvmLibrary& llvm = library();
+    const LlvmOptions text = text_options(kernel);
     return std::make_shared<LlvmProgram>(
-        llvm.load(object(llvm, uops_to_llvm(kContentName, kernel.uops, text_options(kernel)),
-                         options(kernel))),
-        kernel.name);
+        llvm.load(object(llvm, uops_to_llvm(kContentName, kernel.uops, text), options(kernel))),
+        kernel.name, text.looks.any());
   }
 
  private:
   /// Opened on first use, and kept: it holds compilers that are set up.
-  static const LlvmLibrary& library() {
-    static const std::shared_ptr<const LlvmLibrary> opened = LlvmLibrary::open();
-    return *opened;
-  }
+  static const LlvmLibrary& library() { return LlvmLibrary::shared(); }
   static LlvmOptions text_options(const Kernel& kernel) {
     LlvmOptions out;
     out.contract = kernel.contract;
+    out.looks = looks_of(kernel);
     return out;
   }
   LlvmCompileOptions options(const Kernel& kernel) const {
@@ -97,7 +98,7 @@ class LlvmDevice final : public Device {
 }  // namespace
 
 const Device& llvm_device() {
-  static const LlvmDevice device;
+  static const LlvmDevice& device = *new LlvmDevice;  // never destroyed: threads may outlive it
   return device;
 }
 

@@ -2,12 +2,18 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
 #include <new>
+#include <thread>
 #include <utility>
 
+#include "strata/base/fork.h"
+#include "strata/base/gate.h"
 #include "strata/runtime/llvm_plugin/plugin_abi.h"
 #include "strata/runtime/scarcity.h"
 
@@ -84,7 +90,70 @@ std::string advice_for(const std::string& plugin, std::string_view why) {
   return remedy.empty() ? address_space_limit(": ") : ": " + remedy;
 }
 
+// Threads that use LLVM are inside. It is shut while the process forks: LLVM has locks of its own; and for good when the process
+// ends, before LLVM's statics are destroyed.
+constinit Gate llvm_gate;
+constexpr std::chrono::seconds kPatience{10};  // at the end; a kernel takes less to compile
+std::atomic<bool> is_ending{false};
+std::thread::id ending_thread;
+
+void end_llvm() {
+  if (is_ending) return;
+  ending_thread = std::this_thread::get_id();
+  is_ending = true;
+  llvm_gate.shut(kPatience);
+}
+
+/// What is registered last is called first. NOTE: LLVM makes statics on first use, anywhere, so that this is said again after each
+/// visit that may have made some; 32 bytes each.
+void note_statics() { static_cast<void>(std::atexit(end_llvm)); }
+
+/// Where the first thread ends the process, its own objects go before any static does: no kernel is in the middle of being compiled
+/// then. (Where it ends alone, nothing else happens.)
+struct FirstThread {
+  FirstThread() = default;
+  FirstThread(const FirstThread&) = delete;
+  FirstThread& operator=(const FirstThread&) = delete;
+  ~FirstThread() {
+    if (!llvm_gate.shut(kPatience)) return;
+    note_statics();
+    llvm_gate.open();
+  }
+};
+const bool is_watched = [] {
+  if (getpid() == gettid()) thread_local const FirstThread first;
+  return true;
+}();
+
+/// What a thread has to pass to use LLVM. The one that ends the process need not: nobody else is inside.
+Gate* gate_of_llvm() {
+  return is_ending && std::this_thread::get_id() == ending_thread ? nullptr : &llvm_gate;
+}
+
+/// The library of the process. NOTE: never destroyed: threads may outlive every static.
+struct SharedLibrary {
+  std::mutex mutex;
+  std::shared_ptr<const LlvmLibrary> keeps;
+  std::atomic<const LlvmLibrary*> opened{nullptr};
+};
+SharedLibrary& shared_library() {
+  static SharedLibrary& shared = *new SharedLibrary;
+  return shared;
+}
+
+const ForkHook llvm_hook(
+    ForkOrder::backends,
+    [] {
+      shared_library().mutex.lock();
+      llvm_gate.shut();
+    },
+    [] {
+      if (!is_ending) llvm_gate.open();
+      shared_library().mutex.unlock();
+    });
+
 const StrataLlvmTable* open_table(const std::string& path) {
+  const Gate::Visit visit(gate_of_llvm());
   std::string why;
   void* const handle = load_plugin(path, why);
   STRATA_CHECK(handle, undefined, "[llvm] ", path, " cannot be opened (", why, ")",
@@ -93,6 +162,7 @@ const StrataLlvmTable* open_table(const std::string& path) {
   const StrataLlvmTable* const table = entry ? entry() : nullptr;
   STRATA_CHECK(table && table->abi_version == STRATA_LLVM_ABI, undefined, "[llvm] ", path,
                " is of another version of Strata: build both together");
+  note_statics();
   return table;
 }
 
@@ -144,6 +214,7 @@ std::string LlvmLibrary::default_path() { return find_plugin(default_folders());
 Remedy LlvmLibrary::remedy() {
   const std::string path = default_path();
   std::string why;
+  const Gate::Visit visit(gate_of_llvm());
   if (!path.empty()) load_plugin(path, why);
   return remedy_for(path, why);
 }
@@ -158,6 +229,16 @@ std::shared_ptr<const LlvmLibrary> LlvmLibrary::open(std::span<const std::string
   return std::shared_ptr<const LlvmLibrary>(new LlvmLibrary(open_table(path)));
 }
 
+const LlvmLibrary& LlvmLibrary::shared() {
+  SharedLibrary& shared = shared_library();
+  if (const LlvmLibrary* const opened = shared.opened.load(std::memory_order_acquire))
+    return *opened;
+  const std::lock_guard lock(shared.mutex);
+  if (shared.keeps == nullptr) shared.keeps = open();
+  shared.opened.store(shared.keeps.get(), std::memory_order_release);
+  return *shared.keeps;
+}
+
 LlvmLibrary::LlvmLibrary(const StrataLlvmTable* table) : table_(table), session_(table->create()) {
   if (!session_) throw std::bad_alloc();
 }
@@ -165,34 +246,46 @@ LlvmLibrary::~LlvmLibrary() { table_->destroy(session_); }
 
 std::string LlvmLibrary::compile(std::string_view ir, const LlvmCompileOptions& options,
                                  LlvmTimes* times) const {
+  const Gate::Visit visit(gate_of_llvm());
   PluginText object(*table_), error(*table_);
   const StrataLlvmOptions chosen = options_of(options);
   StrataLlvmTimes spent{};
   const std::int32_t status = table_->compile(session_, plugin_text(ir), &chosen, &object.data,
                                               &object.size, &spent, &error.data);
+  note_statics();
   check_status(status, error);
   if (times) *times = {spent.setup, spent.parse, spent.passes, spent.codegen};
   return {object.data, object.size};
 }
 
 std::string LlvmLibrary::assembly(std::string_view ir, const LlvmCompileOptions& options) const {
+  const Gate::Visit visit(gate_of_llvm());
   PluginText text(*table_), error(*table_);
   const StrataLlvmOptions chosen = options_of(options);
-  check_status(
-      table_->assembly(session_, plugin_text(ir), &chosen, &text.data, &text.size, &error.data), error);
+  const std::int32_t status =
+      table_->assembly(session_, plugin_text(ir), &chosen, &text.data, &text.size, &error.data);
+  note_statics();
+  check_status(status, error);
   return {text.data, text.size};
 }
 
 LlvmModule LlvmLibrary::load(std::string_view object) const {
+  const Gate::Visit visit(gate_of_llvm());
   PluginText error(*table_);
   StrataLlvmModule* module = nullptr;
   check_status(table_->load(plugin_text(object), &module, &error.data), error);
-  return {table_, std::shared_ptr<StrataLlvmModule>(module, table_->unload)};
+  const auto unload = [table = table_](StrataLlvmModule* m) {
+    if (is_ending) return;  // with the process
+    const Gate::Visit inside(gate_of_llvm());
+    table->unload(m);
+  };
+  return {table_, std::shared_ptr<StrataLlvmModule>(module, unload)};
 }
 
 std::string LlvmLibrary::version() const { return table_->llvm_version; }
 
 std::string LlvmLibrary::host() const {
+  const Gate::Visit visit(gate_of_llvm());
   PluginText text(*table_);
   text.data = table_->host();
   if (!text.data) throw std::bad_alloc();

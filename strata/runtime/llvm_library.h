@@ -70,6 +70,8 @@ class LlvmLibrary {
   static std::shared_ptr<const LlvmLibrary> open(std::span<const std::string> folders);
   /// From the default folders.
   static std::shared_ptr<const LlvmLibrary> open();
+  /// That of the process, opened on first use from the default folders. It is never closed.
+  static const LlvmLibrary& shared();
   /// Where it is sought: beside the library or program that holds this code, then STRATA_PLUGIN_DIR, then where a system's
   /// package has it (CMake's STRATA_PLUGIN_INSTALL_DIR, where that is absolute). Never the working directory.
   static std::vector<std::string> default_folders();

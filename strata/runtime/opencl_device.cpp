@@ -1,6 +1,7 @@
 // OPENCL: OpenCL C through the system's loader; turns of the parallel loop are instances.
 
 #include "strata/base/int_math.h"
+#include "strata/codegen/estimate.h"
 #include "strata/render/cstyle.h"
 #include "strata/runtime/devices.h"
 #include "strata/runtime/opencl_library.h"
@@ -12,6 +13,9 @@ namespace {
 /// What an instance's scratch memory may take: drivers for processors have it on the stacks of their threads.
 constexpr std::int64_t kMostScratchBytes = std::int64_t{1} << 20;
 
+/// Seconds of a launch: one that is on its way cannot be ended.
+constexpr double kLaunch = 0.05;
+
 class OpenClDeviceProgram final : public Program {
  public:
   OpenClDeviceProgram(const Kernel& kernel, std::unique_ptr<OpenClProgram> program)
@@ -19,6 +23,7 @@ class OpenClDeviceProgram final : public Program {
         buffers_(kernel.buffers),
         variables_(kernel.variables),
         instances_(kernel.parallel.value_or(1)),
+        at_once_(turns_within(kLaunch, cost_of(kernel.ast), instances_.vmax())),
         program_(std::move(program)) {
     std::vector<bool> is_parameter(buffers_.size());
     for (const UOp u : kernel.uops) {
@@ -42,7 +47,8 @@ class OpenClDeviceProgram final : public Program {
     for (std::size_t k = 0; k < is_wide_.size(); ++k)
       integers.push_back({values[k], is_wide_[k]});  // the list's variables come first
     const std::int64_t instances = std::max<std::int64_t>(number(instances_, values), 1);
-    program_->run({memory.data(), memory.size()}, {integers.data(), integers.size()}, instances);
+    program_->run({memory.data(), memory.size()}, {integers.data(), integers.size()}, instances,
+                  at_once_);
   }
 
  private:
@@ -66,6 +72,7 @@ class OpenClDeviceProgram final : public Program {
   std::vector<BufferUse> buffers_;
   std::vector<Variable> variables_;
   Int instances_;
+  std::int64_t at_once_;
   std::unique_ptr<OpenClProgram> program_;
   std::vector<std::size_t> slots_;  // of the kernel's parameters
   std::vector<bool> is_wide_;       // of the list's variables
@@ -123,7 +130,7 @@ class OpenClDevice final : public Device {
 }  // namespace
 
 const Device& opencl_device() {
-  static const OpenClDevice device;
+  static const OpenClDevice& device = *new OpenClDevice;  // never destroyed: threads may outlive it
   return device;
 }
 

@@ -4,6 +4,8 @@
 #include <CL/cl.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <initializer_list>
 #include <iterator>
@@ -17,6 +19,8 @@
 #include <vector>
 
 #include "strata/base/check.h"
+#include "strata/base/fork.h"
+#include "strata/base/interrupt.h"
 #include "strata/runtime/scarcity.h"
 #include "strata/runtime/shared_object.h"
 
@@ -111,7 +115,8 @@ struct Session {
   Calls cl;
   cl_device_id device;
   Handle<cl_context> context;
-  Handle<cl_command_queue> queue;  // in order, and for all threads
+  Handle<cl_command_queue> queue;                // in order, and for all threads
+  std::uint64_t generation = fork_generation();  // of the process that opened it
   bool is_gpu = false;
   bool shares_memory = false;  // with the host
   std::size_t units = 1;
@@ -123,6 +128,14 @@ struct Session {
     return out;
   }
 };
+
+/// @throws Error (undefined) in a child of the process that opened the drivers: their threads and their device are not in it
+void check_not_forked(const Session& session) {
+  STRATA_CHECK(session.generation == fork_generation(), undefined,
+               "[opencl] this process is a child of fork(), and its parent had opened the drivers, "
+               "which do not go "
+               "on in a child: use another device here, or start the child by spawn or exec");
+}
 
 class Built final : public OpenClProgram {
  public:
@@ -138,7 +151,8 @@ class Built final : public OpenClProgram {
   }
 
   void run(std::span<const OpenClMemory> memory, std::span<const OpenClInteger> integers,
-           std::int64_t instances) override {
+           std::int64_t instances, std::int64_t at_once) override {
+    check_not_forked(*session_);
     std::vector<Handle<cl_mem>> buffers;
     for (const OpenClMemory& m : memory) buffers.push_back(buffer(m));
     // Whatever fails, nothing goes on with the caller's memory.
@@ -149,7 +163,8 @@ class Built final : public OpenClProgram {
         if (!is_done) program.cl_.clFinish(program.queue());
       }
     } end{*this};
-    wait(launched(buffers, integers, static_cast<std::size_t>(instances)));
+    launch_all(buffers, integers, static_cast<std::size_t>(instances),
+               static_cast<std::size_t>(at_once));
     for (std::size_t k = 0; k < memory.size(); ++k)
       if (buffers[k] && memory[k].is_written) read_back(buffers[k].get(), memory[k]);
     end.is_done = true;
@@ -176,8 +191,19 @@ class Built final : public OpenClProgram {
     return out;
   }
 
+  void launch_all(std::span<const Handle<cl_mem>> buffers, std::span<const OpenClInteger> integers,
+                  std::size_t instances, std::size_t at_once) {
+    const std::size_t group = group_for(instances);
+    const std::size_t each = std::max(std::min(at_once, instances) / group, std::size_t{1}) * group;
+    for (std::size_t begin = 0; begin < instances; begin += each) {
+      const std::size_t left = (instances - begin + group - 1) / group * group;
+      if (begin != 0) check_interrupt();
+      wait(launched(buffers, integers, begin, std::min(each, left), group));
+    }
+  }
   Handle<cl_event> launched(std::span<const Handle<cl_mem>> buffers,
-                            std::span<const OpenClInteger> integers, std::size_t instances) {
+                            std::span<const OpenClInteger> integers, std::size_t begin,
+                            std::size_t count, std::size_t group) {
     const std::lock_guard lock(mutex_);  // a kernel keeps its arguments, up to the launch
     cl_uint place = 0;
     for (const Handle<cl_mem>& b : buffers) {
@@ -192,10 +218,8 @@ class Built final : public OpenClProgram {
       else
         set_argument(place++, sizeof(narrow), &narrow);
     }
-    const std::size_t group = group_for(instances);
-    const std::size_t whole = (instances + group - 1) / group * group;
     cl_event event = nullptr;
-    check(cl_.clEnqueueNDRangeKernel(queue(), kernel_.get(), 1, nullptr, &whole, &group, 0, nullptr,
+    check(cl_.clEnqueueNDRangeKernel(queue(), kernel_.get(), 1, &begin, &count, &group, 0, nullptr,
                                      &event),
           "clEnqueueNDRangeKernel");
     return {event, cl_.clReleaseEvent};
@@ -259,6 +283,7 @@ class Library final : public OpenClLibrary {
 
   std::unique_ptr<OpenClProgram> build(const std::string& source,
                                        const std::string& name) const override {
+    check_not_forked(*session_);
     const Calls& cl = session_->cl;
     const char* text = source.c_str();
     cl_int code = CL_SUCCESS;
@@ -290,6 +315,21 @@ class Library final : public OpenClLibrary {
 
   std::shared_ptr<const Session> session_;
 };
+
+/// What is open in this process, once that was tried. NOTE: never destroyed: what drivers do at the end of the process may need it.
+struct SharedDrivers {
+  std::mutex mutex;
+  std::atomic<bool> is_opened{false};
+  std::unique_ptr<const OpenClLibrary> library;
+  std::string why;  // there is none
+};
+SharedDrivers& shared_drivers() {
+  static SharedDrivers& shared = *new SharedDrivers;
+  return shared;
+}
+const ForkHook drivers_hook(
+    ForkOrder::backends, [] { shared_drivers().mutex.lock(); },
+    [] { shared_drivers().mutex.unlock(); });
 
 std::vector<cl_platform_id> all_platforms(const Calls& cl) {
   cl_uint count = 0;
@@ -406,21 +446,20 @@ Remedy OpenClLibrary::remedy() {
 }
 
 const OpenClLibrary& OpenClLibrary::shared() {
-  struct Opened {
-    std::unique_ptr<const OpenClLibrary> library;
-    std::string why;
-    Opened() {
+  SharedDrivers& shared = shared_drivers();
+  if (!shared.is_opened.load(std::memory_order_acquire)) {
+    const std::lock_guard lock(shared.mutex);
+    if (!shared.is_opened) {
       try {
-        library = open();
+        shared.library = open();
       } catch (const Error& error) {
-        why = error.what();
+        shared.why = error.what();
       }
+      shared.is_opened.store(true, std::memory_order_release);
     }
-  };
-  // NOTE: never destroyed: what drivers do at the end of the process may need it.
-  static const Opened& opened = *new Opened;
-  STRATA_CHECK(opened.library != nullptr, undefined, opened.why);
-  return *opened.library;
+  }
+  STRATA_CHECK(shared.library != nullptr, undefined, shared.why);
+  return *shared.library;
 }
 
 }  // namespace strata

@@ -43,8 +43,10 @@ class OpenClProgram {
   /// Runs `instances` of the kernel along axis 0, and waits for them. Its arguments are the memory, then the integers.
   /// @pre these are the kernel's parameters, instances > 0, no memory overlaps with one that is written, and instances beyond do
   /// nothing: the launch may be rounded up
+  /// @param at_once instances, about, of a launch, after which it looks whether to go on (base/interrupt.h), at least 1
+  /// @throws Error (undefined) in a child of fork(), what an InterruptCheck of this thread throws
   virtual void run(std::span<const OpenClMemory> memory, std::span<const OpenClInteger> integers,
-                   std::int64_t instances) = 0;
+                   std::int64_t instances, std::int64_t at_once) = 0;
 };
 
 /// What a driver brings.

@@ -24,6 +24,11 @@ class Program {
   /// @pre each buffer has the size that the kernel was compiled for
   /// @throws Error (shape) where the numbers of buffers or values are not the kernel's.
   virtual void run(std::span<void* const> buffers, std::span<const std::int64_t> values) = 0;
+  /// Whether parts of its parallel loop are parts of its work; else the part that begins at 0 does all of it, and looks itself
+  /// whether to go on (base/interrupt.h).
+  virtual bool has_parts() const { return true; }
+  /// Whether one buffer more is the address of what it calls to look whether to go on (codegen/looks.h).
+  virtual bool looks() const { return false; }
 };
 
 /// A program that exports `void NAME_entry(void* const* buffers, const long long* values)`.

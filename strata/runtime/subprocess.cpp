@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "strata/base/check.h"
+#include "strata/base/interrupt.h"
 #include "strata/runtime/posix_io.h"
 
 namespace strata {
@@ -162,6 +163,7 @@ ProcessResult watch(Child& child, const Command& command) {
   for (;;) {
     child.look();
     if (child.is_over()) break;
+    check_interrupt();
     const auto spent = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
     if (command.stop.stop_requested() || spent >= command.timeout) {
       child.stop(command.stop.stop_requested() ? ProcessEnd::cancelled : ProcessEnd::timed_out);

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
+#include "strata/base/fork.h"
 #include "strata/runtime/scarcity.h"
 #include "strata/runtime/tbb_arena.h"
+#include "strata/runtime/thread_pool.h"
 
 namespace strata {
 namespace {
@@ -42,21 +45,61 @@ struct Loop {
   }
 };
 
+/// The threads of an executor in a child of fork().
+struct ForkedPool {
+  explicit ForkedPool(int count) : threads(count) {}
+  const std::uint64_t generation = fork_generation();
+  ThreadPool threads;
+};
+
+/// The process, of a line of forks, that used oneTBB first: its threads are in no other.
+std::uint64_t generation_of_tbb() {
+  constexpr std::uint64_t none = ~std::uint64_t{0};
+  static constinit std::atomic<std::uint64_t> first{none};
+  std::uint64_t known = none;
+  return first.compare_exchange_strong(known, fork_generation()) ? fork_generation() : known;
+}
+
 class TbbExecutor final : public Executor {
  public:
-  explicit TbbExecutor(int count) : arena_(count) {}
-  int concurrency() const override { return arena_.concurrency(); }
+  explicit TbbExecutor(int count) : count_(count) {
+    if (generation_ != fork_generation()) return;
+    arena_ = std::make_unique<TbbArena>(count);
+    count_ = arena_->concurrency();
+  }
+  // What a process before this one made has threads that are not here, and cannot be ended.
+  ~TbbExecutor() override {
+    if (generation_ != fork_generation()) static_cast<void>(arena_.release());
+    if (ForkedPool* const pool = pool_; pool != nullptr && pool->generation == fork_generation())
+      delete pool;
+  }
+  int concurrency() const override { return count_; }
 
  private:
+  /// Made on first use in each process: oneTBB would wait for its threads, which are in the first one.
+  ThreadPool& forked_pool() {
+    ForkedPool* known = pool_.load(std::memory_order_acquire);
+    while (known == nullptr || known->generation != fork_generation()) {
+      auto made = std::make_unique<ForkedPool>(count_);
+      if (pool_.compare_exchange_strong(known, made.get())) known = made.release();
+    }
+    return known->threads;
+  }
+
   void run(std::int64_t begin, std::int64_t end, std::int64_t grain, const Body& body) override {
+    if (generation_ != fork_generation())
+      return forked_pool().parallel_for(begin, end, grain, body);
     const auto first = static_cast<std::uint64_t>(begin), step = static_cast<std::uint64_t>(grain);
     const std::uint64_t size = static_cast<std::uint64_t>(end) - first;
     Loop loop{body, first, size, step};
     const InOrder caller;
-    arena_.run(size / step + (size % step != 0 ? 1 : 0), Loop::run_part, &loop);
+    arena_->run(size / step + (size % step != 0 ? 1 : 0), Loop::run_part, &loop);
   }
 
-  TbbArena arena_;
+  const std::uint64_t generation_ = generation_of_tbb();
+  std::unique_ptr<TbbArena> arena_;  // where it was made in that process
+  int count_;
+  std::atomic<ForkedPool*> pool_{nullptr};
 };
 
 /// How many threads the system lets oneTBB have, which keeps them for all executors: asked once. NOTE: where it is refused one that it

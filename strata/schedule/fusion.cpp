@@ -8,6 +8,7 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "strata/base/interrupt.h"
 #include "strata/base/small_vec.h"
 #include "strata/schedule/again.h"
 #include "strata/schedule/domain.h"
@@ -182,7 +183,10 @@ class Fusing {
     kernels_.clear();
     for (auto& [node, info] : info_) info = Info();
     for (const LazyOp& n : order_) note_work(*n.node());
-    for (std::size_t k = order_.size(); k-- > 0;) place(*order_[k].node());
+    for (std::size_t k = order_.size(); k-- > 0;) {
+      check_interrupt_often();
+      place(*order_[k].node());
+    }
   }
 
   void note_work(const LazyNode& n) {

@@ -1,10 +1,13 @@
 #include "strata/tensor/autograd.h"
 
 #include <map>
+#include <mutex>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
+#include "strata/base/fork.h"
 #include "strata/tensor/access.h"
 #include "strata/tensor/gradient.h"
 #include "strata/tensor/gradient_slot.h"
@@ -43,7 +46,33 @@ LazyOp seed(const Tensor& y, const std::optional<Tensor>& dy, const char* name) 
   return dy->cast(y.dtype()).node();
 }
 
+std::optional<Tensor> gradient_of(const GradientSlot& slot) {
+  const std::lock_guard lock(gradient_mutex());
+  return slot.gradient;
+}
+bool are_same_handle(const std::optional<Tensor>& a, const std::optional<Tensor>& b) {
+  return a && b ? TensorAccess::state(*a) == TensorAccess::state(*b) : a.has_value() == b.has_value();
+}
+/// Others may set it, or add to it, meanwhile.
+void add_gradient(GradientSlot& slot, const Tensor& gain) {
+  for (;;) {
+    const std::optional<Tensor> before = gradient_of(slot);
+    std::optional<Tensor> sum = before ? *before + gain : gain;
+    const std::lock_guard lock(gradient_mutex());
+    if (!are_same_handle(slot.gradient, before)) continue;
+    return slot.gradient.swap(sum);  // what was there ends after the lock
+  }
+}
+
+const ForkHook gradient_hook(
+    ForkOrder::memory, [] { gradient_mutex().lock(); }, [] { gradient_mutex().unlock(); });
+
 }  // namespace
+
+std::mutex& gradient_mutex() {
+  static constinit std::mutex mutex;
+  return mutex;
+}
 
 NoGrad::NoGrad() { ++no_grad_scopes; }
 NoGrad::~NoGrad() { --no_grad_scopes; }
@@ -66,8 +95,7 @@ Tensor& Tensor::requires_grad(bool on) {
 
 std::optional<Tensor> Tensor::grad() const {
   if (state_->slot == nullptr) return std::nullopt;
-  const std::lock_guard lock(state_->slot->mutex);
-  return state_->slot->gradient;
+  return gradient_of(*state_->slot);
 }
 
 void Tensor::set_grad(const std::optional<Tensor>& gradient) const {
@@ -77,8 +105,9 @@ void Tensor::set_grad(const std::optional<Tensor>& gradient) const {
                render(gradient->shape()), " for a tensor of shape ", render(shape()));
   STRATA_CHECK(!gradient || gradient->dtype() == dtype(), domain, "[set_grad] a gradient of ",
                gradient->dtype().name(), " for a tensor of ", dtype().name());
-  const std::lock_guard lock(state_->slot->mutex);
-  state_->slot->gradient = gradient;
+  std::optional<Tensor> next = gradient;  // the one before ends after the lock
+  const std::lock_guard lock(gradient_mutex());
+  state_->slot->gradient.swap(next);
 }
 
 void Tensor::backward(const std::optional<Tensor>& gradient, At at) const {
@@ -93,9 +122,7 @@ void Tensor::backward(const std::optional<Tensor>& gradient, At at) const {
     if (n->op != Ops::NOOP || identity == nullptr) continue;
     const auto slot = std::static_pointer_cast<GradientSlot>(identity->owner.lock());
     if (slot == nullptr) continue;
-    const Tensor gain(dn.detached(), device());
-    const std::lock_guard lock(slot->mutex);
-    slot->gradient = slot->gradient ? *slot->gradient + gain : gain;
+    add_gradient(*slot, Tensor(dn.detached(), device()));
   }
 }
 

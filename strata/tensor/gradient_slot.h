@@ -9,8 +9,10 @@
 namespace strata {
 
 struct GradientSlot {
-  std::mutex mutex;
-  std::optional<Tensor> gradient;  ///< guarded by mutex
+  std::optional<Tensor> gradient;  ///< guarded by gradient_mutex()
 };
+
+/// Of all slots: one that a fork can hold. Nothing is computed, made or destroyed under it.
+std::mutex& gradient_mutex();
 
 }  // namespace strata

@@ -233,10 +233,11 @@ TEST_F(OpenCl, CompilersSayWhatTheyDoNotLike) {
   std::int32_t memory = 0;
   const OpenClMemory one{&memory, sizeof(memory), true};
   const auto program = library.build("__kernel void k(__global int* a, int b) { a[0] = b; }", "k");
-  const std::string missing = error_of(ErrorKind::undefined, [&] { program->run({&one, 1}, {}, 1); });
+  const std::string missing =
+      error_of(ErrorKind::undefined, [&] { program->run({&one, 1}, {}, 1, 1); });
   EXPECT_TRUE(has(missing, "clEnqueueNDRangeKernel: CL_INVALID_KERNEL_ARGS")) << missing;
   const OpenClInteger seven{7, false};
-  program->run({&one, 1}, {&seven, 1}, 1);
+  program->run({&one, 1}, {&seven, 1}, 1, 1);
   EXPECT_EQ(memory, 7);
 }
 

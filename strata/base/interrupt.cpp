@@ -1,0 +1,56 @@
+#include "strata/base/interrupt.h"
+
+#include <utility>
+
+namespace strata {
+
+namespace {
+
+thread_local constinit InterruptCheck* innermost_check = nullptr;
+constexpr std::uint32_t kOften = 64;
+
+/// Nobody is asked while somebody is.
+class Asking {
+ public:
+  Asking() : before_(std::exchange(innermost_check, nullptr)) {}
+  ~Asking() { innermost_check = before_; }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+
+ private:
+  InterruptCheck* before_;
+};
+
+}  // namespace
+
+InterruptCheck::InterruptCheck(Check check, std::chrono::milliseconds between)
+    : check_(std::move(check)), between_(between), outer_(innermost_check) {
+  innermost_check = this;
+}
+InterruptCheck::~InterruptCheck() { innermost_check = outer_; }
+
+bool InterruptCheck::is_active() { return innermost_check != nullptr; }
+
+void InterruptCheck::look() {
+  const Clock::time_point now = Clock::now();
+  if (last_ == Clock::time_point()) last_ = now;
+  if (now - last_ < between_) return;
+  last_ = now;
+  const Asking asking;
+  check_();
+}
+
+void InterruptCheck::look_around(InterruptCheck* innermost) {
+  for (InterruptCheck* c = innermost; c != nullptr; c = c->outer_) c->look();
+}
+
+void check_interrupt() {
+  if (innermost_check != nullptr) InterruptCheck::look_around(innermost_check);
+}
+
+void check_interrupt_often() {
+  InterruptCheck* const check = innermost_check;
+  if (check != nullptr && ++check->calls_ % kOften == 0) InterruptCheck::look_around(check);
+}
+
+}  // namespace strata

@@ -1,0 +1,84 @@
+#include "strata/codegen/looks.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "strata/base/int_math.h"
+#include "strata/codegen/estimate.h"
+
+namespace strata {
+
+namespace {
+
+constexpr double kBetweenLooks = 0.01;         // seconds, by estimate
+constexpr std::int64_t kTurnsOfUnknown = 256;  // of a loop whose size is a symbol's
+constexpr std::int64_t kMostBetween = std::int64_t{1} << 20;
+
+bool is_parallel(UOp loop) {
+  const auto* begin = std::get_if<Variable>(&loop.src(0).arg());
+  return begin != nullptr && begin->name() == kRangeBegin;
+}
+
+std::int64_t turns_of(UOp loop) {
+  if (is_parallel(loop)) return 1;  // of which one is looked at
+  const UOp begin = loop.src(0), end = loop.src(1);
+  if (begin.op() != UOps::CONST) return 1;
+  if (end.op() != UOps::CONST) return kTurnsOfUnknown;
+  return std::max<std::int64_t>(end.constant().as_int() - begin.constant().as_int(), 1);
+}
+
+/// A LOOP in the list.
+struct Level {
+  std::size_t loop;
+  double turns;   ///< of it in one turn of the parallel loop, those of the loops around it counted
+  bool can_look;  ///< no loop around it does
+  bool is_innermost = true;
+};
+
+}  // namespace
+
+std::int64_t Looks::every(std::size_t loop) const {
+  const auto it =
+      std::find_if(loops.begin(), loops.end(), [&](const At& at) { return at.loop == loop; });
+  return it != loops.end() ? it->every : 0;
+}
+
+Looks looks_of(const Kernel& kernel) {
+  Looks out;
+  out.slot = static_cast<int>(kernel.buffers.size());
+  double seconds = estimated_seconds(cost_of(kernel.ast));
+  if (kernel.parallel)
+    seconds /= static_cast<double>(std::max<std::int64_t>(kernel.parallel->vmax(), 1));
+  if (seconds <= kLongTurn) return out;
+  const double wanted = seconds / kBetweenLooks;
+  const auto look = [&](const Level& at) {
+    const double between = std::clamp(at.turns / wanted, 1.0, static_cast<double>(kMostBetween));
+    const auto every = std::bit_floor(static_cast<std::uint64_t>(between));
+    out.loops.push_back({at.loop, static_cast<std::int64_t>(every)});
+  };
+  std::vector<Level> open;
+  for (const UOp u : kernel.uops) {
+    if (u.op() == UOps::LOOP) {
+      Level next{u.num(), static_cast<double>(turns_of(u)), !is_parallel(u)};
+      if (!open.empty()) {
+        Level& around = open.back();
+        around.is_innermost = false;
+        next.turns *= around.turns;
+        const bool looks = out.every(around.loop) != 0;
+        next.can_look =
+            next.can_look && !looks && (around.can_look || is_parallel(kernel.uops[around.loop]));
+      }
+      if (next.can_look && next.turns >= wanted) look(next);
+      open.push_back(next);
+    } else if (u.op() == UOps::ENDLOOP) {
+      const Level& ended = open.back();
+      if (ended.can_look && ended.is_innermost && out.every(ended.loop) == 0) look(ended);
+      open.pop_back();
+    }
+  }
+  std::sort(out.loops.begin(), out.loops.end(),
+            [](const Looks::At& a, const Looks::At& b) { return a.loop < b.loop; });
+  return out;
+}
+
+}  // namespace strata

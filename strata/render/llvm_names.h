@@ -1,0 +1,46 @@
+// How values, labels and arguments are called in LLVM IR.
+#pragma once
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "strata/base/check.h"
+#include "strata/ir/uop.h"
+
+namespace strata::rendering {
+
+/// How values and labels begin that are named after a line of the list.
+inline std::string_view stem(UOps op) {
+  switch (op) {
+    case UOps::LOAD: return "load";
+    case UOps::STORE: return "store";
+    case UOps::CAST: return "cast";
+    case UOps::BITCAST: return "bits";
+    case UOps::VECTORIZE: return "vec";
+    case UOps::GEP: return "lane";
+    case UOps::DEFINE_ACC: return "acc";
+    case UOps::IF: return "if";
+    default: return "alu";
+  }
+}
+inline constexpr std::string_view kStems[] = {"load",  "store",   "cast", "bits", "vec",  "lane",
+                                              "acc",   "if",      "alu",  "ridx", "loop", "values",
+                                              "entry", "buffers", "end",  "look", "left"};
+
+/// A name of the list's own as the function has it: no other value or label is called that.
+inline std::string local_name(std::string_view name) {
+  const std::size_t end = name.find_last_not_of("0123456789") + 1;
+  const bool taken = std::ranges::find(kStems, name.substr(0, end)) != std::end(kStems);
+  return detail::message(name, taken ? ".arg" : "");
+}
+
+inline bool is_identifier(std::string_view name) {
+  const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; };
+  const auto inner = [&](char c) { return letter(c) || (c >= '0' && c <= '9'); };
+  return !name.empty() && letter(name[0]) && std::ranges::all_of(name, inner);
+}
+
+}  // namespace strata::rendering
