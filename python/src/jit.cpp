@@ -11,6 +11,7 @@
 
 #include "python/src/convert.h"
 #include "python/src/memory.h"
+#include "python/src/running.h"
 #include "strata/tensor/jit.h"
 
 namespace strata::python {
@@ -93,6 +94,19 @@ py::object put_together(const py::tuple& shape, std::span<const Tensor> tensors,
   }
 }
 
+/// "Model.step (train.py:12)", or what there is of it.
+std::string name_of(PyObject* function) {
+  const py::handle f(function);
+  const py::object name = py::getattr(f, "__qualname__", py::none());
+  std::string out =
+      name.is_none() ? py::repr(f).cast<std::string>() : py::str(name).cast<std::string>();
+  const py::object code = py::getattr(f, "__code__", py::none());
+  if (!code.is_none())
+    out += " (" + py::str(code.attr("co_filename")).cast<std::string>() + ":" +
+           py::str(code.attr("co_firstlineno")).cast<std::string>() + ")";
+  return out;
+}
+
 /// The captures of calls whose arguments are put together in one way.
 class JitCalls {
  public:
@@ -102,14 +116,10 @@ class JitCalls {
       : function_(function),
         arguments_(std::move(arguments)),
         argument_objects_(std::move(objects)),
-        jit_([this](std::span<const Tensor> in) { return run(in); }, captures) {}
+        jit_([this](std::span<const Tensor> in) { return run(in); }, captures, name_of(function)) {}
 
   py::object operator()(std::span<const Tensor> inputs) {
-    std::vector<Tensor> results;
-    {
-      const py::gil_scoped_release release;
-      results = jit_(inputs);
-    }
+    std::vector<Tensor> results = running([&] { return jit_(inputs); });
     if (is_one_tensor_) return object_of(std::move(results[0]));
     std::size_t next = 0;
     return put_together(results_, results, next);
@@ -119,7 +129,7 @@ class JitCalls {
  private:
   /// As it is written. A run for another shape may return something else only in its tensors.
   std::vector<Tensor> run(std::span<const Tensor> inputs) {
-    const py::gil_scoped_acquire acquire;
+    const Locked acquire;
     const py::object result = call(inputs);
     Parts parts;
     const py::tuple shape = taken_apart(result.ptr(), parts);
@@ -133,15 +143,20 @@ class JitCalls {
     return parts.tensors;
   }
   py::object call(std::span<const Tensor> inputs) {
-    const py::handle function(function_);
     if (!arguments_) {
       py::tuple args(inputs.size());
       for (std::size_t k = 0; k < inputs.size(); ++k) args[k] = object_of(inputs[k]);
-      return function(*args);
+      return called(args, {});
     }
     std::size_t next = 0;
     const py::tuple both = put_together(arguments_, inputs, next);
-    return function(*py::tuple(both[0]), **py::dict(both[1]));
+    return called(both[0], both[1]);
+  }
+  py::object called(const py::handle& args, const py::handle& named) const {
+    const auto result =
+        py::reinterpret_steal<py::object>(call_python(function_, args.ptr(), named.ptr()));
+    if (!result) throw py::error_already_set();
+    return result;
   }
 
   PyObject* function_;  // which the object below keeps

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -9,6 +10,8 @@
 #include "strata/engine/recording.h"
 #include "strata/engine/storage.h"
 #include "strata/tensor/access.h"
+#include "strata/tensor/jit_outputs.h"
+#include "strata/tensor/jit_turn.h"
 
 namespace strata {
 
@@ -45,6 +48,10 @@ LazyOp rebuilt(const Chain& chain, const LazyOp& leaf, const State& state) {
           : state->slot != nullptr   ? out.tracked(state->slot)
                                      : out;
   return out;
+}
+
+bool is_known(const Ints& shape) {
+  return std::all_of(shape.begin(), shape.end(), [](const Int& n) { return n.is_number(); });
 }
 
 /// Sizes without the values of variables, which are put into `values`.
@@ -182,9 +189,10 @@ class Jit::Capture {
     Values values;
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const Tensor& x = inputs[k];
-      if (x.dtype() != inputs_[k].dtype || &x.device() != inputs_[k].device ||
-          !(unbound(x.shape(), values) == inputs_[k].shape))
-        return false;
+      if (x.dtype() != inputs_[k].dtype || &x.device() != inputs_[k].device) return false;
+      const bool is_same = is_known(x.shape()) ? x.shape() == inputs_[k].shape
+                                               : unbound(x.shape(), values) == inputs_[k].shape;
+      if (!is_same) return false;
     }
     if (!is_captured()) return true;
     return are_same_tensors(inputs) && (!writes_symbolic_ || are_same(values, values_));
@@ -194,6 +202,7 @@ class Jit::Capture {
   std::vector<Tensor> capture(const Function& function, std::span<const Tensor> inputs) {
     std::vector<Tensor> own;
     std::vector<Buffer> memory;
+    values_.clear();  // of a call that was to be captured and threw
     for (std::size_t k = 0; k < inputs.size(); ++k) copy_input(inputs, k, own, memory);
     auto recording = std::make_unique<Recording>();
     Watching watching(birth_now());
@@ -232,23 +241,35 @@ class Jit::Capture {
     return results;
   }
 
-  /// Nothing where a tensor from outside is no longer what it was: the call has to be captured again.
-  std::optional<std::vector<Tensor>> replay(std::span<const Tensor> inputs) {
-    if (!resolve()) return std::nullopt;
-    Values values;
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
-      if (inputs_[k].place) recording_->set_memory(*inputs_[k].place, inputs[k].buffer().data());
-      unbound(inputs[k].shape(), values);
-    }
-    for (const auto& [variable, value] : values)
-      recording_->set_value(std::string(variable.name()), value);
-    std::vector<LazyOp> next;
-    for (Written& w : written_) next.push_back(fresh(w.spare, w.like, w.place));
+  /// @pre resolve()
+  std::vector<Tensor> replay(std::span<const Tensor> inputs) {
+    const Values values = take(inputs);
     std::vector<Tensor> results;
     for (Output& o : outputs_) results.push_back(fresh(o, values));
-    recording_->replay();
-    for (std::size_t k = 0; k < written_.size(); ++k) hand_over(written_[k], next[k], inputs);
+    run(inputs);
     return results;
+  }
+  /// @pre resolve()
+  void replay_into(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
+                   const std::string& name) {
+    const Values values = take(inputs);
+    check(outputs, values, name);
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      if (outputs_[k].place) recording_->set_memory(*outputs_[k].place, outputs[k].buffer().data());
+    run(inputs);
+  }
+
+  /// Whether the tensors from outside are what they were but for their elements; where they are now is seen by replays then.
+  bool resolve() {
+    for (Read& r : read_) {
+      if (r.state->node == r.seen) continue;
+      if (!find_again(r)) return false;
+      recording_->set_memory(r.place, r.at);
+      r.seen = r.state->node;
+    }
+    // Tensors that shared memory when they were captured are one place: they have to share it still.
+    return std::all_of(read_.begin(), read_.end(),
+                       [&](const Read& r) { return recording_->memory(r.place) == r.at; });
   }
 
  private:
@@ -267,6 +288,7 @@ class Jit::Capture {
     LazyOp seen;
     std::size_t place;
     void* at;  ///< its memory
+    std::size_t bytes;
   };
   struct Assigned {
     State state;  ///< null for an input
@@ -352,7 +374,7 @@ class Jit::Capture {
     if (!chain) return;  // made of others, which are recorded as they are
     const Buffer memory = buffer_of((*chain)[0]);
     if (const auto place = recording.place_of(memory))
-      read_.push_back({state, *chain, before, *place, memory.data()});
+      read_.push_back({state, *chain, before, *place, memory.data(), memory.nbytes()});
   }
   /// @param input which the tensor stands for, if any
   void note_assigned(const State& state, const std::optional<std::size_t>& input,
@@ -370,23 +392,59 @@ class Jit::Capture {
                        std::any_of(chain[0].shape().begin(), chain[0].shape().end(), is_symbolic);
   }
 
-  /// Where the tensors from outside are now.
-  bool resolve() {
-    for (Read& r : read_) {
-      if (r.state->node == r.seen) continue;
-      std::optional<Chain> now = chain_of(r.state->node);
-      if (!now) {
-        TensorAccess::of(r.state).realize();
-        now = chain_of(r.state->node);
-      }
-      if (!now || !is_same_view(*now, r.chain)) return false;
-      r.at = buffer_of((*now)[0]).data();
-      recording_->set_memory(r.place, r.at);
-      r.seen = r.state->node;
+  /// Where a tensor from outside is now; false where it is seen in another way.
+  static bool find_again(Read& r) {
+    const LazyOp& node = r.state->node;
+    if (r.chain.size() == 1 && node.op() == Ops::EMPTY &&
+        is_realized(*node.node())) {  // the usual, without a list
+      if (!(node.shape() == r.chain[0].shape()) || node.dtype() != r.chain[0].dtype()) return false;
+      r.at = buffer_of(node).data();
+      return true;
     }
-    // Tensors that shared memory when they were captured are one place: they have to share it still.
-    return std::all_of(read_.begin(), read_.end(),
-                       [&](const Read& r) { return recording_->memory(r.place) == r.at; });
+    std::optional<Chain> now = chain_of(node);
+    if (!now) {
+      TensorAccess::of(r.state).realize();
+      now = chain_of(r.state->node);
+    }
+    if (!now || !is_same_view(*now, r.chain)) return false;
+    r.at = buffer_of((*now)[0]).data();
+    return true;
+  }
+
+  /// Has the next run read `inputs`; the values of their variables.
+  Values take(std::span<const Tensor> inputs) {
+    Values values;
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      if (inputs_[k].place) recording_->set_memory(*inputs_[k].place, inputs[k].buffer().data());
+      if (!is_known(inputs[k].shape())) unbound(inputs[k].shape(), values);
+    }
+    for (const auto& [variable, value] : values)
+      recording_->set_value(std::string(variable.name()), value);
+    return values;
+  }
+  void run(std::span<const Tensor> inputs) {
+    next_.clear();  // of a run that was interrupted
+    for (Written& w : written_) next_.push_back(fresh(w.spare, w.like, w.place));
+    recording_->replay();
+    for (std::size_t k = 0; k < written_.size(); ++k) hand_over(written_[k], next_[k], inputs);
+    next_.clear();
+  }
+  void check(std::span<const Tensor> outputs, const Values& values, const std::string& name) const {
+    jit_outputs::check_count(name, outputs.size(), outputs_.size());
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      const Output& o = outputs_[k];
+      Values before;
+      const Ints& shape = values.empty() ? o.shape : bound(unbound(o.shape, before), values);
+      jit_outputs::check_output(name, k, outputs[k], shape, o.last);
+      for (std::size_t j = 0; j < read_.size(); ++j)
+        jit_outputs::check_apart(name, k, outputs[k], "tensor that it reads from outside", j,
+                                 {static_cast<const char*>(read_[j].at), read_[j].bytes});
+      for (std::size_t j = 0; j < written_.size(); ++j)
+        for (const Assigned& a : written_[j].by)
+          if (!a.input)
+            jit_outputs::check_apart(name, k, outputs[k], "tensor that it assigns to", j,
+                                     jit_outputs::bytes_below(a.state->node));
+    }
   }
 
   /// A leaf like another: the spare one where nobody else knows it.
@@ -429,49 +487,81 @@ class Jit::Capture {
   std::vector<Output> outputs_;
   Values values_;                 ///< of the variables in the captured call
   bool writes_symbolic_ = false;  ///< memory for these values alone
+  std::vector<LazyOp> next_;      ///< of a run: what is written
 };
 
-Jit::Jit(Function function, std::size_t most_captures)
-    : function_(std::move(function)), most_captures_(std::max<std::size_t>(most_captures, 1)) {}
+class Jit::Turn : private JitTurn {
+ public:
+  explicit Turn(Jit& jit) : JitTurn(jit.owner_, jit.name_) {
+    // What the parent's thread was at is left as it is, and is nobody's.
+    if (was_parents()) std::construct_at(&jit.captures_);
+  }
+};
+
+Jit::Jit(Function function, std::size_t most_captures, std::string name)
+    : function_(std::move(function)),
+      name_(std::move(name)),
+      most_captures_(std::max<std::size_t>(most_captures, 1)) {}
 Jit::~Jit() = default;
 
 std::vector<RecordedTime> Jit::times(int repeats) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(*this);
   if (captures_.empty() || !captures_.front()->is_captured()) return {};
   return captures_.front()->times(repeats);
 }
 
+/// The capture for such inputs, which is the first then; null where there is none, or none any more that can be replayed.
 Jit::Capture* Jit::find(std::span<const Tensor> inputs) {
   for (auto it = captures_.begin(); it != captures_.end(); ++it) {
     if (!(*it)->matches(inputs)) continue;
     captures_.splice(captures_.begin(), captures_, it);
-    return captures_.front().get();
+    if (!(*it)->is_captured() || (*it)->resolve()) return it->get();
+    captures_.pop_front();
+    return nullptr;
   }
   return nullptr;
 }
 
-std::vector<Tensor> Jit::operator()(std::span<const Tensor> inputs) {
-  const std::lock_guard lock(mutex_);
+/// The capture to replay; null where the function has to run.
+Jit::Capture* Jit::replayable(std::span<const Tensor> inputs) {
   for (const Tensor& x : inputs) x.realize();
-  if (flags::CHECK_INDEX.get()) {  // indices are looked at in each call
-    ++runs_;
-    return first_run(function_, inputs);
-  }
-  Capture* known = find(inputs);
-  if (known != nullptr && known->is_captured()) {
-    if (std::optional<std::vector<Tensor>> results = known->replay(inputs)) {
-      ++replays_;
-      return std::move(*results);
-    }
-    captures_.pop_front();
-    known = nullptr;
-  }
+  if (flags::CHECK_INDEX.get()) return nullptr;  // indices are looked at in each call
+  Capture* const known = find(inputs);
+  return known != nullptr && known->is_captured() ? known : nullptr;
+}
+
+/// As it is written, and captured the second time. @pre replayable(inputs) gave null
+std::vector<Tensor> Jit::run(std::span<const Tensor> inputs) {
   ++runs_;
-  if (known != nullptr) return known->capture(function_, inputs);
+  if (flags::CHECK_INDEX.get()) return first_run(function_, inputs);
+  if (Capture* const known = find(inputs)) return known->capture(function_, inputs);
   std::vector<Tensor> results = first_run(function_, inputs);
   captures_.push_front(std::make_unique<Capture>(inputs));
   if (captures_.size() > most_captures_) captures_.pop_back();
   return results;
+}
+
+std::vector<Tensor> Jit::operator()(std::span<const Tensor> inputs) {
+  const Turn turn(*this);
+  Capture* const known = replayable(inputs);
+  if (known == nullptr) return run(inputs);
+  std::vector<Tensor> results = known->replay(inputs);
+  ++replays_;
+  return results;
+}
+
+void Jit::into(std::span<const Tensor> outputs, std::span<const Tensor> inputs) {
+  const Turn turn(*this);
+  jit_outputs::check_apart(name_, outputs, inputs);
+  if (Capture* const known = replayable(inputs)) {
+    known->replay_into(outputs, inputs, name_);
+    ++replays_;
+    return;
+  }
+  const std::vector<Tensor> results = run(inputs);
+  jit_outputs::check_outputs(name_, outputs, results);
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    outputs[k].buffer().copy_from(results[k].buffer());
 }
 
 }  // namespace strata

@@ -4,6 +4,16 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "strata/base/interrupt.h"
 #include "strata/engine/recording.h"
 #include "strata/tensor/random.h"
 #include "tests/tensor/arrays.h"
@@ -225,6 +235,136 @@ TEST(Jit, AUsersMemoryIsNeverWritten) {
     EXPECT_EQ(floats(t), (Floats{2, 3}));
   }
   for (const auto& m : memory) EXPECT_EQ(m, (std::vector<float>{1, 2}));
+}
+
+TEST(Jit, ACaptureThatThrewIsMadeAnew) {
+  bool throws = false;
+  auto f = jit([&](const Tensor& t) {
+    if (throws) throw std::runtime_error("not now");
+    t.assign(t + 1.0F);
+    return t * 2.0F;
+  });
+  const Variable n("n", 1, 8);
+  for (int k = 0; k < 5; ++k) {
+    const Tensor x = Tensor::from_buffer(Buffer::fromCPU(Floats(8, 1)), {n.bind(3)});
+    throws = k == 1;
+    if (throws) {
+      EXPECT_THROW(f(x), std::runtime_error);
+    } else {
+      EXPECT_EQ(f(x).sum().item<float>(), 12);
+    }
+  }
+  EXPECT_EQ(f.jit()->replays(), 2U);
+}
+
+// --- outputs that the caller has ---
+
+TEST(JitInto, GivesWhatTheCallGives) {
+  auto f = jit([](const Tensor& a, const Tensor& b) { return a * b + 1; });
+  const Tensor y = f32({0, 0}).realize();
+  for (float k = 1; k < 6; ++k) {
+    f.into(y, f32({k, 2}), f32({3, k}));
+    EXPECT_EQ(floats(y), (Floats{3 * k + 1, 2 * k + 1}));
+    const void* const memory = y.buffer().data();
+    f.into(y, f32({k, 2}), f32({3, k}));
+    EXPECT_EQ(y.buffer().data(), memory);
+  }
+  EXPECT_EQ(floats(f(f32({1, 2}), f32({3, 4}))), (Floats{4, 9}));  // and in memory of its own again
+  EXPECT_EQ(floats(y), (Floats{16, 11}));
+  EXPECT_EQ(f.jit()->runs(), 2U);
+}
+
+TEST(JitInto, RefusesWhatItCannotWrite) {
+  const auto made = [](const Floats& values) {
+    return Tensor::from(values, {static_cast<std::int64_t>(values.size())}).realize();
+  };
+  const Tensor w = made({5, 6});
+  auto f = jit([&](const Tensor& a) { return a + w; });
+  const Tensor x = made({1, 2}), y = made({0, 0});
+  const Tensor wide = made({0, 0, 0});
+  for (int k = 0; k < 4; ++k) f.into(y, x);
+  const auto says = [&](const Tensor& output, const std::string& words) {
+    try {
+      f.into(output, x);
+      ADD_FAILURE() << words;
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
+    }
+  };
+  says(wide, "is of shape (2,), and the output for it of (3,)");
+  says(y.cast(dtypes::int32).realize(), "is of f32, and the output for it of i32");
+  says(x, "is memory of input 0");
+  says(w, "is memory of tensor that it reads from outside 0");
+  says(wide.shrink({{0, 2}}), "or a part of other memory");
+  Tensor parameter = made({0, 0});
+  parameter.requires_grad(true);
+  says(parameter, "is a parameter");
+  static const float fixed[2] = {0, 0};
+  says(Tensor::from_blob(fixed, {2}), "is in memory that is read-only");
+  EXPECT_EQ(floats(x), (Floats{1, 2}));
+  EXPECT_EQ(floats(y), (Floats{6, 8}));
+  auto counts = jit([&](const Tensor& a) {
+    w.assign(a + 1);
+    return a * 2;
+  });
+  for (int k = 0; k < 4; ++k) {
+    if (k > 0) counts.into(y, x);
+    EXPECT_THROW(counts.into(x, x), Error);  // in each call, replays or not
+    if (k > 1) {
+      EXPECT_THROW(counts.into(w, x), Error);
+    }
+  }
+  EXPECT_EQ(floats(x), (Floats{1, 2}));
+  EXPECT_EQ(floats(y), (Floats{2, 4}));
+  const std::vector<Tensor> none;
+  EXPECT_THROW(f.into(std::span<const Tensor>(none), x), Error);
+}
+
+// --- one thread at a time ---
+
+TEST(Jit, OneThatCallsItselfSaysSo) {
+  std::shared_ptr<JitFunction<std::function<Tensor(const Tensor&)>>> f, g;
+  f = std::make_shared<JitFunction<std::function<Tensor(const Tensor&)>>>(
+      jit(std::function<Tensor(const Tensor&)>([&](const Tensor& a) { return (*f)(a) + 1; })));
+  const auto says = [&] {
+    try {
+      (*f)(f32({1}));
+      ADD_FAILURE();
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("jit_test.cpp:"), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find("calls itself"), std::string::npos) << e.what();
+    }
+  };
+  says();
+  says();
+  g = std::make_shared<JitFunction<std::function<Tensor(const Tensor&)>>>(
+      jit(std::function<Tensor(const Tensor&)>([&](const Tensor& a) { return (*f)(a) * 2; })));
+  f = std::make_shared<JitFunction<std::function<Tensor(const Tensor&)>>>(
+      jit(std::function<Tensor(const Tensor&)>([&](const Tensor& a) { return (*g)(a) + 1; })));
+  says();  // through another one
+}
+
+TEST(JitThread, OthersWaitAndCanBeInterrupted) {
+  struct Ended {};
+  std::atomic<bool> is_inside{false}, may_go{false};
+  auto f = jit([&](const Tensor& a) {
+    is_inside = true;
+    while (!may_go) std::this_thread::yield();
+    return a + 1;
+  });
+  std::vector<float> results(3);
+  std::thread first([&] { results[0] = f(f32({1})).item<float>(); });
+  while (!is_inside) std::this_thread::yield();
+  {
+    const InterruptCheck check([] { throw Ended(); }, std::chrono::milliseconds(5));
+    EXPECT_THROW(f(f32({2})), Ended);
+  }
+  std::thread second([&] { results[1] = f(f32({2})).item<float>(); });
+  may_go = true;
+  results[2] = f(f32({3})).item<float>();
+  first.join();
+  second.join();
+  EXPECT_EQ(results, (Floats{2, 3, 4}));
 }
 
 }  // namespace

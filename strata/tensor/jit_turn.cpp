@@ -1,0 +1,44 @@
+#include "strata/tensor/jit_turn.h"
+
+#include <chrono>
+#include <thread>
+
+#include "strata/base/check.h"
+#include "strata/base/fork.h"
+#include "strata/base/interrupt.h"
+
+namespace strata {
+
+namespace {
+
+constexpr int kThreadBits = 40;  // of an owner: the thread, and above it its process
+constexpr std::uint64_t kThread = (std::uint64_t{1} << kThreadBits) - 1;
+constexpr std::chrono::microseconds kBetweenLooks{200};
+
+/// The same for a thread as long as it lives, and no other's: also in children of fork().
+std::uint64_t thread_number() {
+  static constinit std::atomic<std::uint64_t> last{0};
+  thread_local constinit std::uint64_t mine = 0;
+  if (mine == 0) mine = ++last;
+  return mine;
+}
+
+}  // namespace
+
+JitTurn::JitTurn(std::atomic<std::uint64_t>& owner, const std::string& name) : owner_(owner) {
+  const std::uint64_t me = thread_number() | fork_generation() << kThreadBits;
+  for (std::uint64_t now = 0; !owner_.compare_exchange_strong(now, me); now = 0) {
+    STRATA_CHECK(
+        (now & kThread) != (me & kThread), domain, "[jit] ", name,
+        " calls itself: while it is captured or replayed it can only wait for that to end; "
+        "call what it is made of, without jit");
+    if (now >> kThreadBits != me >> kThreadBits && owner_.compare_exchange_strong(now, me)) {
+      was_parents_ = true;
+      return;
+    }
+    check_interrupt();
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
+}  // namespace strata
