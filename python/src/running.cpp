@@ -6,6 +6,9 @@ namespace strata::python {
 
 namespace {
 
+/// The one that runs handlers of signals, and that ends the interpreter.
+bool is_first_thread() { return getpid() == gettid(); }
+
 /// Where a thread stays whose interpreter has ended.
 [[noreturn]] void stay() {
   for (;;) pause();
@@ -27,13 +30,19 @@ Unlocked::~Unlocked() {
   staying([this] { PyEval_RestoreThread(state_); });
 }
 
-Locked::Locked() : state_(staying([] { return PyGILState_Ensure(); })) {}
+// NOTE: an interpreter that has ended has forgotten its threads, too.
+Locked::Locked()
+    : state_(staying([] {
+        if (Py_IsInitialized() == 0 && !is_first_thread()) stay();
+        return PyGILState_Ensure();
+      })) {}
 
 PyObject* call_python(PyObject* function, PyObject* args, PyObject* kwargs) {
   return staying([&] { return PyObject_Call(function, args, kwargs); });
 }
 
 void check_signals() {
+  if (!is_first_thread()) return;
   const Locked locked;
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
