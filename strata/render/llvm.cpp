@@ -18,19 +18,13 @@ namespace strata {
 
 namespace {
 
+using Argument = rendering::LlvmArgument;
 using rendering::llvm_constant;
 using rendering::llvm_memory_type;
 using rendering::llvm_suffix;
 using rendering::llvm_type;
 using rendering::local_name;
 using rendering::stem;
-
-struct Argument {
-  std::string name;
-  DType dtype;
-  std::size_t place = 0;  // among the buffers, or the values
-  bool stored = false;
-};
 
 /// A LOOP, SPECIAL or IF.
 struct Block {

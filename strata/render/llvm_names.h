@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -42,5 +43,13 @@ inline bool is_identifier(std::string_view name) {
   const auto inner = [&](char c) { return letter(c) || (c >= '0' && c <= '9'); };
   return !name.empty() && letter(name[0]) && std::ranges::all_of(name, inner);
 }
+
+/// Of the function.
+struct LlvmArgument {
+  std::string name;
+  DType dtype;
+  std::size_t place = 0;  ///< among the buffers, or the values
+  bool stored = false;
+};
 
 }  // namespace strata::rendering

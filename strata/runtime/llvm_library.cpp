@@ -214,6 +214,7 @@ std::string LlvmLibrary::default_path() { return find_plugin(default_folders());
 Remedy LlvmLibrary::remedy() {
   const std::string path = default_path();
   std::string why;
+  const Gate::Visit visit(gate_of_llvm());
   if (!path.empty()) load_plugin(path, why);
   return remedy_for(path, why);
 }
