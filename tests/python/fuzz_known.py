@@ -105,6 +105,8 @@ KNOWN = {
     "floats beside integers": Known("tensors.md", NUMBER_RULE, lambda f: f.kind in ("dtype", "refuses") and WITH_FACTORS(f.name) and ("float32, not " in f.text or "a result of f32" in f.text) and has_float(f)),
     "counts of bools": Known("coming-from.md", "products of bools, where there are any, are bools", lambda f: f.kind == "dtype" and PRODUCTS(f.name) and "int64, not bool" in f.text),
     "slopes of equal values": Known("coming-from.md", "slopes of medians, quantiles and extremes of equal values", lambda f: f.kind == "gradient" and RANKED(f.name) and f.has_equal),
+    "what is overwritten altogether": Known("coming-from.md", "slopes of what is overwritten altogether", lambda f: f.kind == "gradient" and "no result takes gradients; of PyTorch they are 0" in f.text
+                                            and is_one_of("zero fill copy slice_scatter select_scatter diagonal_scatter cat where masked_fill index_copy index_fill scatter")(f.name)),
     "masks of u8": Known("coming-from.md", "masks of u8, which are deprecated", lambda f: f.kind == "refuses" and "of bools is expected, such as mask != 0" in f.text),
     "the largest of nothing": Known("coming-from.md", "`norm(inf)` of nothing", lambda f: f.kind == "refuses" and "of nothing" in f.text),
     "infinities on the way": Known("coming-from.md", "where infinities and NaN meet on the way to a result", lambda f: f.kind in ("value", "gradient") and f.values == "special" and COMPOSED(f.name)),
