@@ -132,9 +132,8 @@ void set_in_place(const Tensor& x, const Tensor& value, const char* operation) {
                "] a tensor that takes gradients, of shape ", render(x.shape()),
                ", is changed in place: do it under no_grad, or by assign()");
   std::optional<LazyOp> after;
-  if (state->slot == nullptr &&
-      !NoGrad::is_active())  // what depends on nothing has gradients still, as x had: zeros
-    after = (value.requires_grad() ? value : flat_in(value, {x})).node();
+  if (state->slot == nullptr && !NoGrad::is_active())
+    after = value.node();
   else if (state->slot == nullptr && x.requires_grad())
     after = value.node().with_gradient(
         {&x.node(), 1},

@@ -105,6 +105,8 @@ KNOWN = {
     "floats beside integers": Known("tensors.md", NUMBER_RULE, lambda f: f.kind in ("dtype", "refuses") and WITH_FACTORS(f.name) and ("float32, not " in f.text or "a result of f32" in f.text) and has_float(f)),
     "counts of bools": Known("coming-from.md", "products of bools, where there are any, are bools", lambda f: f.kind == "dtype" and PRODUCTS(f.name) and "int64, not bool" in f.text),
     "slopes of equal values": Known("coming-from.md", "slopes of medians, quantiles and extremes of equal values", lambda f: f.kind == "gradient" and RANKED(f.name) and f.has_equal),
+    "what is overwritten altogether": Known("coming-from.md", "slopes of what is overwritten altogether", lambda f: f.kind == "gradient" and "no result takes gradients; of PyTorch they are 0" in f.text
+                                            and is_one_of("zero fill copy slice_scatter select_scatter diagonal_scatter cat where masked_fill index_copy index_fill scatter")(f.name)),
     "masks of u8": Known("coming-from.md", "masks of u8, which are deprecated", lambda f: f.kind == "refuses" and "of bools is expected, such as mask != 0" in f.text),
     "the largest of nothing": Known("coming-from.md", "`norm(inf)` of nothing", lambda f: f.kind == "refuses" and "of nothing" in f.text),
     "infinities on the way": Known("coming-from.md", "where infinities and NaN meet on the way to a result", lambda f: f.kind in ("value", "gradient") and f.values == "special" and COMPOSED(f.name)),
@@ -127,6 +129,9 @@ THEIRS = {
     "least multiples that overflow are negative": lambda f: f.name.rstrip("_") == "lcm" and f.values == "special" and all(a == -b for w in f.wants for a, b in zip(f.got, w)),
     "integers that overflow before they are floats": lambda f: f.kind == "value" and f.name in ("softsign", "pairwise_distance", "dist", "cosine_similarity") and f.values == "special",
     "of no elements, another dtype": lambda f: f.kind == "dtype" and re.search(r"make\('\w+', \((\d+, )*0[,)]", "".join(f.lines)) is not None,
+    "median of an expanded axis: memory that was not set": lambda f: f.kind == "value" and f.name.endswith("median") and "expand" in f.last,
+    "unfold of a number has one dimension": lambda f: f.name == "unfold" and re.search(r"shape \(1, \d\), not \(\d,\)", f.text) is not None,
+    "mode beside NaN": lambda f: f.kind == "value" and f.name == "mode" and f.all_wanted(is_nan),
     "-a of u8 in the slope of atan2": lambda f: f.kind == "gradient" and "atan2" in f.name or f.kind == "gradient" and "arctan2" in f.name and "'uint8'" in "".join(f.lines),
     "beta of softplus is 0": lambda f: f.name == "softplus" and re.search(r"a[^,]*, (beta=)?(0|False)", f.last) is not None,
     "unique_consecutive by place": lambda f: f.name == "unique_consecutive" and re.search(r"\((a\S*, )?True", f.last) is not None,

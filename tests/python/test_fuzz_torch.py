@@ -28,10 +28,10 @@ def one_thread():
 
 
 def test_programs_are_what_pytorch_makes_of_them(capsys):
-    out = fuzz_torch.fuzz(900, 14)
+    out = fuzz_torch.fuzz(500, 14)
     assert not out.failures, capsys.readouterr().out
-    assert out.counts["compared"] > 300 and out.counts["gradients"] > 80 and out.counts["chains"] > 80 and out.counts["replays"] > 30
-    assert sum(n for name, n in out.counts.items() if name.startswith("sums")) > 5
+    assert out.counts["compared"] > 200 and out.counts["gradients"] > 50 and out.counts["chains"] > 50 and out.counts["replays"] > 20
+    assert sum(n for name, n in out.counts.items() if name.startswith("sums")) > 2
 
 
 def test_the_tables_feed_it():
