@@ -28,7 +28,7 @@ class Looking {
   std::atomic<bool>& is_stopped_;
   const bool is_asking_;
   std::future<void> thrown_;  // what a check threw, if any did
-  Looking* outer_;  // of a kernel in which a check runs others
+  Looking* outer_;            // of a kernel in which a check runs others
 };
 
 }  // namespace strata
