@@ -26,9 +26,12 @@ struct ForkHandlers {
   static void add(ForkHook& hook) {
     STRATA_ASSERT(count < kMostHooks, "more than ", kMostHooks, " hooks of fork()");
     if (count == 0) pthread_atfork(&before, &parent, &child);
-    hooks[count++] = &hook;
-    std::stable_sort(hooks.begin(), hooks.begin() + static_cast<std::ptrdiff_t>(count),
-                     [](const ForkHook* a, const ForkHook* b) { return a->order_ < b->order_; });
+    const auto end = hooks.begin() + static_cast<std::ptrdiff_t>(count++);
+    const auto place =
+        std::upper_bound(hooks.begin(), end, &hook,
+                         [](const ForkHook* a, const ForkHook* b) { return a->order_ < b->order_; });
+    std::move_backward(place, end, end + 1);
+    *place = &hook;
   }
   static void before() {
     for (std::size_t k = 0; k < count; ++k) hooks[k]->before_();
