@@ -60,7 +60,9 @@ std::int64_t longest_sum(std::span<const Segment> segments) {
 
 /// The fewest levels for axes of so many turns, outermost first, that keep the chain of additions short; of these the longest run.
 SumLevels levels_for(std::span<const std::int64_t> turns, std::int64_t all) {
-  const std::int64_t longest = kLongestChain + std::bit_width(static_cast<std::uint64_t>(all)) - 1;
+  const auto logarithm =
+      static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(all))) - 1;
+  const std::int64_t longest = kLongestChain + logarithm;
   SumLevels best{kRuns[2], kTurnsOfLevels[4]};
   int fewest = std::numeric_limits<int>::max();
   for (const std::int64_t most : kRuns) {
