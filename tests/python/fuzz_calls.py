@@ -24,6 +24,7 @@ FUNCTIONS = sorted(n for n in surface.FUNCTIONS if hasattr(torch, n) and n not i
 FUNCTIONAL = sorted(n for n in surface.METHODS if hasattr(strata.nn.functional, n) and hasattr(torch.nn.functional, n) and n not in NOT_COMPARED and not hasattr(torch.Tensor, n)
                     and all(row[1] in ("float", "bool", "float | None") for row in surface.METHODS[n].__parameters__[1:]))
 WAYS = {"x": 65, "T": 28, "F": 7}  # how often there is a method, a function of the module, one of nn.functional
+DIVIDES = set("div divide true_divide floor_divide fmod remainder gcd lcm".split())  # the least integer by -1 ends PyTorch's process (SIGFPE)
 SIZES = (0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 5, 7)
 
 
@@ -223,5 +224,7 @@ def random_call(seed):
     w = Writer(seed)
     way = w.random.choices(list(WAYS), list(WAYS.values()))[0]
     w.name = w.pick(*{"x": METHODS, "T": FUNCTIONS, "F": FUNCTIONAL}[way])
+    if w.dtype in INTEGERS and w.kind == "special" and w.name.rstrip("_") in DIVIDES:
+        w.kind = "normal"
     call(w, w.name, way)
     return w
