@@ -15,9 +15,9 @@ std::string& story() {
   return told;
 }
 
-const ForkHook last(ForkOrder::expressions, [] { story() += 'c'; }, [] { story() += 'C'; });
-const ForkHook first(ForkOrder::tables, [] { story() += 'a'; }, [] { story() += 'A'; });
-const ForkHook middle(ForkOrder::memory, [] { story() += 'b'; }, [] { story() += 'B'; });
+const ForkHook hook_c(ForkOrder::expressions, [] { story() += 'c'; }, [] { story() += 'C'; });
+const ForkHook hook_a(ForkOrder::tables, [] { story() += 'a'; }, [] { story() += 'A'; });
+const ForkHook hook_b(ForkOrder::memory, [] { story() += 'b'; }, [] { story() += 'B'; });
 
 TEST(ForkHook, RunsInOrderAndBack) {
   const std::uint64_t generation = fork_generation();
