@@ -84,8 +84,9 @@ class Order {
 std::vector<SumDigit> sum_order(std::span<const Int> sizes) {
   std::int64_t logarithm = 0;
   for (const Int& size : sizes)
-    logarithm +=
-        std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(size.vmax(), 1))) - 1;
+    logarithm += static_cast<std::int64_t>(std::bit_width(
+                     static_cast<std::uint64_t>(std::max<std::int64_t>(size.vmax(), 1)))) -
+                 1;
   std::vector<SumDigit> out;
   for (const std::int64_t radix : kRadices) {
     out = Order(sizes, radix).run();

@@ -19,12 +19,17 @@ int startable_threads(int wanted) {
   std::counting_semaphore<> counted(0);
   std::vector<std::thread> threads;  // all at once: it is how many there are that is limited
   threads.reserve(static_cast<std::size_t>(std::max(wanted, 0)));
-  try {
-    while (static_cast<int>(threads.size()) < wanted)
+  const auto is_started = [&] {
+    try {
       threads.emplace_back([&counted] { counted.acquire(); });
-  } catch (const std::system_error&) {  // those that there are count
-  } catch (const std::bad_alloc&) {
-  }
+      return true;
+    } catch (const std::system_error&) {
+      return false;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  };
+  while (static_cast<int>(threads.size()) < wanted && is_started()) continue;
   counted.release(static_cast<std::ptrdiff_t>(threads.size()));
   for (std::thread& t : threads) t.join();
   return static_cast<int>(threads.size());

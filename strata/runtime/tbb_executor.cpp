@@ -69,7 +69,9 @@ class TbbExecutor final : public Executor {
   }
   // What a process before this one made has threads that are not here, and cannot be ended.
   ~TbbExecutor() override {
-    if (generation_ != fork_generation()) static_cast<void>(arena_.release());
+    if (generation_ != fork_generation()) {
+      [[maybe_unused]] const TbbArena* const left = arena_.release();
+    }
     if (ForkedPool* const pool = pool_; pool != nullptr && pool->generation == fork_generation())
       delete pool;
   }
