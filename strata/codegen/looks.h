@@ -11,6 +11,7 @@ namespace strata {
 
 /// A look is a call of `int look(void)`, after whose answer 1 the kernel returns, its results not made.
 struct Looks {
+  /// A loop that looks.
   struct At {
     std::size_t loop;    ///< the LOOP's place in the list
     std::int64_t every;  ///< turns of it, a power of 2

@@ -60,10 +60,11 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   }
   auto routine = std::make_unique<Routine>(Routine{function, argument});
   const int status = create(thread, attributes, run_routine, routine.get());
-  if (status != 0)
+  if (status != 0) {
     --live_threads;
-  else
-    static_cast<void>(routine.release());
+  } else {
+    [[maybe_unused]] const Routine* const theirs = routine.release();
+  }
   return status;
 }
 
