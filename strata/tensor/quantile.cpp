@@ -67,7 +67,7 @@ Tensor quantile_of(const char* operation, const Tensor& x, const QuantileArgs& a
   if (args.keepdim)
     shaped = args.axis && x.ndim() > 0 ? out.unsqueeze(a) : out.reshape([&] {
       Ints ones(x.shape().size(), 1);
-      ones.push_back(shares.size(0));
+      ones.push_back(sizes.back());
       return ones;
     }());
   return is_one ? shaped.squeeze(-1) : shaped.movedim({-1}, {0});
