@@ -3,6 +3,7 @@
 #include "python/src/refusals.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "strata/base/spelling.h"
@@ -101,9 +102,20 @@ struct RefusedCall {
   std::vector<std::pair<std::string, std::string>> names;  // with types
 };
 
+/// str(o); empty where it cannot be had, as of names that are no UTF-8.
+std::string text_of(PyObject* o) {
+  PyObject* const text = PyObject_Str(o);
+  Py_ssize_t size = 0;
+  const char* const chars = text == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(text, &size);
+  std::string out = chars == nullptr ? "" : std::string(chars, static_cast<std::size_t>(size));
+  Py_XDECREF(text);
+  PyErr_Clear();
+  return out;
+}
+
 std::string type_name(PyObject* o) {
-  return without_modules(
-      py::cast<std::string>(py::object(py::type::handle_of(o).attr("__name__"))));
+  const std::string_view full = Py_TYPE(o)->tp_name;  // with its modules or without
+  return std::string(full.substr(full.rfind('.') + 1));
 }
 
 std::optional<RefusedCall> read_refusal(const std::string& text, PyObject* args, PyObject* kwargs) {
@@ -125,7 +137,7 @@ std::optional<RefusedCall> read_refusal(const std::string& text, PyObject* args,
     out.positions.push_back(type_name(PyTuple_GET_ITEM(args, k)));
   if (kwargs != nullptr)
     for (const auto& [name, value] : py::reinterpret_borrow<py::dict>(kwargs))
-      out.names.emplace_back(py::cast<std::string>(name), type_name(value.ptr()));
+      out.names.emplace_back(text_of(name.ptr()), type_name(value.ptr()));
   return out;
 }
 
@@ -207,20 +219,23 @@ void tell_in_a_line(PyObject* args, PyObject* kwargs) {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
-  try {
-    const auto text = py::cast<std::string>(py::object(py::str(py::handle(value))));
-    if (const auto call = read_refusal(text, args, kwargs)) {
-      PyErr_SetString(PyExc_TypeError, text_of_refusal(*call).c_str());
-      Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
-      return;
-    }
-  } catch (const py::error_already_set&) {  // a text that cannot be had: the error as it was
-  } catch (const py::cast_error&) {
-  }
-  PyErr_Restore(type, value, trace);
+  const auto call = read_refusal(text_of(value), args, kwargs);
+  if (!call) return PyErr_Restore(type, value, trace);
+  PyErr_SetString(PyExc_TypeError, text_of_refusal(*call).c_str());
+  Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
+}
+
+/// Whether each name is UTF-8: pybind11 ends the process where it is to print one that is not. If not, the error is set.
+bool names_are_texts(PyObject* kwargs) {
+  PyObject *name = nullptr, *value = nullptr;
+  Py_ssize_t at = 0;
+  while (PyDict_Next(kwargs, &at, &name, &value) != 0)
+    if (!PyUnicode_IS_COMPACT_ASCII(name) && PyUnicode_AsUTF8(name) == nullptr) return false;
+  return true;
 }
 
 PyObject* dispatched(PyObject* self, PyObject* args, PyObject* kwargs) {
+  if (kwargs != nullptr && !names_are_texts(kwargs)) return nullptr;
   PyObject* const out = dispatcher(self, args, kwargs);
   if (out == nullptr && PyErr_ExceptionMatches(PyExc_TypeError) != 0) tell_in_a_line(args, kwargs);
   return out;
@@ -245,12 +260,11 @@ PyCFunctionObject* bound_function(PyObject* o) {
 void redirect(PyObject* o) {
   PyCFunctionObject* const f = bound_function(o);
   if (f == nullptr) return;
-  const auto known =
-      reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void*>(f->m_ml->ml_meth));
+  const auto known = std::bit_cast<PyCFunctionWithKeywords>(f->m_ml->ml_meth);
   if (known == &dispatched) return;
   STRATA_ASSERT(dispatcher == nullptr || dispatcher == known, "pybind11 has two dispatchers");
   dispatcher = known;
-  f->m_ml->ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&dispatched));
+  f->m_ml->ml_meth = std::bit_cast<PyCFunction>(&dispatched);
 }
 
 void redirect_all(py::handle owner) {

@@ -43,8 +43,6 @@ std::vector<Variable> variables_of(const UOpGraph& list, const std::vector<Varia
   return out;
 }
 
-/// One of the two that say which part of the parallel loop to run.
-
 }  // namespace
 
 std::string kernel_name(const LazyOp& ast) {

@@ -2,6 +2,8 @@
 
 A recipe gives self as text and what some of the parameters are; the others are as their types say.
 """
+import math
+
 from fuzz_values import FLOATS, INTEGERS
 
 RECIPES = {}
@@ -153,9 +155,7 @@ def index_put(w):
 @recipe("put")
 def put(w):
     shape, _ = pair(w)
-    total = 1
-    for n in shape:
-        total *= n
+    total = math.prod(shape)
     count, accumulate = w.random.randrange(1, total + 1), w.chance(0.5)
     return w.tensor(w.dtype, shape), {"index": w.index((count,), total, None if accumulate else 0), "source": w.tensor(w.dtype, (count,)), "accumulate": str(accumulate)}
 
@@ -163,9 +163,7 @@ def put(w):
 @recipe("take")
 def take(w):
     shape, _ = pair(w)
-    total = 1
-    for n in shape:
-        total *= n
+    total = math.prod(shape)
     return w.tensor(w.dtype, shape), {"index": w.index(w.shape(), total)}
 
 

@@ -250,3 +250,9 @@ def test_logspace_ends_at_its_end(dtype, steps):
         got = strata.logspace(begin, end, steps, base=base, dtype=dtype)
         ends = Tensor([float(base) ** begin, float(base) ** end], dtype="float64").cast(dtype).tolist()
         assert got[0].item() == ends[0] and (steps == 1 or got[-1].item() == ends[1])
+
+
+def test_names_that_are_no_texts():
+    for call in (strata.nn.Linear, Tensor([1.0]).sum, Tensor([1.0]).reshape, strata.ones, strata.jit(lambda x: x)):
+        with pytest.raises((TypeError, UnicodeError)):
+            call(1, **{"\udc80": 1})

@@ -148,9 +148,8 @@ bool has_threads() {
 
 TEST(Scarce, LoopsRunOnTheThreadsThatThereAre) {
   for (const int limit : {0, 1}) {
-    const int wanted = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
+    const int wanted = has_threads() ? static_cast<int>(std::thread::hardware_concurrency()) : 1;
     const int expected = std::min(limit + 1, wanted);
-    if (!has_threads()) GTEST_SKIP() << "there are none";
     const Outcome got = in_a_process([&] {
       thread_limit = limit;
       for (int k = 0; k < 3; ++k) {
