@@ -23,6 +23,7 @@ constexpr std::int64_t kWorthStaging = 64;  // outputs for which a copied tile i
 constexpr std::int64_t kFarApart = 512;     // bytes between rows that are worth a copy
 constexpr std::size_t kShortBody = 64;      // UOps
 constexpr double kWorthCopies = 1 << 20;    // operations of a kernel
+constexpr std::int64_t kShortWindow = 8;    // turns of a loop that is unrolled for them
 constexpr std::int64_t kLongBody = 160;  // multiplications and additions of vectors in a loop's body
 constexpr double kWorthStreaming =
     1 << 25;  // bytes that a kernel moves: no cache keeps them for the next one
@@ -334,10 +335,12 @@ class Choice {
     if (other < 0) return;
     const auto rows = static_cast<std::size_t>(other);
     stage_rows(axis, rows);
-    if (const std::int64_t n = fitting(size(rows), left); n > 1) add(Opt::Kind::UPCAST, rows, n);
+    const std::int64_t n = fitting(size(rows), left);
+    if (n > 1) add(Opt::Kind::UPCAST, rows, n);
+    if (axes_.groups().size() == 1) unroll_windows(n * (target_.vector_registers - 4) / left);
   }
 
-  /// Outputs that are computed at once where what they load is the same; windows are unrolled, so that their conditions are known.
+  /// Outputs that are computed at once where what they load is the same; windows are unrolled.
   bool register_tile() {
     if (axes_.groups().size() != 1 || axes_.groups()[0].count == 0) return false;
     TileProblem problem;
@@ -388,16 +391,17 @@ class Choice {
     for (const std::int64_t n : tile.copies) out *= n;
     return out;
   }
-  /// Small reduced axes which conditions depend on.
+  /// Small reduced axes which conditions depend on, and the innermost one: few turns of a loop are no longer than what is around it.
   void unroll_windows(std::int64_t body) {
     if (keeps_order(0)) return;
     const ReduceGroup& group = axes_.groups()[0];
     for (std::size_t a = group.first + group.count; a-- > group.first;) {
       const std::int64_t n = is_known(a) ? size(a) : 0;
-      bool is_guarded = false;
-      for (const std::vector<Step>& steps : steps_) is_guarded = is_guarded || steps[a].guarded;
-      if (!is_guarded || n < 2 || body * n > kLongBody || axes_.axes()[a].segments.size() != 1)
-        continue;
+      bool is_wanted = a + 1 == group.first + group.count && n <= kShortWindow;
+      for (const std::vector<Step>& steps : steps_) is_wanted = is_wanted || steps[a].guarded;
+      const std::vector<Segment>& segments = axes_.axes()[a].segments;
+      const bool is_loop = segments.size() == 1 && segments[0].parts.size() == 1;
+      if (!is_wanted || !is_loop || n < 2 || body * n > kLongBody) continue;
       add(Opt::Kind::UNROLL, a, n);
       body *= n;
     }

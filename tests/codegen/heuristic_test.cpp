@@ -66,6 +66,15 @@ TEST(Heuristic, MatmulReusesWhatItLoads) {
   EXPECT_TRUE(rows) << text_of(opts);
 }
 
+// A loop of three turns around a tile costs what it begins and ends with.
+TEST(Heuristic, AShortReductionBelowATileIsUnrolled) {
+  for (const std::int64_t turns : {2, 3, 64}) {
+    const std::vector<Opt> opts = heuristic_opts(matmul(64, turns, 64), wide());
+    EXPECT_TRUE(has_kind(opts, Opt::Kind::UPCAST)) << text_of(opts);
+    EXPECT_EQ(has_kind(opts, Opt::Kind::UNROLL), turns < 64) << text_of(opts);
+  }
+}
+
 // A product with a matrix that lies across: its columns are copied as rows, where enough outputs use them.
 TEST(Heuristic, AMatrixThatLiesAcrossIsTurnedOnce) {
   const auto linear = [](std::int64_t m, std::int64_t k, std::int64_t n) {
