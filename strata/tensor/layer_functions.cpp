@@ -87,7 +87,8 @@ Tensor prelu(const Tensor& x, const Tensor& weight, At at) {
     sizes[0] = weight.size(0);
     slope = weight.reshape(sizes);
   }
-  return x.gt(0).where(x, x * slope);
+  const Tensor is_above = x.gt(0);  // there the slope by x is 1, whatever the weight is
+  return is_above.where(x, is_above.where(0, x) * slope);
 }
 
 Tensor channel_shuffle(const Tensor& x, std::int64_t groups, At at) {

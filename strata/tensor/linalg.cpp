@@ -319,7 +319,11 @@ Tensor Tensor::cross(const Tensor& other, std::int64_t axis, At at) const {
                render(shape()), " and ", render(other.shape()), ": axis ", axis,
                " has to have size 3");
   const auto turned = [a](const Tensor& t, std::int64_t by) { return t.roll({-by}, {a}); };
-  return turned(x, 1) * turned(y, 2) - turned(x, 2) * turned(y, 1);
+  return rounded_once_of(
+      [&turned](const Tensor& p, const Tensor& q) {
+        return turned(p, 1) * turned(q, 2) - turned(p, 2) * turned(q, 1);
+      },
+      x, y);
 }
 
 Tensor Tensor::cdist(const Tensor& other, double p, At at) const {

@@ -220,6 +220,7 @@ Tensor Tensor::unfold(std::int64_t axis, std::int64_t size, std::int64_t step, A
   const std::int64_t n = number_of(x.size(a), "unfold");
   STRATA_CHECK(0 <= size && size <= n && step > 0, shape, "[unfold] windows of ", size, ", every ",
                step, ", of axis ", axis, " of size ", n);
+  if (ndim() == 0) return cut(x, 0, 0, size);  // one window, without an axis that counts windows
   const std::int64_t last = n - size, windows = last / step + 1;
   const Tensor moved = x.movedim({a}, {-1});
   Ints counts(moved.shape().size(), 1), rows = moved.shape(), steps(rows.size() + 1, 1);

@@ -73,6 +73,7 @@ CASTS = is_one_of("long int short char byte type_as copy index_copy masked_fill 
 DIVISIONS = is_one_of("fmod remainder")
 BOUNDED = is_one_of("acosh arccosh acos arccos asin arcsin atanh arctanh logit log log2 log10 log1p sqrt rsqrt erfinv lgamma digamma pow xlogy xlog1py var std var_mean std_mean "
                     "selu elu celu hardswish mish silu softplus gelu sinc")
+CLAMPS = is_one_of("clamp clip clamp_min clamp_max")
 RANKED = is_one_of("kthvalue topk mode median nanmedian sort argsort msort max min amax amin aminmax cummax cummin quantile nanquantile scatter_reduce index_reduce clamp clip norm dist")
 LOGICAL = is_one_of("logical_not logical_or logical_and logical_xor eq ne lt le gt ge greater less not_equal greater_equal less_equal")
 COMPARISONS = is_one_of("eq ne lt le gt ge greater less not_equal greater_equal less_equal clamp clip clamp_min clamp_max maximum minimum fmax fmin")
@@ -90,6 +91,7 @@ KNOWN = {
     "floats that an integer cannot hold": Known("tensors.md", "a float that goes to an integer dtype which cannot hold it becomes the nearest end", lambda f: f.kind == "value" and CASTS(f.name) and "int" in f.dtype and f.is_of_floats),
     "slopes of divisions by 0": Known("coming-from.md", NAN_SLOPES, lambda f: f.kind == "gradient" and DIVISIONS(f.name) and f.all_got(is_nan)),
     "slopes where the value is NaN": Known("coming-from.md", NAN_SLOPES, lambda f: f.kind == "gradient" and BOUNDED(f.name) and f.all_got(is_nan)),
+    "slopes of clamps of NaN": Known("coming-from.md", NAN_SLOPES, lambda f: f.kind == "gradient" and CLAMPS(f.name) and f.values == "special" and f.all_got(lambda v: v == 1)),
     "slopes of logaddexp": Known("coming-from.md", "slopes of `logaddexp` of two equal infinities", lambda f: f.kind == "gradient" and f.name in ("logaddexp", "logaddexp2") and f.all_wanted(is_nan)),
     "slopes of copysign": Known("coming-from.md", "of `copysign` at an infinity", lambda f: f.kind == "gradient" and f.name == "copysign" and f.all_wanted(is_nan)),
     "slopes of xlogy": Known("coming-from.md", "slopes of `xlogy`, `xlog1py` where x is 0", lambda f: f.kind == "gradient" and f.name.rstrip("_") == "xlogy" and f.all_wanted(lambda v: is_nan(v) or is_infinite(v))),
@@ -130,7 +132,8 @@ THEIRS = {
     "integers that overflow before they are floats": lambda f: f.kind == "value" and f.name in ("softsign", "pairwise_distance", "dist", "cosine_similarity") and f.values == "special",
     "of no elements, another dtype": lambda f: f.kind == "dtype" and re.search(r"make\('\w+', \((\d+, )*0[,)]", "".join(f.lines)) is not None,
     "median of an expanded axis: memory that was not set": lambda f: f.kind == "value" and f.name.endswith("median") and "expand" in f.last,
-    "unfold of a number has one dimension": lambda f: f.name == "unfold" and re.search(r"shape \(1, \d\), not \(\d,\)", f.text) is not None,
+    "unique_consecutive has an inverse of no elements": lambda f: f.name == "unique_consecutive" and "not (0,)" in f.text,
+    "hardtanh of NaN: its slope is 0 in vectors and 1 behind them": lambda f: f.kind == "gradient" and f.name.rstrip("_") in ("hardtanh", "relu6") and f.values == "special" and f.all_got(lambda v: v == 1),
     "mode beside NaN": lambda f: f.kind == "value" and f.name == "mode" and f.all_wanted(is_nan),
     "-a of u8 in the slope of atan2": lambda f: f.kind == "gradient" and "atan2" in f.name or f.kind == "gradient" and "arctan2" in f.name and "'uint8'" in "".join(f.lines),
     "beta of softplus is 0": lambda f: f.name == "softplus" and re.search(r"a[^,]*, (beta=)?(0|False)", f.last) is not None,

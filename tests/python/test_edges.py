@@ -291,3 +291,24 @@ def test_slopes_of_sinc_around_0():
             p = mpmath.pi * mpmath.mpf(v)
             want = float((mpmath.cos(p) - mpmath.sin(p) / p) / mpmath.mpf(v))
             assert abs(got - want) <= bound * (abs(want) + (abs(v) > 0.5)), (dtype, v, got, want)
+
+
+def test_slope_of_prelu_where_the_weight_is_infinite():
+    x, weight = strata.Tensor([2.0, -2.0], requires_grad=True), strata.Tensor([float("inf")])
+    x.prelu(weight).sum().backward()
+    assert x.grad.tolist() == [1, float("inf")]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_cross_rounds_once(dtype):
+    random = np.random.default_rng(3)
+    a, b = (Tensor(random.standard_normal((3, 50)).astype("float32")).cast(dtype) for _ in "ab")
+    wanted = np.cross(*(t.cast("float64").numpy() for t in (a, b)), axis=0).astype("float32")
+    assert a.cross(b, dim=0).tolist() == Tensor(wanted).cast(dtype).tolist()
+
+
+def test_unfold_of_a_number():
+    for size in (0, 1):
+        assert strata.Tensor(3.0).unfold(0, size, 1).tolist() == [3.0] * size
+    with pytest.raises(strata.Error, match=r"\[unfold\] windows of 2, every 1, of axis 0 of size 1"):
+        strata.Tensor(3.0).unfold(0, 2, 1)
