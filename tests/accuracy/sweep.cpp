@@ -1,6 +1,6 @@
 // Walks arguments through the tensors' functions, and says the largest errors: what rows.def bounds.
 //
-//   accuracy [--dense N] [--seed N] [--devices A,B] [NAME...]     N times as many arguments
+//   accuracy [--dense N] [--seed N] [--devices A,B] [NAME...]     N times as many arguments, 2^20 pairs
 //   accuracy --table                                              the bounds, in Markdown
 //   accuracy --page FILE                                          whether a page has that table
 //
@@ -164,7 +164,7 @@ std::pair<std::vector<T>, std::vector<T>> pairs(const Options& options) {
   const auto sized = [&](double most) {
     return static_cast<T>((static_cast<double>(random() >> 11) * 0x1p-52 - 1) * most);
   };
-  const int total = (1 << (sizeof(T) == 4 ? 18 : 15)) * options.dense;
+  const int total = 1 << (options.dense > 1 ? 20 : sizeof(T) == 4 ? 18 : 15);
   for (int k = 0; k < total; ++k) {
     switch (k % 4) {
       case 0: add(from_bits<T>(random()), from_bits<T>(random())); break;
