@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -33,23 +32,6 @@ struct Options {
   std::vector<std::string> devices = {"INTERP", "LLVM"};
   std::vector<std::string> names;
 };
-
-template <class T>
-using BitsOf = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-
-template <class T>
-T from_bits(std::uint64_t bits) {
-  const auto narrow = static_cast<BitsOf<T>>(bits);
-  T out;
-  std::memcpy(&out, &narrow, sizeof out);
-  return out;
-}
-template <class T>
-std::uint64_t bits_of(T value) {
-  BitsOf<T> out;
-  std::memcpy(&out, &value, sizeof out);
-  return out;
-}
 
 template <class T>
 const std::vector<T>& special_numbers() {
