@@ -28,7 +28,7 @@ Tensor rounded(Ops op, const Tensor& x, const char* name, At at) {
   return x.dtype().is_float() ? flat_in(apply(op, x), {x}) : own(x);
 }
 
-// Fits of ours (tests/accuracy/fit.cpp): (f(x) - x) / x^3 by x^2, of asin and asinh up to 1/2, of tanh up to 5/4.
+// Fits of ours (tests/accuracy/fit.cpp): (f(x) - x) / x^3 by x^2, of asin and asinh up to 1/2, of tanh up to 1.1.
 constexpr std::array kAsinOfFloats = {0.0336908475, 0.0171492379, 0.0311006624,
                                       0.0445994027, 0.0750009418, 0.166666657};
 constexpr std::array kAsin = {0.02961201126495512,   -0.01924167174674304, 0.019554513336123378,
@@ -43,17 +43,16 @@ constexpr std::array kAsinh = {
     -0.009725716144151688,  0.011547475926257406, -0.013964483323351326,  0.0173527441556904,
     -0.022372158355736263,  0.030381944428513684, -0.044642857142677225,  0.07499999999999919,
     -0.16666666666666666};
-constexpr std::array kTanhOfFloats = {-2.297424e-05, 0.00021822429,  -0.00101170165,
-                                      0.00324395113, -0.00869257376, 0.0218207445,
-                                      -0.0539611094, 0.133332923,    -0.333333343};
+constexpr std::array kTanhOfFloats = {
+    0.000110432104, -0.000807015878, 0.00304234993,  -0.00858298386, 0.0217884934,
+    -0.0539564555,  0.133332666,     -0.333333327053};  // 1/4 is taken of it before it is rounded
 constexpr std::array kTanh = {
-    -2.0342709624954994e-10, 3.5215572010656034e-09,  -2.9331034268518554e-08,
-    1.5853309607359598e-07,  -6.3666214057745e-07,    2.07654182795094e-06,
-    -5.901380843798626e-06,  1.5471063352183676e-05,  -3.899088766723373e-05,
-    9.6771468109544e-05,     -0.00023907371641776357, 0.0005900113659484153,
-    -0.0014558309656706886,  0.0035921275226102616,   -0.00886323547837398,
-    0.021869488532990925,    -0.05396825396815093,    0.133333333333332,
-    -0.3333333333333333};
+    -4.9452537729665768e-09, 6.3068063121211949e-08,  -3.9413252595478428e-07,
+    1.6475071788647499e-06,  -5.3515946172822966e-06, 1.4949258540614279e-05,
+    -3.8620095390158808e-05, 9.6573774386530759e-05,  -0.00023899506675337465,
+    0.00058998832858294418,  -0.0014558261085156545,  0.0035921268107299347,
+    -0.0088632354095915575,  0.021869488528960103,    -0.05396825396802662,
+    0.13333333333333048,     -0.33333333333333333};
 
 /// 1/11!, 1/9!, ...: (sinh(x) - x) / x^3 by x^2, up to 1.
 constexpr std::array kSinh = {
@@ -62,11 +61,13 @@ constexpr std::array kSinh = {
     8.3333333333333333e-03, 1.6666666666666667e-01};
 constexpr std::size_t kSinhTermsOfFloats = 5;
 
-/// x + x^3 * p(x^2)
-Tensor with_cube(const Tensor& x, std::span<const double> p) {
+/// x^3 * p(x^2)
+Tensor cube_part(const Tensor& x, std::span<const double> p) {
   const Tensor square = x * x;
-  return x + x * (square * polynomial(p, square));
+  return x * (square * polynomial(p, square));
 }
+/// x + x^3 * p(x^2)
+Tensor with_cube(const Tensor& x, std::span<const double> p) { return x + cube_part(x, p); }
 
 /// f of the argument as a real of 32 bits at least, in the argument's dtype: 16-bit floats are rounded once.
 template <class F>
@@ -77,11 +78,14 @@ Tensor compound(const Tensor& x, const F& f) {
 /// factor / (1 + e^-w) for a w in two parts, where nothing is infinite that the result is not.
 Tensor share_of(const Tensor& factor, const TwoParts& w) {
   const Tensor is_below = w.high.lt(0);
-  const TwoParts down{-w.high.abs(), is_below.where(w.low, -w.low)};
-  const Tensor e = exp_of(down), sum = e + 1, lost = e - (sum - 1);
-  const Tensor above = is_below.where(times_small_exp(factor, down), factor), share = above / sum;
+  const auto [more, power, scale] = small_power({-w.high.abs(), is_below.where(w.low, -w.low)});
+  const Tensor size = power * scale, e = size + size * more, sum = e + 1, lost = e - (sum - 1);
+  const auto [above, low] = with_more(factor, is_below.where(more, 0));
+  const Tensor share = above / sum, is_small = e.lt(0.25);
   // What the sum and the quotient lost matters: it is given back, or taken where it is small.
-  return e.lt(0.25).where(above - share * e, share - share * (lost * (1 - e * 0.5)));
+  const Tensor rest = low - share * is_small.where(e, lost);
+  const Tensor out = is_small.where(above + rest, share + rest * (1 - e * 0.5));
+  return out * is_below.where(power, 1 / scale) * scale;
 }
 /// x / (1 + e^-w); at -infinity 0, which is not what infinities make of each other.
 Tensor gated(const Tensor& x, TwoParts (*w)(const Tensor& x)) {
@@ -211,9 +215,11 @@ Tensor Tensor::asin(At at) const {
       *this,
       [](const Tensor& x) {
         const Tensor a = x.abs(), is_far = a.gt(0.5), near = is_far.where(((1 - a) * 0.5).sqrt(), a);
-        const Tensor y = with_cube(near, places_for(x, kAsinOfFloats, kAsin));
+        const Tensor cube = cube_part(near, places_for(x, kAsinOfFloats, kAsin)), y = near + cube;
         const auto [high, low] = parts_for(x, std::numbers::pi / 2, kHalfPiLow);
-        const Tensor out = is_far.where((high - y * 2) + low, y);
+        // NOTE: in f64 the sum y would be rounded once too often.
+        const Tensor far = is_wide(x) ? (high - near * 2) - (cube * 2 - low) : (high - y * 2) + low;
+        const Tensor out = is_far.where(far, y);
         return x.lt(0).where(-out, out) + x * 0;
       },
       [](const Tensor& x, const Tensor&) { return ((1 - x) * (1 + x)).rsqrt(); });
@@ -442,7 +448,8 @@ Tensor Tensor::silu(At at) const {
       *this, [](const Tensor& x) { return gated(x, itself); },
       [](const Tensor& x, const Tensor&) { return slope_of_gate(x, x.sigmoid(), x.ones_like()); });
 }
-/// With e = e^-|x|: tanh(log(1 + e^x)) is (1 + 2e) / (1 + 2e + 2e^2), below 0 e - e * e*(e + 1) / (e*(e + 2) + 2).
+/// With e = e^-|x|: tanh(log(1 + e^x)) is 1 - 2e^2 / (1 + 2e + 2e^2), below 0 e - e * e*(e + 1) / (e*(e + 2) + 2). Where e is large
+/// what is taken of 1 would have too many places: there it is added to 1/2.
 Tensor Tensor::mish(At at) const {
   const OriginScope scope("mish", at);
   return differentiated(
@@ -450,11 +457,16 @@ Tensor Tensor::mish(At at) const {
       [](const Tensor& given) {
         const double most = is_wide(given) ? 1e4 : 1e3;
         const Tensor x = given.abs().gt(most).where(-most, given), is_below = x.lt(0);
-        const TwoParts down{-x.abs(), x.zeros_like()};
-        const Tensor e = down.high.exp(), other = e * (e + 2) + 2;
-        const Tensor part = times_small_exp(x, down), below = part - part * (e * (e + 1) / other);
-        const Tensor above = x - x * (e * e * 2) / ((e * 2 + 1) + e * e * 2);
-        return given.gt(most).where(given, is_below.where(below, above));
+        const auto [more, power, scale] = small_power({-x.abs(), x.zeros_like()});
+        const Tensor size = power * scale, e = size + size * more, square = e * e;
+        const Tensor is_large = e.gt(0.5), from = is_large.where(0.5, e.ones_like());
+        const Tensor below = is_large.where(1 - square * 0.5, -(square + e)) / (square + e * 2 + 2);
+        const Tensor above =
+            is_large.where((e + 0.5) - square, square * -2) / (square * 2 + e * 2 + 1);
+        const Tensor share = is_below.where(below, above);
+        const auto [part, low] = with_more(x, is_below.where(more, 0));
+        const Tensor out = part * from + (part * share + low * (from + share));
+        return given.gt(most).where(given, out * is_below.where(power, 1 / scale) * scale);
       },
       [](const Tensor& x, const Tensor&) {
         const Tensor t = x.softplus().tanh();
@@ -517,11 +529,16 @@ Tensor Tensor::tanhshrink(At at) const {
   return differentiated(
       *this,
       [](const Tensor& x) {
-        const Tensor a = x.abs(), near = x.clip(-1.25, 1.25), square = near * near;
-        const Tensor small =
-            near * (square * -polynomial(places_for(x, kTanhOfFloats, kTanh), square));
+        const Tensor a = x.abs(), square = x * x;
+        // x^3 / 3 and so on, of which x^3 / 4 is exact
+        const auto [cube, low] = cube_of(x);
+        const std::span<const double> table = places_for(x, kTanhOfFloats, kTanh);
+        std::vector<double> beyond(table.begin(), table.end());
+        for (double& c : beyond) c *= -4;
+        beyond.back() -= 1;
+        const Tensor small = (cube + (low + (cube + low) * polynomial(beyond, square))) * 0.25;
         const Tensor large = (a - 1) + 2 / ((a * 2).exp() + 1);
-        return a.lt(1.25).where(small, x.lt(0).where(-large, large));
+        return a.lt(1.1).where(small, x.lt(0).where(-large, large));
       },
       [](const Tensor& x, const Tensor&) { return x.tanh().square(); });
 }

@@ -1,7 +1,9 @@
 #include "strata/tensor/exact.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <utility>
 
 namespace strata {
@@ -22,10 +24,21 @@ Move whole_powers(const Tensor& x, int count) {
   const double by = std::round((high + low) * places) / places;
   return {by, std::expm1((by - high) - low)};
 }
-/// As the nearest number and what that lacks.
-TwoParts rounded_sum(const TwoParts& x) {
-  const Tensor high = x.high + x.low;
-  return {high, (x.high - high) + x.low};
+/// The same for f32.
+constexpr double kLn2HighOfFloats = 0x1.62e4p-1, kLn2LowOfFloats = 1.4286068203094173e-06;
+
+/// e^x = 1 + x + x^2 * p(x), |x| <= ln(2)/2, as strata/codegen/math_exp.cpp has it.
+constexpr std::array kExpOfFloats = {0.00139385147, 0.00836881343, 0.0416664258, 0.166665196, 0.5};
+constexpr std::array kExp = {2.510866101217517e-08, 2.7631566673752416e-07, 2.7557246149003353e-06,
+                             2.480148905998216e-05, 0.00019841269882822727, 0.0013888888947966426,
+                             0.008333333333323895,  0.04166666666651129,    0.1666666666666667,
+                             0.5000000000000013};
+
+/// x without its last `count` places.
+Tensor without(const Tensor& x, int count) {
+  const DType bits = is_wide(x) ? dtypes::int64 : dtypes::int32;
+  const std::int64_t low = (std::int64_t{1} << count) - 1;
+  return x.bitcast(bits).bitwise_and(~low).bitcast(x.dtype());
 }
 /// From where on arguments are moved.
 double far(const Tensor& x) { return is_wide(x) ? 512 : 64; }
@@ -38,15 +51,16 @@ Tensor polynomial(std::span<const double> coefficients, const Tensor& x) {
   return out;
 }
 
-Tensor upper_half(const Tensor& x) {
-  const DType bits = is_wide(x) ? dtypes::int64 : dtypes::int32;
-  const std::int64_t low = (std::int64_t{1} << (is_wide(x) ? 27 : 12)) - 1;
-  return x.bitcast(bits).bitwise_and(~low).bitcast(x.dtype());
-}
+Tensor upper_half(const Tensor& x) { return without(x, is_wide(x) ? 27 : 12); }
 
 TwoParts square_of(const Tensor& x) {
   const Tensor upper = upper_half(x), high = upper_half(x * x);
   return {high, (upper * upper - high) + (x - upper) * (x + upper)};
+}
+
+TwoParts cube_of(const Tensor& x) {
+  const Tensor upper = without(x, is_wide(x) ? 36 : 16), square = upper * upper;  // whose cube is exact
+  return {square * upper, (x - upper) * (x * (x + upper) + square)};
 }
 
 TwoParts product_of_parts(const TwoParts& a, const TwoParts& b) {
@@ -69,24 +83,26 @@ TwoParts product_with(const Tensor& x, double factor, double factor_low) {
   return {x_upper * upper, (x - x_upper) * factor + x_upper * ((factor - upper) + factor_low)};
 }
 
-Tensor exp_of(const TwoParts& x) {
-  const TwoParts sum = rounded_sum(x);
-  const Tensor power = sum.high.exp();
-  return power + power * sum.low;
-}
-
 SmallPower small_power(const TwoParts& exponent) {
-  constexpr int kPowers = 64;
-  const auto [by, more] = whole_powers(exponent.high, kPowers);
-  const TwoParts sum = rounded_sum(exponent);
-  const Tensor is_far = sum.high.lt(-far(sum.high));
-  return {is_far.where(sum.high + by, sum.high).exp(), is_far.where(sum.low - more, sum.low),
-          is_far.where(std::ldexp(1.0, -kPowers), sum.high.ones_like())};
+  const bool wide = is_wide(exponent.high);
+  const int places = wide ? 52 : 23, by = wide ? 128 : 64, bias = wide ? 1023 : 127;
+  const double least = wide ? -790 : -130;
+  const double ln2_high = wide ? kLn2High : kLn2HighOfFloats,
+               ln2_low = wide ? kLn2Low : kLn2LowOfFloats;
+  const Tensor high = exponent.high.lt(least).where(least, exponent.high);
+  // The bits of `shifted` end in the exponent of 2^(count + by).
+  const double shifter = std::ldexp(1.5, places) + bias + by;
+  const Tensor shifted = high * std::numbers::log2e + shifter, count = shifted - shifter;
+  const Tensor rest = ((high - count * ln2_high) - count * ln2_low) + exponent.low;
+  const Tensor more = rest + rest * rest * polynomial(places_for(rest, kExpOfFloats, kExp), rest);
+  const Tensor power =
+      shifted.bitcast(wide ? dtypes::int64 : dtypes::int32).lshift(places).bitcast(high.dtype());
+  return {more, power, std::ldexp(1.0, -by)};
 }
 
-Tensor times_small_exp(const Tensor& factor, const TwoParts& exponent) {
-  const auto [power, low, scale] = small_power(exponent);
-  return factor * (power + power * low) * scale;
+TwoParts with_more(const Tensor& factor, const Tensor& more) {
+  const Tensor part = factor * more, high = factor + part;
+  return {high, part - (high - factor)};
 }
 
 Tensor exp_over(const Tensor& size, int count) {

@@ -30,6 +30,8 @@ struct TwoParts {
 };
 /// x*x; `high` has half the places.
 TwoParts square_of(const Tensor& x);
+/// x*x*x, where `high` is nearly all of it.
+TwoParts cube_of(const Tensor& x);
 /// a*b. @pre their high parts have half the places
 TwoParts product_of_parts(const TwoParts& a, const TwoParts& b);
 /// x*factor for a number of more places than x's dtype has.
@@ -37,16 +39,17 @@ TwoParts product_with(const Tensor& x, double factor, double factor_low);
 /// The two parts of a double in a dtype of 24 places; in f64 `low` is what is given.
 std::pair<double, double> parts_for(const Tensor& x, double value, double low);
 
-/// e^(high + low) for a `low` that is small beside `high`.
-Tensor exp_of(const TwoParts& x);
-/// power * (1 + low) * scale, where `scale` is a power of two.
+/// e^exponent as (1 + more) * power * scale, of which `power` and `scale` are powers of two: products with them are exact, but for
+/// those that are no normal numbers.
 struct SmallPower {
-  Tensor power, low, scale;
+  Tensor more;  ///< from -0.3 to 0.42
+  Tensor power;
+  double scale;
 };
-/// e^exponent, all of whose parts are normal numbers where it is 0 itself. @pre exponent.high <= 0
+/// e^exponent, or what rounds to 0 as that does. @pre exponent.high <= 0, exponent.low is small beside 1
 SmallPower small_power(const TwoParts& exponent);
-/// factor * e^(exponent), also where the power alone would be less than the least normal number. @pre exponent.high <= 0
-Tensor times_small_exp(const Tensor& factor, const TwoParts& exponent);
+/// factor * (1 + more), for a small `more`.
+TwoParts with_more(const Tensor& factor, const Tensor& more);
 /// e^size / 2^count, infinite only where that is. @pre size >= 0, count > 0
 Tensor exp_over(const Tensor& size, int count);
 

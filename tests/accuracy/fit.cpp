@@ -109,6 +109,14 @@ std::vector<Fit> fits() {
     const Big a = Big(k) * (Big(1) + u) / (Big(1) - u);
     return exp_of(a * a) * a.apply(mpfr_erfc) * (a + Big(k));
   };
+  const auto gelu_tail = [](const Big& u) {  // of a negative argument, its sign apart
+    const Big a = (Big(1) + Big(2) * u) / (Big(1) - u);
+    return a * exp_of(a * a / Big(2)) * (a / root(Big(2))).apply(mpfr_erfc) / Big(2);
+  };
+  const auto gelu_near = [](const Big& t) {
+    const Big x = root(t);
+    return (x / root(Big(2))).apply(mpfr_erf) / (x * Big(2));
+  };
   const auto lgamma = [](const Big& y) { return y.log_gamma() / ((y - Big(1)) * (y - Big(2))); };
   const Big zero = digamma_zero();
   std::printf("digamma's zero: %.17g + %.17Lg\n", static_cast<double>(zero.value()),
@@ -126,9 +134,12 @@ std::vector<Fit> fits() {
   return {
       {"asin", cubic(mpfr_asin), 0, 0.25L, 0, 1, 5, 13},
       {"asinh", cubic(mpfr_asinh), 0, 0.25L, 0, 1, 4, 12},
-      {"tanhshrink", cubic(mpfr_tanh), 0, 1.5625L, 0, 1, 8, 18},
+      {"tanhshrink", cubic(mpfr_tanh), 0, 1.2101L, 0, 1, 7, 16},
       {"erfc tail, f32", tail, -1, tail_end, 0, 1, 10, -1},
       {"erfc tail, f64", tail, -1, wide_end, 0, 1, -1, 26},
+      {"gelu tail, f32", gelu_tail, -0.2L, 13.4L / 16.4L, 0, 1, 11, -1},
+      {"gelu tail, f64", gelu_tail, -0.2L, 37.6L / 40.6L, 0, 1, -1, 27},
+      {"gelu near", gelu_near, 1e-20L, 0.25L, 0, 1, 4, 8},
       {"erfinv near", erfinv_factor, 1e-12L, 6.25L, 3.125L, 1, 11, 24},
       {"erfinv far", [](const Big& r) { return erfinv_factor(r * r); }, 2.5L, 4.1L, 3.25L, 1, 9, 22},
       {"erfinv farthest", [](const Big& r) { return erfinv_factor(r * r); }, 4, 6.1L, 5, 1, 6, 20},

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -12,6 +14,23 @@ namespace strata::test {
 
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+
+template <class T>
+using BitsOf = std::conditional_t<std::is_same_v<T, float>, std::uint32_t, std::uint64_t>;
+/// The float whose bits are these; above 32 bits those of f32 do not count.
+template <class T>
+T from_bits(std::uint64_t bits) {
+  const auto narrow = static_cast<BitsOf<T>>(bits);
+  T out;
+  std::memcpy(&out, &narrow, sizeof out);
+  return out;
+}
+template <class T>
+std::uint64_t bits_of(T value) {
+  BitsOf<T> out;
+  std::memcpy(&out, &value, sizeof out);
+  return out;
+}
 
 /// A binary floating-point format, in the terms of std::numeric_limits.
 struct Places {

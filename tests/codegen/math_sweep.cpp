@@ -15,7 +15,6 @@
 #include <cstring>
 #include <random>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "tests/codegen/formula_block.h"
@@ -35,17 +34,6 @@ struct Worst {
   double error = -1;
   double x = 0, y = 0, got = 0;
 };
-
-template <class T>
-using BitsOf = std::conditional_t<std::is_same_v<T, float>, std::uint32_t, std::uint64_t>;
-
-template <class T>
-T from_bits(std::uint64_t bits) {
-  const auto narrow = static_cast<BitsOf<T>>(bits);
-  T out;
-  std::memcpy(&out, &narrow, sizeof out);
-  return out;
-}
 
 /// true_value of each: a loop a function.
 template <class W, class T>
