@@ -15,7 +15,7 @@ FLOORS = ["base", "dtype", "expr", "view", "ir", "graph", "schedule", "codegen",
           "nn"]
 ALGEBRA = {"base", "expr", "view"}  # these also compile to WebAssembly
 STANDARD = set("""algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes
-climits cmath compare complex concepts condition_variable coroutine csetjmp csignal cstdarg cstddef cstdint cstdio cstdlib
+climits clocale cmath compare complex concepts condition_variable coroutine csetjmp csignal cstdarg cstddef cstdint cstdio cstdlib
 cstring ctime cwchar deque exception execution filesystem format forward_list fstream functional future initializer_list
 iomanip ios iosfwd iostream istream iterator latch limits list locale map mdspan memory memory_resource mutex new numbers numeric
 optional ostream queue random ranges ratio regex scoped_allocator semaphore set shared_mutex source_location span sstream

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <optional>
 
 #include <Python.h>
 #include <structmember.h>
@@ -10,6 +11,7 @@
 #include "python/src/place.h"
 #include "python/src/refusals.h"
 #include "strata/base/spelling.h"
+#include "strata/base/text.h"
 
 namespace strata::python {
 
@@ -210,10 +212,9 @@ PyObject* literal(std::string_view text) {
   long long integer = 0;
   if (const auto read = std::from_chars(text.data(), end, integer); read.ptr == end)
     return PyLong_FromLongLong(integer);
-  double real = 0;
-  const auto read = std::from_chars(text.data(), end, real);
-  STRATA_ASSERT(read.ptr == end, "no literal: ", text);
-  return PyFloat_FromDouble(real);
+  const std::optional<double> real = read_double(text);
+  STRATA_ASSERT(real.has_value(), "no literal: ", text);
+  return PyFloat_FromDouble(*real);
 }
 
 Function::Function(const char* name, const char* parameters, bool is_method, const char* doc)

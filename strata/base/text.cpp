@@ -1,10 +1,13 @@
 #include "strata/base/text.h"
 
+#include <cerrno>
 #include <charconv>
+#include <clocale>
+#include <cmath>
 #include <cstddef>
-#include <locale>
-#include <sstream>
+#include <cstdlib>
 #include <string>
+#include <system_error>
 
 namespace strata {
 namespace {
@@ -62,22 +65,48 @@ std::uint64_t natural_key(std::string_view name) {
   return room > 0 ? key << (8 * room) : key;
 }
 
-std::optional<double> read_double(std::string_view text) {
+namespace {
+
+#ifdef __cpp_lib_to_chars
+template <class Float>
+bool convert_all(std::string_view text, Float& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+#else
+double convert_in(locale_t locale, const char* text, char** end, double) {
+  return strtod_l(text, end, locale);
+}
+float convert_in(locale_t locale, const char* text, char** end, float) {
+  return strtof_l(text, end, locale);
+}
+
+template <class Float>
+bool convert_all(std::string_view text, Float& out) {
+  static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
+  const std::string whole(text);
+  char* end = nullptr;
+  errno = 0;
+  out = convert_in(plain, whole.c_str(), &end, Float{});
+  // NOTE: a subnormal number is a range error, too.
+  const bool fits = errno != ERANGE || (out != 0 && std::isfinite(out));
+  return fits && end == whole.c_str() + whole.size();
+}
+#endif
+
+template <class Float>
+std::optional<Float> read_floating(std::string_view text) {
   // NOTE: what reads numbers takes more: blanks in front, "+1", hexadecimal digits, "inf".
   const bool is_number = !text.empty() && text.front() != '+' &&
                          text.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
-  if (!is_number) return std::nullopt;
-  double out = 0;
-#ifdef __cpp_lib_to_chars
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-#else
-  std::istringstream stream{std::string(text)};
-  stream.imbue(std::locale::classic());
-  if (!(stream >> out) || stream.peek() != std::istringstream::traits_type::eof())
-    return std::nullopt;
-#endif
+  Float out = 0;
+  if (!is_number || !convert_all(text, out)) return std::nullopt;
   return out;
 }
+
+}  // namespace
+
+std::optional<double> read_double(std::string_view text) { return read_floating<double>(text); }
+std::optional<float> read_float(std::string_view text) { return read_floating<float>(text); }
 
 }  // namespace strata

@@ -20,5 +20,7 @@ std::uint64_t natural_key(std::string_view name);
 /// The double nearest to what `text` says in digits, with '.', 'e' and '-' where they belong, in every locale. Nothing where that
 /// is not all of the text, or beyond the doubles. (libc++ has no std::from_chars of doubles before its version 20.)
 std::optional<double> read_double(std::string_view text);
+/// The same of floats, rounded once.
+std::optional<float> read_float(std::string_view text);
 
 }  // namespace strata

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 #include <string>
+#include <system_error>
 
 #include "strata/base/check.h"
 #include "strata/base/quotes.h"
+#include "strata/base/text.h"
 #include "strata/expr/grammar.h"
 
 namespace strata::kernel_words {
@@ -102,17 +105,26 @@ class Lexer {
   std::vector<Statement> out_;
 };
 
-template <class T, class... Base>
-T convert(const Token& token, std::string_view digits, Base... base) {
-  T value{};
+[[noreturn]] void refuse_range(const Token& token) {
+  throw Error(ErrorKind::overflow,
+              "[kernel] the number " + in_quotes(token.text) + " does not fit in 64 bits",
+              token.column);
+}
+
+std::int64_t to_integer(const Token& token, std::string_view digits, int base) {
+  std::int64_t value = 0;
   const char* const end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, value, base...);
-  if (error == std::errc::result_out_of_range)
-    throw Error(ErrorKind::overflow,
-                "[kernel] the number " + in_quotes(token.text) + " does not fit in 64 bits",
-                token.column);
+  const auto [stop, error] = std::from_chars(digits.data(), end, value, base);
+  if (error == std::errc::result_out_of_range) refuse_range(token);
   if (error != std::errc() || stop != end) expected("a number", token);
   return value;
+}
+
+/// @pre the token is digits with a point or an exponent, or both
+double to_real(const Token& token) {
+  const std::optional<double> value = read_double(token.text);
+  if (!value) refuse_range(token);
+  return *value;
 }
 
 }  // namespace
@@ -121,10 +133,10 @@ std::vector<Statement> split_statements(std::string_view text) { return Lexer(te
 
 Scalar read_number(const Token& token) {
   const bool hexadecimal = token.text.starts_with("0x") || token.text.starts_with("0X");
-  if (hexadecimal) return Scalar(convert<std::int64_t>(token, token.text.substr(2), 16));
+  if (hexadecimal) return Scalar(to_integer(token, token.text.substr(2), 16));
   if (token.text.find_first_of(".eE") == std::string_view::npos)
-    return Scalar(convert<std::int64_t>(token, token.text, 10));
-  return Scalar(convert<double>(token, token.text));
+    return Scalar(to_integer(token, token.text, 10));
+  return Scalar(to_real(token));
 }
 
 void expected(std::string_view what, const Token& found) {

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -143,24 +144,28 @@ bool read_nan(std::string_view word, DType dtype, Scalar& out) {
   return out.is_nan() && out.bits() == bits;
 }
 
-bool read_float(std::string_view word, DType dtype, Scalar& out) {
+bool read_real(std::string_view word, DType dtype, Scalar& out) {
   if (word.starts_with("nan")) return read_nan(word, dtype, out);
-  const bool infinite = word == "inf" || word == "-inf";
-  float narrow = 0;
-  double wide = 0;
+  if (word == "inf" || word == "-inf") {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    out = Scalar::of(dtype, word == "inf" ? infinity : -infinity);
+    return true;
+  }
   // NOTE: through a double, a decimal next to the middle of two floats would be rounded twice.
   if (dtype == dtypes::float32) {
-    if (!read(word, narrow)) return false;
-    out = Scalar(narrow);
+    const std::optional<float> narrow = read_float(word);
+    if (!narrow) return false;
+    out = Scalar(*narrow);
   } else {
-    if (!read(word, wide)) return false;
-    out = Scalar::of(dtype, wide);
+    const std::optional<double> wide = read_double(word);
+    if (!wide) return false;
+    out = Scalar::of(dtype, *wide);
   }
-  return infinite || std::isfinite(out.as_double());
+  return std::isfinite(out.as_double());
 }
 
 bool read_scalar(std::string_view word, DType dtype, Scalar& out) {
-  if (dtype.is_float()) return read_float(word, dtype, out);
+  if (dtype.is_float()) return read_real(word, dtype, out);
   if (dtype.is_int()) return read_int(word, dtype, out);
   out = Scalar(word == "True");
   return word == "True" || word == "False";

@@ -123,7 +123,7 @@ class Job {
   /// Runs `words` in the folder.
   ProcessResult run(Words words) const {
     const Command command{std::move(words), folder_.path(), source_.get(), options_.timeout,
-                          options_.stop};
+                          options_.is_cancelled};
     ProcessResult result = run_process(command);
     const bool late = result.end == ProcessEnd::timed_out || result.end == ProcessEnd::cancelled;
     STRATA_CHECK(!late, budget, "[compile] ", command.words.front(), " ", describe(result),

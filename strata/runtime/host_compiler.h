@@ -7,8 +7,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +22,8 @@ struct CompileOptions {
   /// No contraction of a*b+c to one rounding: results are those of the operations as they are written.
   bool deterministic = false;
   std::chrono::milliseconds timeout{60'000};  ///< of each process
-  std::stop_token stop{};            ///< a request ends the compiler and throws Error (budget)
+  /// Asked now and then; true ends the compiler and throws Error (budget).
+  std::function<bool()> is_cancelled{};
   std::vector<std::string> extra{};  ///< flags behind ours
 };
 

@@ -165,8 +165,9 @@ ProcessResult watch(Child& child, const Command& command) {
     if (child.is_over()) break;
     check_interrupt();
     const auto spent = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
-    if (command.stop.stop_requested() || spent >= command.timeout) {
-      child.stop(command.stop.stop_requested() ? ProcessEnd::cancelled : ProcessEnd::timed_out);
+    const bool is_cancelled = command.is_cancelled && command.is_cancelled();
+    if (is_cancelled || spent >= command.timeout) {
+      child.stop(is_cancelled ? ProcessEnd::cancelled : ProcessEnd::timed_out);
       break;
     }
     child.listen(std::min(kLookAround, command.timeout - spent));

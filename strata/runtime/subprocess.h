@@ -3,7 +3,7 @@
 #pragma once
 
 #include <chrono>
-#include <stop_token>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,7 +14,7 @@ struct Command {
   std::string folder;              ///< where it runs, and where its temporary files go
   int input = -1;                  ///< a descriptor: its standard input; -1: an empty one
   std::chrono::milliseconds timeout{60'000};
-  std::stop_token stop;
+  std::function<bool()> is_cancelled{};  ///< asked now and then; true ends it
 };
 
 enum class ProcessEnd {

@@ -11,7 +11,7 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
 using OperandSet = std::uint32_t;
-constexpr std::size_t kMostExact = 8;
+constexpr std::size_t kMostExactOperands = 8;
 
 double known_size(const Int& size) {
   return static_cast<double>(std::max<std::int64_t>(size.vmax(), 1));
@@ -172,8 +172,8 @@ class GreedyOrder {
 
 std::vector<std::pair<std::size_t, std::size_t>> pair_order(std::span<const Ints> shapes,
                                                             const std::vector<bool>& kept) {
-  return shapes.size() <= kMostExact ? ExactOrder(shapes, kept).run()
-                                     : GreedyOrder(shapes, kept).run();
+  return shapes.size() <= kMostExactOperands ? ExactOrder(shapes, kept).run()
+                                             : GreedyOrder(shapes, kept).run();
 }
 
 }  // namespace strata

@@ -70,6 +70,12 @@ TEST(Text, ReadsDoublesAndNothingElse) {
   for (const char* text :
        {"", " 1", "1 ", "+1", "0x10", "inf", "nan", "1e999", "-1e999", "1,5", "1e", "e", ".", "-"})
     EXPECT_EQ(read_double(text), std::nullopt) << text;
+  EXPECT_EQ(read_double("5e-324"), 5e-324);  // subnormal
+  EXPECT_EQ(read_float("1e-45"), 1e-45F);
+  EXPECT_EQ(read_float("3.4028235e38"), 3.4028235e38F);
+  EXPECT_EQ(read_float("1e39"), std::nullopt);
+  // One rounding: through a double it would be the middle of two floats, and the even one is the other.
+  EXPECT_EQ(read_float("1.00000005960464477540"), 1.00000011920928955F);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # run.sh BUILD_FOLDER: installs that build, moves the tree (it must be relocatable), and builds main.cpp against it with
 # find_package (once of a component alone, without TBB) and with pkg-config, shared.cpp and static_tensor.cpp with the latter;
-# compiles each header that was installed, and those of the floors as C++17. Looks at every binary of the build and of the tree.
+# compiles each header that was installed, and those of the floors as C++17. Looks at every binary of the build and of the
+# tree: where it looks for libraries; how it was hardened, if it is a Release build.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=$1
@@ -39,6 +40,10 @@ for header in "$prefix"/include/strata/*.h; do
 done
 
 python3 "$here/../check_binaries.py" "$build" "$prefix"
+if grep -q '^CMAKE_BUILD_TYPE:[A-Z]*=Release$' "$build/CMakeCache.txt"; then
+  find "$build" "$prefix" -type f \( -path "$build/strata" -o -path '*/bin/strata' -o -name 'libstrata_llvm.so' -o -name '_strata.so' \) -print0 \
+    | xargs -0 python3 "$here/../check_binaries.py" --hardened
+fi
 
 folder=$(dirname "$(find "$prefix" -name strata.pc)")
 read -ra flags <<< "$(PKG_CONFIG_PATH=$folder pkg-config --cflags --libs strata)"

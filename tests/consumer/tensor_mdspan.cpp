@@ -1,6 +1,5 @@
 // Tensors over std::mdspan's memory and std::mdspan over tensors', with a standard library that has it: a program without
-// GoogleTest. Prints what does not hold, and then returns 1. NOTE: mdspan.sh compiles it only, as libc++ 19 has not all that
-// the floors below tensors need (numbers from text, std::stop_token).
+// GoogleTest. Prints what does not hold, and then returns 1.
 #include "strata/tensor/interop.h"
 
 #if !defined(__cpp_lib_mdspan)

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <fstream>
@@ -145,13 +146,13 @@ TEST(Subprocess, ClosingItsOutputIsNotItsEnd) {
 
 TEST(SubprocessThread, ARequestEndsItWithWhatItStarted) {
   const PrivateFolder folder;
-  std::stop_source stop;
+  std::atomic<bool> is_cancelled = false;
   Command command = shell(folder, "sleep 60 & echo $! > new; mv new child; echo said; sleep 60");
-  command.stop = stop.get_token();
+  command.is_cancelled = [&] { return is_cancelled.load(); };
   std::thread other([&] {
     while (access(folder.file("child").c_str(), F_OK) != 0) std::this_thread::sleep_for(5ms);
     std::this_thread::sleep_for(20ms);
-    stop.request_stop();
+    is_cancelled = true;
   });
   const Clock::time_point begin = Clock::now();
   EXPECT_EQ(run_process(command).end, ProcessEnd::cancelled);
