@@ -307,19 +307,16 @@ Tensor wide_power(const Operand& a, const Operand& b) {
   const auto [x, y] = both("float_power", a, b, dtypes::float64);
   return b.tensor() == nullptr ? power(x, b) : power(x, y);
 }
-/// By three powers, as one alone may be infinite or 0 where the product is not: two are whole, which makes them exact. Whole ones
-/// that lessen come last, so that what is below the normal numbers on the way is so in the end.
+/// By three powers, as one alone may be infinite or 0 where the product is not: two are whole, which makes them exact. They stand in
+/// front of the third, so that slopes have the products of all three.
 Tensor scaled_by_two(const Operand& a, const Operand& b) {
   return compound_of("ldexp", a, b, [](const Tensor& x, const Tensor& given) {
     const double most = is_wide(x) ? 2400 : 320;  // beyond, the product of any number is infinite or 0
     const Tensor y = given.gt(most).where(most, given.lt(-most).where(-most, given));
     const Tensor third = (y.detach() / 3).trunc(), whole = third.exp2(), rest = (y - third * 2).exp2();
-    const Tensor is_down = y.lt(0);
     // A slope by what is not taken would be 0 times infinity.
     const Tensor is_end = given.isinf(), end = is_end.where(x, 0) * is_end.where(given, 0).exp2();
-    const Tensor out =
-        is_end.where(0, x) * is_down.where(rest, whole) * whole * is_down.where(whole, rest);
-    return is_end.where(end, out);
+    return is_end.where(end, is_end.where(0, x) * whole * whole * rest);
   });
 }
 /// The bits of floats of one sign count as the floats do.

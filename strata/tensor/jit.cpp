@@ -302,6 +302,7 @@ class Jit::Capture {
     std::optional<LazyOp> spare;  ///< what they had before, for the next one
     std::optional<LazyOp> given;  ///< by the last replay: no memory of a user's, which must not be written
     std::vector<Assigned> by;
+    std::optional<std::size_t> same_as = {};  ///< an earlier one: another leaf of its memory
   };
   struct Output {
     std::optional<std::size_t> place;
@@ -382,14 +383,20 @@ class Jit::Capture {
     const Chain chain = *chain_of(state->node);
     const auto it = std::find_if(written_.begin(), written_.end(),
                                  [&](const Written& w) { return w.like == chain[0]; });
-    Written& w = it != written_.end()
-                     ? *it
-                     : written_.emplace_back(
-                           Written{recording.place_of(buffer_of(chain[0])), chain[0], {}, {}, {}});
+    Written& w = it != written_.end() ? *it : add_written(chain[0], recording);
     w.by.push_back({input ? State() : state, chain, input});
     const auto is_symbolic = [](const Int& size) { return !size.is_number(); };
     writes_symbolic_ = writes_symbolic_ ||
                        std::any_of(chain[0].shape().begin(), chain[0].shape().end(), is_symbolic);
+  }
+
+  Written& add_written(const LazyOp& leaf, const Recording& recording) {
+    Written w{recording.place_of(buffer_of(leaf)), leaf, {}, {}, {}, {}};
+    for (std::size_t k = 0; k < written_.size() && w.place && !w.same_as; ++k)
+      if (written_[k].place == w.place) w.same_as = k;
+    STRATA_ASSERT(!w.same_as || written_[*w.same_as].like.dtype() == leaf.dtype(),
+                  "memory of two dtypes");
+    return written_.emplace_back(std::move(w));
   }
 
   /// Where a tensor from outside is now; false where it is seen in another way.
@@ -424,7 +431,9 @@ class Jit::Capture {
   }
   void run(std::span<const Tensor> inputs) {
     next_.clear();  // of a run that was interrupted
-    for (Written& w : written_) next_.push_back(fresh(w.spare, w.like, w.place));
+    for (Written& w : written_)
+      next_.push_back(w.same_as ? leaf_of(buffer_of(next_[*w.same_as]), w.like.shape())
+                                : fresh(w.spare, w.like, w.place));
     recording_->replay();
     for (std::size_t k = 0; k < written_.size(); ++k) hand_over(written_[k], next_[k], inputs);
     next_.clear();
@@ -471,7 +480,7 @@ class Jit::Capture {
   }
   /// The tensors stand for what was written; what they stood for is the next spare memory.
   static void hand_over(Written& w, const LazyOp& leaf, std::span<const Tensor> inputs) {
-    w.spare = std::exchange(w.given, leaf);
+    if (!w.same_as) w.spare = std::exchange(w.given, leaf);
     for (const Assigned& a : w.by) {
       if (a.input)
         set_node(state_of(inputs[*a.input]), rebuilt(a.chain, leaf, state_of(inputs[*a.input])));

@@ -18,7 +18,7 @@ from fuzz_values import NATIVE, WIDE, Ours, array, dtype_of, near, wrong_at
 NOT_CHAINED = set("""masked_select nonzero argwhere unique unique_consecutive bincount allclose equal size dim ndimension numel nelement is_floating_point is_signed isreal
 det inverse logdet slogdet matrix_exp cholesky qr detach clone repeat_interleave matrix_power new_full new_ones new_zeros chunk split tensor_split hsplit vsplit dsplit unbind
 sort topk kthvalue median mode cummax cummin nanmedian max min aminmax frexp digamma lgamma polygamma mvlgamma erfinv tan nextafter bitwise_left_shift bitwise_right_shift copysign
-quantile nanquantile argsort as_strided as_strided_scatter half bfloat16 float_power cov corrcoef renorm log_softmax logcumsumexp sum_to_size unique_consecutive masked_scatter tril triu diff byte char short int long xlogy all any trace""".split())
+quantile nanquantile argsort as_strided as_strided_scatter half bfloat16 float_power cov corrcoef renorm log_softmax logcumsumexp sum_to_size unique_consecutive masked_scatter tril triu diff byte char short int long xlogy all any trace sinc""".split())
 # Of PyTorch's in place these pass gradients that nobody defined (fuzz_known.py).
 NOT_CHAINED |= {f"{n}_" for n in "logical_not logical_or logical_and logical_xor eq ne lt le gt ge greater less not_equal greater_equal less_equal".split()}
 PLAIN = [n for n in fuzz_calls.METHODS if not n.endswith("_") and n not in NOT_CHAINED]

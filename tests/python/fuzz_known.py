@@ -108,7 +108,7 @@ KNOWN = {
     "counts of bools": Known("coming-from.md", "products of bools, where there are any, are bools", lambda f: f.kind == "dtype" and PRODUCTS(f.name) and "int64, not bool" in f.text),
     "slopes of equal values": Known("coming-from.md", "slopes of medians, quantiles and extremes of equal values", lambda f: f.kind == "gradient" and RANKED(f.name) and f.has_equal),
     "what is overwritten altogether": Known("coming-from.md", "slopes of what is overwritten altogether", lambda f: f.kind == "gradient" and "no result takes gradients; of PyTorch they are 0" in f.text
-                                            and is_one_of("zero fill copy slice_scatter select_scatter diagonal_scatter cat where masked_fill index_copy index_fill scatter")(f.name)),
+                                            and is_one_of("zero fill copy slice_scatter select_scatter diagonal_scatter cat concat concatenate where masked_fill index_copy index_fill scatter")(f.name)),
     "masks of u8": Known("coming-from.md", "masks of u8, which are deprecated", lambda f: f.kind == "refuses" and "of bools is expected, such as mask != 0" in f.text),
     "the largest of nothing": Known("coming-from.md", "`norm(inf)` of nothing", lambda f: f.kind == "refuses" and "of nothing" in f.text),
     "infinities on the way": Known("coming-from.md", "where infinities and NaN meet on the way to a result", lambda f: f.kind in ("value", "gradient") and f.values == "special" and COMPOSED(f.name)),
@@ -117,7 +117,7 @@ KNOWN = {
 # What PyTorch 1.13 does and says nowhere, or says otherwise; newer ones have mended most of it.
 THEIRS = {
     "logical operations in place pass gradients": lambda f: f.kind == "gradient" and f.name.endswith("_") and LOGICAL(f.name) and f.all_got(lambda v: v == 0),
-    "hardswish at 3, where its slope jumps": lambda f: f.kind == "gradient" and f.name.rstrip("_") == "hardswish" and f.values == "small",
+    "hardswish at 3, where its slope jumps": lambda f: f.kind == "gradient" and f.name.rstrip("_") == "hardswish" and f.values in ("small", "special"),
     "trace of what is not square: gradients in other places": lambda f: f.kind == "gradient" and f.name == "trace",
     "as_strided_scatter: gradients from memory that was not set": lambda f: f.kind == "gradient" and f.name == "as_strided_scatter",
     "sgn: gradients from memory that was not set": lambda f: f.kind == "gradient" and f.name == "sgn" and f.all_got(lambda v: v == 0),
@@ -132,7 +132,9 @@ THEIRS = {
     "integers that overflow before they are floats": lambda f: f.kind == "value" and f.name in ("softsign", "pairwise_distance", "dist", "cosine_similarity") and f.values == "special",
     "of no elements, another dtype": lambda f: f.kind == "dtype" and re.search(r"make\('\w+', \((\d+, )*0[,)]", "".join(f.lines)) is not None,
     "median of an expanded axis: memory that was not set": lambda f: f.kind == "value" and f.name.endswith("median") and "expand" in f.last,
-    "unique_consecutive has an inverse of no elements": lambda f: f.name == "unique_consecutive" and "not (0,)" in f.text,
+    "unique_consecutive has an inverse of no elements": lambda f: f.name == "unique_consecutive" and ("not (0,)" in f.text or "results, not" in f.text),
+    "nan_to_num in place of 16 bits, which it does not have: the ends are those of f32": lambda f: f.name == "nan_to_num_" and f.dtype in ("float16", "bfloat16") and all(abs(w) > 3.4e38 for ws in f.wants for w in ws),
+    "narrow of an axis of no elements begins at -1": lambda f: f.kind == "refused" and "[narrow] 0 from -1 on" in f.text and "of size 0" in f.text,
     "hardtanh of NaN: its slope is 0 in vectors and 1 behind them": lambda f: f.kind == "gradient" and f.name.rstrip("_") in ("hardtanh", "relu6") and f.values == "special" and f.all_got(lambda v: v == 1),
     "mode beside NaN": lambda f: f.kind == "value" and f.name == "mode" and f.all_wanted(is_nan),
     "-a of u8 in the slope of atan2": lambda f: f.kind == "gradient" and "atan2" in f.name or f.kind == "gradient" and "arctan2" in f.name and "'uint8'" in "".join(f.lines),

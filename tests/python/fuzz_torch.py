@@ -4,6 +4,7 @@
 """
 import collections
 import random
+import re
 import sys
 import time
 import warnings
@@ -61,7 +62,7 @@ def different(w, kind, what, got, wants, slack):
     """Raises where a result is none of what it may be."""
     floats = [d for d, _ in w.tensors.values() if d in FLOATS] if kind == "gradient" else []
     coarsest = None
-    for d in [*floats, dtype_of(got)]:
+    for d in [*floats, *(d for d in re.findall(r"dtype=T\.(\w+)", "".join(w.lines)) if d in FLOATS), dtype_of(got)]:
         coarsest = coarser(coarsest, d)
     text, places = wrong_at(got, wants, slack, coarsest if dtype_of(got) in FLOATS else None)
     if text:

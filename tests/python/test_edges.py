@@ -312,3 +312,9 @@ def test_unfold_of_a_number():
         assert strata.Tensor(3.0).unfold(0, size, 1).tolist() == [3.0] * size
     with pytest.raises(strata.Error, match=r"\[unfold\] windows of 2, every 1, of axis 0 of size 1"):
         strata.Tensor(3.0).unfold(0, 2, 1)
+
+
+def test_slopes_of_ldexp_by_far_exponents():
+    x, y = slope(lambda x, y: x.ldexp(y), [INF, -INF, 3e38, 1.0], [-300.0, -300.0, -228.0, 0.5])
+    assert y[:2] == [INF, -INF] and x[3] == pytest.approx(2 ** 0.5)
+    assert y[2] == pytest.approx(3e38 * 2.0 ** -228 * math.log(2), rel=1e-5)

@@ -316,3 +316,19 @@ def test_symbolic_sizes_of_what_is_written():
     for k in (2, 3, 3, 3, 5, 2, 5):
         y = strata.arange(8).realize()[: n.bind(k)]
         assert double(y).item() == k * (k - 1) and y.sum().item() == k * (k - 1)
+
+
+@pytest.mark.parametrize("device", ["INTERP", "LLVM"])
+@pytest.mark.parametrize("other", ["b[...] = a", "b[...] = a.reshape(1, 1)", "b.assign(a.expand(4, 7))", "b[...] = a\n    c[...] = a"])
+def test_arguments_that_get_one_value(device, other):
+    scope = {}
+    exec(f"def step(a, b, c):\n    a.bitwise_xor_(1)\n    {other}\n    return c * 1", scope)
+    captured = strata.jit(scope["step"])
+    with strata.flags(DEVICE=device):
+        held = []
+        for k in range(6):
+            a, b, c = Tensor(9 + k, dtype="int32"), strata.arange(28, dtype="int32").reshape(4, 7), Tensor([k], dtype="int32")
+            captured(a, b, c)
+            held.append((a, b, k))
+            for x, y, j in held[-2:]:
+                assert (x.tolist(), y.tolist()) == ((9 + j) ^ 1, [[(9 + j) ^ 1] * 7] * 4)
