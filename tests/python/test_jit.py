@@ -332,3 +332,35 @@ def test_arguments_that_get_one_value(device, other):
             held.append((a, b, k))
             for x, y, j in held[-2:]:
                 assert (x.tolist(), y.tolist()) == ((9 + j) ^ 1, [[(9 + j) ^ 1] * 7] * 4)
+
+
+ONE_MEMORY = [  # what is assigned to several tensors is computed once, and may be returned besides
+    "return a, a", "a.add_(1); return a, a", "a.add_(1); return a, a*1", "a.add_(1); b[...] = a; return a, b", "a.add_(1); b[...] = a; c[...] = b; return a+b, c",
+    "t = a*2; a[...] = t; b[...] = t; return t, t+1", "t = a*2; a[...] = t; b[...] = t.flip(0); return t, b", "t = a+b; a.assign(t); b.assign(t); c.assign(t); return t, c",
+    "a[...] = b; b[...] = c; return a*1, b*1", "t = a*1; a[...] = b; b[...] = t; return a*1, b*1", "outside[0].assign(a+1); b.assign(outside[0]); return b, a",
+    "t = a+1; outside[0].assign(t); outside[1].assign(t); return outside[0], outside[1]", "a[0] = b[1]; b[0] = a[1]; return a, b",
+    "t = a.sum(); a[...] = t; b[...] = t; c[0] = t; return t, a", "t = a.reshape(2, 2)+1; a.assign(t.reshape(4)); b.assign(t.T.reshape(4)); return t, b",
+    "t = a[:2]*1; b[:2] = t; a[2:] = t; return t, b", "b.assign(a.bitcast('int32').bitcast('float32')); a.add_(1); return b, a"]
+
+
+@pytest.mark.parametrize("device", ["INTERP", "LLVM"])
+@pytest.mark.parametrize("body", ONE_MEMORY)
+def test_what_several_tensors_are_given(device, body):
+    def function():
+        scope = {"outside": [Tensor([0.0] * 4), Tensor([0.0] * 4)]}
+        exec("def f(a, b, c):\n  " + body.replace("; ", "\n  "), scope)
+        return scope["f"], scope["outside"]
+
+    values = lambda tensors: [x.tolist() for x in tensors]
+    (plain, its), (fast, others) = function(), function()
+    captured, held = strata.jit(fast), []
+    with strata.flags(DEVICE=device):
+        for k in range(7):
+            given = [Tensor([1.0 + k, 2, 3, 4 * k]), Tensor([5.0, 6 + k, 7, 8]), Tensor([9.0, k, 1, 2])]
+            same = [Tensor(x.tolist()) for x in given]
+            wanted, got = plain(*given), captured(*same)
+            assert (values(got), values(same), values(others)) == (values(wanted), values(given), values(its))
+            if k % 3:  # held on to, so that its memory is not free for what comes
+                held.append((got, same, values(got), values(same)))
+            for results, arguments, were, these in held:
+                assert (values(results), values(arguments)) == (were, these)
