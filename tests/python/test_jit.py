@@ -352,9 +352,10 @@ def test_what_several_tensors_are_given(device, body):
         return scope["f"], scope["outside"]
 
     values = lambda tensors: [x.tolist() for x in tensors]
-    (plain, its), (fast, others) = function(), function()
-    captured, held = strata.jit(fast), []
+    held = []
     with strata.flags(DEVICE=device):
+        (plain, its), (fast, others) = function(), function()
+        captured = strata.jit(fast)
         for k in range(7):
             given = [Tensor([1.0 + k, 2, 3, 4 * k]), Tensor([5.0, 6 + k, 7, 8]), Tensor([9.0, k, 1, 2])]
             same = [Tensor(x.tolist()) for x in given]
