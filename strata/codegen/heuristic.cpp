@@ -324,20 +324,21 @@ class Choice {
     const bool reduces = !axes_.groups().empty();
     if (!reduces && tiles(axis)) return;
     const int other = reduces ? reused_axis(axis) : -1;
-    std::int64_t left = target_.vector_registers - 4;
+    std::int64_t left = target_.vector_registers - 4, body = 1;
     // Columns that are added up are read as rows: the longer, the better for memory.
     const std::int64_t most = other >= 0 ? 2 : reduces ? target_.vector_registers / 2 : copies();
     const std::int64_t wide = std::min<std::int64_t>(is_known(axis) ? vectors : 1, most);
     if (const std::int64_t n = wide > 1 ? fitting(vectors, wide) : 1; n > 1) {
       add(Opt::Kind::UPCAST, axis, n);
       left /= n;
+      body = n;
     }
     if (other < 0) return;
     const auto rows = static_cast<std::size_t>(other);
     stage_rows(axis, rows);
     const std::int64_t n = fitting(size(rows), left);
     if (n > 1) add(Opt::Kind::UPCAST, rows, n);
-    if (axes_.groups().size() == 1) unroll_windows(n * (target_.vector_registers - 4) / left);
+    if (axes_.groups().size() == 1) unroll_windows(body * n);
   }
 
   /// Outputs that are computed at once where what they load is the same; windows are unrolled.
