@@ -21,9 +21,11 @@ namespace {
 constexpr std::int64_t kUnknownSize = 256;  // what a symbolic size counts as
 constexpr std::int64_t kWorthStaging = 64;  // outputs for which a copied tile is used
 constexpr std::int64_t kFarApart = 512;     // bytes between rows that are worth a copy
-constexpr std::size_t kShortBody = 64;      // UOps
-constexpr double kWorthCopies = 1 << 20;    // operations of a kernel
-constexpr std::int64_t kShortWindow = 8;    // turns of a loop that is unrolled for them
+constexpr std::int64_t kBeyondCaches =
+    1 << 23;  // bytes of a matrix that a second reading brings from memory
+constexpr std::size_t kShortBody = 64;    // UOps
+constexpr double kWorthCopies = 1 << 20;  // operations of a kernel
+constexpr std::int64_t kShortWindow = 8;  // turns of a loop that is unrolled for them
 constexpr std::int64_t kLongBody = 160;  // multiplications and additions of vectors in a loop's body
 constexpr double kWorthStreaming =
     1 << 25;  // bytes that a kernel moves: no cache keeps them for the next one
@@ -335,8 +337,8 @@ class Choice {
     }
     if (other < 0) return;
     const auto rows = static_cast<std::size_t>(other);
-    stage_rows(axis, rows);
     const std::int64_t n = fitting(size(rows), left);
+    if (n < size(rows)) stage_rows(axis, rows);
     if (n > 1) add(Opt::Kind::UPCAST, rows, n);
     if (axes_.groups().size() == 1) unroll_windows(body * n);
   }
@@ -393,18 +395,21 @@ class Choice {
     return out;
   }
   /// Small reduced axes which conditions depend on, and the innermost one: few turns of a loop are no longer than what is around it.
+  /// Two of many turns stand in the body: so the runs that long sums are cut into end half as often.
   void unroll_windows(std::int64_t body) {
     if (keeps_order(0)) return;
     const ReduceGroup& group = axes_.groups()[0];
     for (std::size_t a = group.first + group.count; a-- > group.first;) {
       const std::int64_t n = is_known(a) ? size(a) : 0;
-      bool is_wanted = a + 1 == group.first + group.count && n <= kShortWindow;
+      const bool is_innermost = a + 1 == group.first + group.count;
+      bool is_wanted = is_innermost && n <= kShortWindow;
       for (const std::vector<Step>& steps : steps_) is_wanted = is_wanted || steps[a].guarded;
       const std::vector<Segment>& segments = axes_.axes()[a].segments;
       const bool is_loop = segments.size() == 1 && segments[0].parts.size() == 1;
-      if (!is_wanted || !is_loop || n < 2 || body * n > kLongBody) continue;
-      add(Opt::Kind::UNROLL, a, n);
-      body *= n;
+      const std::int64_t copies = is_wanted ? n : is_innermost && n % 2 == 0 ? 2 : 0;
+      if (!is_loop || copies < 2 || body * copies > kLongBody) continue;
+      add(Opt::Kind::UNROLL, a, copies);
+      body *= copies;
     }
   }
 
@@ -416,11 +421,7 @@ class Choice {
     if (across < 0) return false;
     const auto inner = static_cast<std::size_t>(across);
     add(Opt::Kind::SPLIT, inner, lanes());
-    Opt order{Opt::Kind::REORDER, 0, 0, 0, {}};
-    for (const std::size_t a : axes_.order())
-      if (a != axis && a != inner) order.order.push_back(a);
-    order.order.push_back(axis);
-    order.order.push_back(inner);
+    const Opt order = columns_outside(axes_, axis, inner);
     if (order.order != axes_.order()) {
       axes_.apply(order);
       opts_.push_back(order);
@@ -429,11 +430,29 @@ class Choice {
   }
 
   /// A matrix that is gone through for many outputs, and whose rows are far apart or lie across the lanes: its columns are
-  /// copied to scratch memory, once for all `rows` outputs.
+  /// copied to scratch memory, once for all `rows` outputs. For few outputs they are not copied, but read from memory once.
   void stage_rows(std::size_t axis, std::size_t rows) {
-    const std::vector<Opt> staged = staging(axes_, axis, rows);
-    for (const Opt& opt : staged) axes_.apply(opt);
-    opts_.insert(opts_.end(), staged.begin(), staged.end());
+    std::vector<Opt> chosen = staging(axes_, axis, rows);
+    if (chosen.empty() && bytes_of(matrix_to_stage(axis, rows)) >= kBeyondCaches)
+      chosen = {columns_outside(axes_, axis, rows)};
+    for (const Opt& opt : chosen) axes_.apply(opt);
+    opts_.insert(opts_.end(), chosen.begin(), chosen.end());
+  }
+  /// Of a buffer whose size is a number; else, and where `slot` is -1, 0.
+  std::int64_t bytes_of(int slot) const {
+    if (slot < 0) return 0;
+    const BufferUse& use = plain_.buffers[static_cast<std::size_t>(slot)];
+    return use.size.is_number() ? use.size.value() * static_cast<std::int64_t>(use.dtype.itemsize())
+                                : 0;
+  }
+  /// The loop over `rows` stands inside of the one over the columns of a tile.
+  static Opt columns_outside(const KernelAxes& axes, std::size_t axis, std::size_t rows) {
+    Opt out{Opt::Kind::REORDER, 0, 0, 0, {}};
+    for (const std::size_t a : axes.order())
+      if (a != axis && a != rows) out.order.push_back(a);
+    out.order.push_back(axis);
+    out.order.push_back(rows);
+    return out;
   }
   /// Whether a load that is scattered along the output axis can be staged for vectors along it.
   bool can_turn(int axis) const {
@@ -448,11 +467,7 @@ class Choice {
   std::vector<Opt> staging(KernelAxes axes, std::size_t axis, std::size_t rows) const {
     const int slot = size(rows) >= kWorthStaging ? matrix_to_stage(axis, rows) : -1;
     if (slot < 0) return {};
-    Opt order{Opt::Kind::REORDER, 0, 0, 0, {}};
-    for (const std::size_t a : axes.order())
-      if (a != axis && a != rows) order.order.push_back(a);
-    order.order.push_back(axis);
-    order.order.push_back(rows);
+    const Opt order = columns_outside(axes, axis, rows);
     const Opt stage{Opt::Kind::STAGE, axis, slot, 0, {}};
     try {
       axes.apply(order);

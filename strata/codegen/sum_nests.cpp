@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include "strata/codegen/nests.h"
 #include "strata/ir/sum_order.h"
@@ -58,13 +59,14 @@ std::int64_t longest_sum(std::span<const Segment> segments) {
   return out;
 }
 
-/// The fewest levels for axes of so many turns, outermost first, that keep the chain of additions short; of these the longest run.
+/// The levels for axes of so many turns, outermost first, that keep the chain of additions short and add the fewest sums to one
+/// another; of these the fewest levels.
 SumLevels levels_for(std::span<const std::int64_t> turns, std::int64_t all) {
   const auto logarithm =
       static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(all))) - 1;
   const std::int64_t longest = kLongestChain + logarithm;
   SumLevels best{kRuns[2], kTurnsOfLevels[4]};
-  int fewest = std::numeric_limits<int>::max();
+  auto fewest = std::pair(std::numeric_limits<std::int64_t>::max(), 0);
   for (const std::int64_t most : kRuns) {
     std::int64_t run = 1, room = most;
     for (std::size_t a = turns.size(); a-- > 0 && room > 1; room /= turns[a]) {
@@ -73,13 +75,14 @@ SumLevels levels_for(std::span<const std::int64_t> turns, std::int64_t all) {
     }
     for (const std::int64_t level : kTurnsOfLevels) {
       std::int64_t left = (all - 1) / run + 1, chain = run - 1;
-      int count = 1;
-      for (; left > 1; ++count) {
+      auto cost = std::pair(std::int64_t{0}, 1);  // sums added, levels
+      for (; left > 1; ++cost.second) {
         const std::int64_t next = left > level ? fitting_turns(left, level) : left;
+        cost.first += left;
         chain += next - 1;
         left = (left - 1) / next + 1;
       }
-      if (chain <= longest && count < fewest) best = {most, level}, fewest = count;
+      if (chain <= longest && cost < fewest) best = {most, level}, fewest = cost;
     }
   }
   return best;

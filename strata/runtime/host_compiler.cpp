@@ -228,6 +228,8 @@ std::vector<std::string> HostCompiler::flags(const CompileOptions& options) {
       "-fno-semantic-interposition",
       // clang 19's takes unsigned for signed in conversions to floats; vectors are ours anyway.
       "-fno-tree-slp-vectorize", options.deterministic ? "-ffp-contract=off" : "-ffp-contract=fast"};
+  // Sums in a defined order are many short loops: clang unrolls them all and reads eight places in memory by turns.
+  if (options.deterministic) out.emplace_back("-fno-unroll-loops");
   out.insert(out.end(), options.extra.begin(), options.extra.end());
   return out;
 }

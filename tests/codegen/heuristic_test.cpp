@@ -66,12 +66,29 @@ TEST(Heuristic, MatmulReusesWhatItLoads) {
   EXPECT_TRUE(rows) << text_of(opts);
 }
 
-// A loop of three turns around a tile costs what it begins and ends with.
-TEST(Heuristic, AShortReductionBelowATileIsUnrolled) {
-  for (const std::int64_t turns : {2, 3, 64}) {
+// A loop of three turns around a tile costs what it begins and ends with; a long one is cut into runs, which end half as often.
+TEST(Heuristic, AReductionBelowATileIsUnrolled) {
+  const std::pair<std::int64_t, std::int64_t> copies[] = {{2, 2}, {3, 3}, {64, 2}, {65, 0}};
+  for (const auto& [turns, wanted] : copies) {
     const std::vector<Opt> opts = heuristic_opts(matmul(64, turns, 64), wide());
     EXPECT_TRUE(has_kind(opts, Opt::Kind::UPCAST)) << text_of(opts);
-    EXPECT_EQ(has_kind(opts, Opt::Kind::UNROLL), turns < 64) << text_of(opts);
+    const Opt* unroll = find(opts, Opt::Kind::UNROLL);
+    EXPECT_EQ(unroll == nullptr ? 0 : unroll->amount, wanted) << text_of(opts);
+  }
+}
+
+// Few rows by a matrix that no cache holds: the loop over the rows stands inside, so that the matrix comes from memory once.
+TEST(Heuristic, ALargeMatrixIsReadOnceForFewRows) {
+  const auto is_inside = [](const std::vector<Opt>& opts) {
+    const Opt* order = find(opts, Opt::Kind::REORDER);
+    return order != nullptr && order->order == std::vector<std::size_t>{1, 0};
+  };
+  for (const Target& target : {wide(), wide().deterministic()}) {
+    const std::vector<Opt> large = heuristic_opts(matmul(32, 2048, 2048), target);
+    EXPECT_TRUE(is_inside(large)) << text_of(large);
+    EXPECT_FALSE(has_kind(large, Opt::Kind::STAGE)) << text_of(large);
+    const std::vector<Opt> small = heuristic_opts(matmul(32, 512, 512), target);
+    EXPECT_FALSE(is_inside(small)) << text_of(small);
   }
 }
 
