@@ -209,12 +209,24 @@ Tensor digamma_value(const Tensor& x) {
                         positive);
 }
 
+namespace {
+
+/// Rounded once, for `n` up to 60; std::tgamma() is off by up to 2 ULP there.
+double factorial(int n) {
+  long double out = 1;
+  for (int k = 2; k <= n; ++k) out *= k;
+  return static_cast<double>(out);
+}
+
+}  // namespace
+
 Tensor polygamma_value(const Tensor& x, int order) {
   const Tensor is_below = x.lt(0), y = is_below.where(1 - x, x);
   const double sign = order % 2 == 0 ? -1 : 1;
-  const Tensor positive = zeta(std::tgamma(order + 1.0), y, order + 1) * sign;
+  const Tensor positive = zeta(factorial(order), y, order + 1) * sign;
   const Tensor cotangent = (from_integer(x) * pi).tan().reciprocal();
-  const Tensor jump = polynomial(cotangent_derivative(order), cotangent) * std::pow(pi, order + 1);
+  const auto power = static_cast<double>(std::pow(std::numbers::pi_v<long double>, order + 1));
+  const Tensor jump = polynomial(cotangent_derivative(order), cotangent) * power;
   return is_below.where(positive * -sign - jump, positive);
 }
 

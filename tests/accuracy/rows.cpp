@@ -25,6 +25,7 @@ Tensor logit(const Tensor& x) { return x.logit(); }
 Tensor polygamma_1(const Tensor& x) { return x.polygamma(1); }
 Tensor polygamma_2(const Tensor& x) { return x.polygamma(2); }
 Tensor polygamma_3(const Tensor& x) { return x.polygamma(3); }
+Tensor polygamma_40(const Tensor& x) { return x.polygamma(40); }
 Tensor pow_3(const Tensor& x) { return x.pow(3); }
 Tensor pow_4(const Tensor& x) { return x.pow(4); }
 Tensor pow_13(const Tensor& x) { return x.pow(13); }
