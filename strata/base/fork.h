@@ -18,6 +18,7 @@ enum class ForkOrder {
   memory,        ///< free blocks
   flags,
   expressions,  ///< the table of expressions
+  threads,      ///< oneTBB: beginning to use it
 };
 
 /// Takes part in every fork() of this process from now on. @pre at namespace scope: there is no way to take it back

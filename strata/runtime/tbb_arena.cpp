@@ -20,6 +20,8 @@ TbbArena::~TbbArena() = default;
 int TbbArena::processors() { return std::max(tbb::info::default_concurrency(), 1); }
 int TbbArena::concurrency() const { return arena_->tasks.max_concurrency(); }
 
+void TbbArena::initialize() { arena_->tasks.initialize(); }
+
 void TbbArena::run(std::uint64_t count, void (*f)(void*, std::uint64_t, std::uint64_t), void* context) {
   using Range = tbb::blocked_range<std::uint64_t>;
   const auto part = [&](const Range& r) { f(context, r.begin(), r.end()); };

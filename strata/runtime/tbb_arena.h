@@ -18,6 +18,9 @@ class TbbArena {
   static int processors();
   int concurrency() const;
 
+  /// Makes what oneTBB makes on first use; nothing from the second call on.
+  void initialize();
+
   /// Calls f(context, begin, end) on parts that cover [0, count) once, and returns when all calls have. A thread that
   /// waits in a nested call does not begin another part of the outer one meanwhile.
   /// @throws what f threw

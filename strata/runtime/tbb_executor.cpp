@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <thread>
 
 #include "strata/base/fork.h"
+#include "strata/base/gate.h"
 #include "strata/runtime/scarcity.h"
 #include "strata/runtime/tbb_arena.h"
 #include "strata/runtime/thread_pool.h"
@@ -28,6 +32,28 @@ class InOrder {
  private:
   static void meet() { meeting.fetch_add(1, std::memory_order_acq_rel); }
 };
+
+// Threads that begin to use oneTBB are inside. The gate is shut while the process forks, and for good when it ends: oneTBB's
+// own objects are destroyed then, after this library's handlers, which are younger. A loop that runs already goes on.
+constinit Gate tbb_gate;
+constexpr std::chrono::seconds kTbbPatience{10};  // to begin takes milliseconds
+std::atomic<bool> ends_process{false};
+std::thread::id thread_of_end;
+
+/// What a thread has to pass to begin. The one that ends the process need not: nobody else is inside.
+Gate* gate_of_tbb() {
+  return ends_process && std::this_thread::get_id() == thread_of_end ? nullptr : &tbb_gate;
+}
+const bool is_shut_at_the_end = std::atexit([] {
+                                  thread_of_end = std::this_thread::get_id();
+                                  ends_process = true;
+                                  tbb_gate.shut(kTbbPatience);
+                                }) == 0;
+const ForkHook tbb_hook(
+    ForkOrder::threads, [] { tbb_gate.shut(); },
+    [] {
+      if (!ends_process) tbb_gate.open();
+    });
 
 /// One call of parallel_for: its chunks by number, unsigned, as `end - begin` may not fit in 64 bits with a sign.
 struct Loop {
@@ -64,6 +90,7 @@ class TbbExecutor final : public Executor {
  public:
   explicit TbbExecutor(int count) : count_(count) {
     if (generation_ != fork_generation()) return;
+    const Gate::Visit visit(gate_of_tbb());
     arena_ = std::make_unique<TbbArena>(count);
     count_ = arena_->concurrency();
   }
@@ -95,6 +122,10 @@ class TbbExecutor final : public Executor {
     const std::uint64_t size = static_cast<std::uint64_t>(end) - first;
     Loop loop{body, first, size, step};
     const InOrder caller;
+    {
+      const Gate::Visit visit(gate_of_tbb());
+      arena_->initialize();
+    }
     arena_->run(size / step + (size % step != 0 ? 1 : 0), Loop::run_part, &loop);
   }
 
@@ -116,7 +147,10 @@ int granted_threads(int processors) {
 
 std::unique_ptr<Executor> make_executor(int count) {
   STRATA_CHECK(count >= 0, domain, "[make_executor] ", count, " threads");
-  const int processors = TbbArena::processors();
+  const int processors = [] {
+    const Gate::Visit visit(gate_of_tbb());
+    return TbbArena::processors();
+  }();
   const int wanted = count == 0 ? processors : std::min(count, processors);
   const int granted = wanted == 1 ? 1 : std::min(granted_threads(processors), wanted);
   if (granted < wanted) warn_of_few_threads(wanted, granted);

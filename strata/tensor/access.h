@@ -47,6 +47,8 @@ LazyOp broadcast(const LazyOp& x, const Ints& shape);
 inline Tensor own(const Tensor& x) { return TensorAccess::of(x.node(), x); }
 /// `x`, or as f32 where it is an integer or bool.
 Tensor as_real(const Tensor& x);
+/// `x`, or where it is an integer or bool: in the dtype of `other`, if that is a float, else as f32.
+Tensor as_real(const Tensor& x, const Tensor& other);
 /// `x`, or as i64 where it is a smaller integer or bool: what sums and products of it are in, as PyTorch has them.
 inline Tensor as_summable(const Tensor& x) {
   return x.dtype().is_float() || x.dtype() == dtypes::uint64 ? x : x.cast(dtypes::int64);

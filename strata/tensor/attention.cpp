@@ -135,7 +135,7 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, std::int64_t axis, do
 
 Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps, bool keepdim, At at) {
   const OriginScope scope("pairwise_distance", at);
-  return (as_real(a) - as_real(b) + eps).norm(p, -1, keepdim);
+  return (as_real(a, b) - as_real(b, a) + eps).norm(p, -1, keepdim);
 }
 
 }  // namespace strata

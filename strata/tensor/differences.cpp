@@ -31,6 +31,17 @@ Tensor areas(const char* operation, const Tensor& y, const Operand& spacing, std
   return heights * (to - from);
 }
 
+/// What `sum` makes of the areas, rounded once.
+Tensor sum_of_areas(const char* operation, const Tensor& y, const Operand& spacing,
+                    std::int64_t axis, Tensor (*sum)(const Tensor& areas, std::int64_t axis)) {
+  if (spacing.tensor() == nullptr)
+    return rounded_once(
+        y, [&](const Tensor& wide) { return sum(areas(operation, wide, spacing, axis), axis); });
+  return rounded_once_of(
+      [&](const Tensor& wide, const Tensor& x) { return sum(areas(operation, wide, x, axis), axis); },
+      y, *spacing.tensor());
+}
+
 }  // namespace
 
 Tensor Tensor::diff(std::int64_t times, std::int64_t axis, const std::optional<Tensor>& prepend,
@@ -44,24 +55,28 @@ Tensor Tensor::diff(std::int64_t times, std::int64_t axis, const std::optional<T
   if (prepend) parts.push_back(*prepend);
   parts.push_back(*this);
   if (append) parts.push_back(*append);
-  Tensor out = cat(parts, a);
-  const std::int64_t most = number_of(out.size(a), "diff");  // then nothing is left
-  for (std::int64_t k = 0; k < std::min(times, most); ++k) {
-    const auto [before, after] = neighbours(out, a);
-    out = dtype().is_bool() ? after.logical_xor(before) : after - before;
-  }
-  return out;
+  return rounded_once(cat(parts, a), [&](const Tensor& x) {
+    Tensor out = x;
+    const std::int64_t most = number_of(x.size(a), "diff");  // then nothing is left
+    for (std::int64_t k = 0; k < std::min(times, most); ++k) {
+      const auto [before, after] = neighbours(out, a);
+      out = dtype().is_bool() ? after.logical_xor(before) : after - before;
+    }
+    return out;
+  });
 }
 
 Tensor Tensor::trapezoid(const Operand& spacing, std::int64_t axis) const {
   const OriginScope scope("trapezoid", spacing.at());
   const std::int64_t a = axis_of(axis, ndim(), "trapezoid");
-  return areas("trapezoid", *this, spacing, a).sum(a);
+  return sum_of_areas("trapezoid", *this, spacing, a,
+                      [](const Tensor& x, std::int64_t along) { return x.sum(along); });
 }
 Tensor Tensor::cumulative_trapezoid(const Operand& spacing, std::int64_t axis) const {
   const OriginScope scope("cumulative_trapezoid", spacing.at());
   const std::int64_t a = axis_of(axis, ndim(), "cumulative_trapezoid");
-  return areas("cumulative_trapezoid", *this, spacing, a).cumsum(a);
+  return sum_of_areas("cumulative_trapezoid", *this, spacing, a,
+                      [](const Tensor& x, std::int64_t along) { return x.cumsum(along); });
 }
 
 }  // namespace strata

@@ -332,7 +332,7 @@ Tensor Tensor::cdist(const Tensor& other, double p, At at) const {
   STRATA_CHECK(ndim() >= 2 && other.ndim() >= 2, shape, "[cdist] shapes ", render(shape()), " and ",
                render(other.shape()), ": each needs two dimensions");
   check_inner("cdist", *this, size(-1), other, other.size(-1));
-  return (as_real(*this).unsqueeze(-2) - as_real(other).unsqueeze(-3)).norm(p, -1);
+  return (as_real(*this, other).unsqueeze(-2) - as_real(other, *this).unsqueeze(-3)).norm(p, -1);
 }
 
 }  // namespace strata

@@ -123,11 +123,11 @@ Tensor minus_log_sigmoid(const Tensor& x) { return x.logsigmoid().neg(); }
 
 Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction, At at) {
   const OriginScope scope("mse_loss", at);
-  return reduced_losses((as_real(x) - target).square(), reduction);
+  return reduced_losses((as_real(x, target) - target).square(), reduction);
 }
 Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction, At at) {
   const OriginScope scope("l1_loss", at);
-  return reduced_losses((as_real(x) - target).abs(), reduction);
+  return reduced_losses((as_real(x, target) - target).abs(), reduction);
 }
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, double beta, Reduction reduction, At at) {
   const OriginScope scope("smooth_l1_loss", at);
@@ -138,7 +138,7 @@ Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, double beta, Reduct
 Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, Reduction reduction, At at) {
   const OriginScope scope("huber_loss", at);
   STRATA_CHECK(delta > 0, domain, "[huber_loss] a delta of ", delta);
-  const Tensor d = (as_real(x) - target).abs();
+  const Tensor d = (as_real(x, target) - target).abs();
   return reduced_losses(d.lt(delta).where(d.square() * 0.5, (d - 0.5 * delta) * delta), reduction);
 }
 
@@ -211,14 +211,14 @@ Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& va
   const OriginScope scope("gaussian_nll_loss", at);
   const bool lacks_axis = var.ndim() > 0 && var.ndim() + 1 == x.ndim();
   const Tensor v = (lacks_axis ? var.unsqueeze(-1) : var).maximum(options.eps);
-  Tensor losses = (v.log() + (as_real(x) - target).square() / v) * 0.5;
+  Tensor losses = (v.log() + (as_real(x, target) - target).square() / v) * 0.5;
   if (options.full) losses = losses + 0.5 * std::log(2 * std::numbers::pi);
   return reduced_losses(losses, options.reduction);
 }
 
 Tensor soft_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction, At at) {
   const OriginScope scope("soft_margin_loss", at);
-  return reduced_losses(minus_log_sigmoid(as_real(x) * target), reduction);
+  return reduced_losses(minus_log_sigmoid(as_real(x, target) * target), reduction);
 }
 /// x where the target is 1, max(0, margin - x) where it is -1; both where it is neither.
 Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin,
@@ -241,7 +241,7 @@ Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& tar
 Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin,
                            Reduction reduction, At at) {
   const OriginScope scope("margin_ranking_loss", at);
-  return reduced_losses(((as_real(b) - a) * target + margin).maximum(0), reduction);
+  return reduced_losses(((as_real(b, a) - a) * target + margin).maximum(0), reduction);
 }
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                            const TripletMarginOptions& options, At at) {

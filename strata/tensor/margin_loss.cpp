@@ -94,7 +94,8 @@ Tensor multilabel_soft_margin_loss(const Tensor& input, const Tensor& target,
                "[multilabel_soft_margin_loss] an input of shape ", render(input.shape()),
                " and a target of shape ", render(target.shape()));
   const Tensor x = as_real(input);
-  const Tensor each = (target * x.logsigmoid() + (1 - as_real(target)) * x.neg().logsigmoid()).neg();
+  const Tensor each =
+      (target * x.logsigmoid() + (1 - as_real(target, x)) * x.neg().logsigmoid()).neg();
   return reduced_losses((weight ? each * *weight : each).mean(-1), reduction);
 }
 

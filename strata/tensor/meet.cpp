@@ -112,6 +112,9 @@ Met meet(const char* operation, std::initializer_list<const Operand*> operands, 
 }
 
 Tensor as_real(const Tensor& x) { return x.dtype().is_float() ? x : x.cast(dtypes::float32); }
+Tensor as_real(const Tensor& x, const Tensor& other) {
+  return x.dtype().is_float() || !other.dtype().is_float() ? as_real(x) : x.cast(other.dtype());
+}
 
 std::int64_t axis_of(std::int64_t axis, std::int64_t ndim, const char* operation) {
   const std::int64_t most = std::max<std::int64_t>(ndim, 1);

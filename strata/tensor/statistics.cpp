@@ -76,7 +76,7 @@ Tensor Tensor::nanmean(const AxesArg& axes, bool keepdim, At at) const {
 
 Tensor Tensor::dist(const Tensor& other, double p, At at) const {
   const OriginScope scope("dist", at);
-  return (as_real(*this) - other).norm(p);
+  return (as_real(*this, other) - other).norm(p);
 }
 
 Tensor Tensor::renorm(double p, std::int64_t axis, double most, At at) const {

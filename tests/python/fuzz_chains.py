@@ -12,7 +12,7 @@ import strata
 import torch
 
 import fuzz_calls
-from fuzz_values import NATIVE, WIDE, Ours, array, dtype_of, near, wrong_at
+from fuzz_values import NATIVE, WIDE, Ours, array, coarser, dtype_of, near, wrong_at
 
 # Sizes that are values; several results; what draws, or is about the tensor and not its elements.
 NOT_CHAINED = set("""masked_select nonzero argwhere unique unique_consecutive bincount allclose equal size dim ndimension numel nelement is_floating_point is_signed isreal
@@ -224,7 +224,7 @@ def stepwise(inputs, steps, report, counts):
                 theirs[name], wide[name] = values, values.double() if values.is_floating_point() else values
         try:
             step.run_theirs(theirs)
-        except RuntimeError:  # as as_strided() of strides that overflow: nothing to stand beside
+        except (RuntimeError, TypeError):  # as as_strided() of strides that overflow, clip() by a number and a tensor: nothing to stand beside
             counts["refused by PyTorch"] += 1
             return None
         try:
@@ -273,6 +273,7 @@ def replayed(inputs, steps, names, report, counts):
 def slopes(inputs, steps, names, report, counts):
     """Gradients of all that is there at the end by the inputs, which are changed in place on the way, against PyTorch's."""
     runs = {}
+    coarsest = None  # a float() on the way rounds slopes of f64 to f32
     for way, library in (("ours", Ours), ("native", NATIVE), ("wide", WIDE)):
         env = environment(library)
         leaves = {}
@@ -295,15 +296,19 @@ def slopes(inputs, steps, names, report, counts):
             if total is None:
                 return
             total.backward()
-        except (RuntimeError, NotImplementedError) as e:
+        except (RuntimeError, NotImplementedError, TypeError) as e:
             if way == "ours" and not isinstance(e, (strata.Error, NotImplementedError)):
                 return report("gradient", f"{type(e).__name__}: {e}")
             return None if way != "ours" else report("gradient", f"refused: {e}")
         runs[way] = leaves
+        if way == "ours":
+            for v in env.values():
+                if isinstance(v, strata.Tensor):
+                    coarsest = coarser(coarsest, dtype_of(v))
     for name, leaf in runs["ours"].items():
         g = [np.zeros(leaf.shape) if r.get(name) is None or r[name].grad is None else array(r[name].grad) for r in (runs["ours"], runs["native"], runs["wide"])]
         is_sure = np.isclose(g[1], g[2], rtol=1e-3, atol=1e-3, equal_nan=True) & np.isfinite(g[2])  # else values decide that rounding changes
-        dtype = dtype_of(leaf)
+        dtype = coarser(coarsest, dtype_of(leaf))
         wrong = ~(near(g[0], g[1], dtype, 100.0) | near(g[0], g[2], dtype, 100.0)) & is_sure
         if wrong.any():
             at = tuple(int(k) for k in np.argwhere(wrong)[0])

@@ -104,7 +104,7 @@ KNOWN = {
     "limits": Known("coming-from.md", "`gelu`, `silu`, `mish`, `hardswish` at -inf", lambda f: f.kind == "value" and f.name.rstrip("_") in ("gelu", "silu", "mish", "hardswish", "i0") and f.all_wanted(is_nan) and f.all_got(lambda v: v == 0 or is_infinite(v))),
     "any and all are bools": Known("coming-from.md", "`any`, `all` of u8 are u8", lambda f: f.kind == "dtype" and f.name in ("any", "all") and "bool, not uint8" in f.text),
     "numbers beyond a dtype": Known("coming-from.md", "a number that the dtype does not hold wraps where it is compared", lambda f: f.kind == "value" and COMPARISONS(f.name) and "'uint8'" in "".join(f.lines) and "-1" in f.last),
-    "floats beside integers": Known("tensors.md", NUMBER_RULE, lambda f: f.kind in ("dtype", "refuses") and WITH_FACTORS(f.name) and ("float32, not " in f.text or "a result of f32" in f.text) and has_float(f)),
+    "floats beside integers": Known("tensors.md", NUMBER_RULE, lambda f: f.kind in ("dtype", "refuses") and WITH_FACTORS(f.name) and (("float32, not " in f.text or "a result of f32" in f.text) and has_float(f) or "int64, not bool" in f.text)),
     "counts of bools": Known("coming-from.md", "products of bools, where there are any, are bools", lambda f: f.kind == "dtype" and PRODUCTS(f.name) and "int64, not bool" in f.text),
     "slopes of equal values": Known("coming-from.md", "slopes of medians, quantiles and extremes of equal values", lambda f: f.kind == "gradient" and RANKED(f.name) and f.has_equal),
     "what is overwritten altogether": Known("coming-from.md", "slopes of what is overwritten altogether", lambda f: f.kind == "gradient" and "no result takes gradients; of PyTorch they are 0" in f.text
@@ -126,6 +126,7 @@ THEIRS = {
     "as nothing is added up, sum_to_size of a number is i64": lambda f: f.kind == "dtype" and f.name == "sum_to_size",
     "matrices of no elements are not looked at": lambda f: f.kind == "refuses" and f.name.rstrip("_") in ("tril", "triu") and "two dimensions at least" in f.text,
     "of no elements, pixel_unshuffle gives what it got": lambda f: f.name == "pixel_unshuffle" and re.search(r"shape \([^)]*0\), not ", f.text) is not None,
+    "hardshrink of NaN has the slope 0": lambda f: f.kind == "gradient" and f.name == "hardshrink" and f.values == "special" and all(w == 0 for ws in f.wants for w in ws) and f.all_got(lambda v: v in (1, 0.5, -1.25)),
     "aminmax of a number has an axis": lambda f: f.name == "aminmax" and "shape (), not (1,)" in f.text,
     "of nothing, trapezoid has the dtype that it got": lambda f: f.kind == "dtype" and f.name in ("trapezoid", "trapz") and ", 0" in f.lines[0],
     "hardsigmoid's sixth is of f32": lambda f: f.kind == "gradient" and f.name == "hardsigmoid" and all(abs(a - b) < 1e-7 for w in f.wants for a, b in zip(f.got, w)),

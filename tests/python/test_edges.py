@@ -318,3 +318,25 @@ def test_slopes_of_ldexp_by_far_exponents():
     x, y = slope(lambda x, y: x.ldexp(y), [INF, -INF, 3e38, 1.0], [-300.0, -300.0, -228.0, 0.5])
     assert y[:2] == [INF, -INF] and x[3] == pytest.approx(2 ** 0.5)
     assert y[2] == pytest.approx(3e38 * 2.0 ** -228 * math.log(2), rel=1e-5)
+
+
+@pytest.mark.parametrize("real", ["float16", "bfloat16", "float64"])
+@pytest.mark.parametrize("whole", ["uint8", "int64", "bool"])
+def test_distances_and_losses_of_integers_have_the_others_dtype(whole, real):
+    a, b = Tensor([[1, 0, 1]]).cast(whole), Tensor([[2.0, 1.0, 0.5]]).cast(real)
+    F = strata.nn.functional if hasattr(strata.nn, "functional") else strata.nn
+    for f in (F.pairwise_distance, lambda x, y: x.dist(y), lambda x, y: x.cdist(y), F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss, F.soft_margin_loss):
+        assert str(f(a, b).dtype) == real
+    assert str(F.pairwise_distance(b, a).dtype) == real
+
+
+@pytest.mark.parametrize("narrow", ["float16", "bfloat16"])
+def test_areas_of_16_bit_floats_are_rounded_once(narrow):
+    y = Tensor([1.0, 0.345, -0.777, 3.14]).cast(narrow)
+    x = Tensor([0.0, 0.31, 1.7, 1.9]).cast(narrow)
+    wide = y.double(), x.double()
+    assert y.diff(3).tolist() == wide[0].diff(3).cast(narrow).tolist()
+    for mine, exact in [(y.trapezoid(), wide[0].trapezoid()), (y.trapezoid(x), wide[0].trapezoid(wide[1])),
+                        (y.cumulative_trapezoid(x), wide[0].cumulative_trapezoid(wide[1]))]:
+        assert str(mine.dtype) == narrow
+        assert mine.tolist() == exact.cast(narrow).tolist()
