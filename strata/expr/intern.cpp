@@ -17,7 +17,8 @@ namespace strata {
 namespace {
 
 constexpr std::uint64_t kOrderMask = (std::uint64_t{1} << 56) - 1;
-constexpr std::uint64_t kInternUnits = 8;  // of work, for a node without operands
+constexpr std::uint64_t kInternUnits =
+    24;  // of work, for a node without operands: memory that is in no cache
 constexpr std::uint64_t kStepsToCharge = 64;
 constexpr std::int64_t kSmallMin = -256, kSmallMax = 1024;
 
@@ -284,6 +285,7 @@ int compare_nodes(const Node* a, const Node* b) {
 Expr intern_constant(std::int64_t value) {
   if (value >= kSmallMin && value <= kSmallMax)
     return Expr::adopt(small_constants() + (value - kSmallMin));
+  Meter::charge(kInternUnits);
   const std::uint64_t hash = hash_constant(value);
   return Expr::adopt(shard_of(hash).find_or_make(
       hash, [&](const Node* n) { return n->is_const(value); },

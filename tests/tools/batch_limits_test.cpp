@@ -53,6 +53,10 @@ const Hard kHard[] = {
                        R"(,"assume":[)" + joined(n, ",", [](int k) { return '"' + name(k) + "<3\""; }) + "]"); }},
     {"a quotient of a wide sum", 150'000, [](int n) {
        return question("expr", n, "(" + joined(n, "+", [](int k) { return std::to_string(3 + k % 5) + "*" + name(k); }) + ")//7"); }},
+    {"quotients by constants of their own", 1'000'000, [](int n) {
+       return question("expr", n, joined(n, "+", [](int k) { return "v0//" + std::to_string(k + 2000); })); }},
+    {"the larger of one and constants", 1'000'000, [](int n) {
+       return question("expr", n, joined(n, "+", [](int k) { return "max(v0," + std::to_string(k + 2000) + ")"; })); }},
     {"moduli inside each other", 150'000, [](int n) {
        return question("expr", n, std::string(static_cast<std::size_t>(n), '(') + "v0" +
                                       joined(n, "", [](int k) { return "+" + name(k) + "*5)%7"; })); }},
