@@ -39,6 +39,12 @@ struct Met {
 Met meet(const char* operation, std::initializer_list<const Operand*> operands,
          DType dtype = dtypes::none);
 
+/// Axes from 0, in the order given. @throws Error (shape) naming `operation` for an axis outside of `ndim` or twice
+Axes axes_of(const Axes& axes, std::int64_t ndim, const char* operation);
+/// The axes of `ndim` dimensions that are not among `axes`, in order. @pre axes from 0
+Axes other_axes(const Axes& axes, std::int64_t ndim);
+/// The sizes of the dimensions that are not among `axes`. @pre axes from 0
+Ints sizes_without(const Ints& shape, const Axes& axes);
 /// The shape to which shapes broadcast. @throws Error (shape) naming `operation`
 Ints broadcast_shape(const char* operation, std::span<const Ints> shapes);
 /// `x` with dimensions of size 1 in front and elsewhere repeated. @pre shapes broadcast

@@ -5,6 +5,8 @@
 #include <numbers>
 #include <unordered_set>
 
+#include "strata/tensor/access.h"
+
 namespace strata {
 
 namespace {
@@ -47,12 +49,11 @@ Grads of_the_extremes(const LazyOp& y, const LazyOp& dy) {
 Grads of_product(const LazyOp& y, const LazyOp& dy) {
   const LazyOp& x = y.src(0);
   const Axes& axes = std::get<Axes>(y.arg());
-  Axes order, back(x.shape().size(), 0);
-  Ints outer, permuted;
+  const Ints outer = sizes_without(x.shape(), axes);
+  Axes order = other_axes(axes, static_cast<std::int64_t>(x.shape().size()));
+  Axes back(order.size() + axes.size(), 0);
+  Ints permuted;
   Int n = 1;
-  for (std::size_t d = 0; d < x.shape().size(); ++d)
-    if (std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(d)) == axes.end())
-      order.push_back(static_cast<std::int64_t>(d)), outer.push_back(x.shape()[d]);
   for (const std::int64_t a : axes) order.push_back(a), n *= x.shape()[static_cast<std::size_t>(a)];
   for (std::size_t d = 0; d < order.size(); ++d) {
     back[static_cast<std::size_t>(order[d])] = static_cast<std::int64_t>(d);

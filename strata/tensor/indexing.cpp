@@ -255,13 +255,7 @@ class Joined {
   }
 
  private:
-  Ints rest() const {
-    Ints out;
-    for (std::size_t k = 0; k < shape_.size(); ++k)
-      if (std::find(axes_.begin(), axes_.end(), static_cast<std::int64_t>(k)) == axes_.end())
-        out.push_back(shape_[k]);
-    return out;
-  }
+  Ints rest() const { return sizes_without(shape_, axes_); }
   Ints with_front(const Ints& inner) const {
     Ints out;
     const Ints others = rest();

@@ -37,23 +37,6 @@ Tensor blend(const Tensor& input, const Tensor& product, double beta, double alp
   return (beta == 1 ? input : input * number_for(beta, input.dtype())) + scaled;
 }
 
-Axes axes_of(const char* operation, const Tensor& x, const Axes& axes) {
-  Axes out;
-  for (const std::int64_t a : axes) {
-    out.push_back(axis_of(a, x.ndim(), operation));
-    STRATA_CHECK(std::count(out.begin(), out.end(), out.back()) == 1, shape, "[", operation,
-                 "] axis ", a, " is there twice");
-  }
-  return out;
-}
-/// Dimensions that are not among `axes`.
-Axes others(const Tensor& x, const Axes& axes) {
-  Axes out;
-  for (std::int64_t k = 0; k < x.ndim(); ++k)
-    if (std::find(axes.begin(), axes.end(), k) == axes.end()) out.push_back(k);
-  return out;
-}
-
 /// Where to cut the product of matrices first to last, so that the fewest numbers are multiplied.
 struct Cuts {
   explicit Cuts(const std::vector<Tensor>& matrices) : count(matrices.size()) {
@@ -119,10 +102,7 @@ Tensor sum_of_products(const char* operation, const Tensor& a, const Tensor& b, 
   const DType wide = out.is_float() && out.itemsize() == 2 ? dtypes::float32 : out;
   const Met factors = meet(operation, {both[0], both[1]}, wide);
   const LazyOp sums = LazyOp::reduce(Ops::SUM, LazyOp::alu(Ops::MUL, factors.nodes), axes);
-  Ints shape;
-  for (std::size_t k = 0; k < sums.shape().size(); ++k)
-    if (std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(k)) == axes.end())
-      shape.push_back(sums.shape()[k]);
+  const Ints shape = sizes_without(sums.shape(), axes);
   return TensorAccess::of(sums.reshape(shape).cast(out), *factors.device);
 }
 
@@ -271,11 +251,11 @@ Tensor Tensor::tensordot(const Tensor& other, const Axes& own, const Axes& other
   const OriginScope scope("tensordot", at);
   STRATA_CHECK(own.size() == others_axes.size(), shape, "[tensordot] over ", own.size(), " and ",
                others_axes.size(), " dimensions");
-  const Axes mine = axes_of("tensordot", *this, own),
-             theirs = axes_of("tensordot", other, others_axes);
+  const Axes mine = axes_of(own, ndim(), "tensordot"),
+             theirs = axes_of(others_axes, other.ndim(), "tensordot");
   for (std::size_t k = 0; k < mine.size(); ++k)
     check_inner("tensordot", *this, size(mine[k]), other, other.size(theirs[k]));
-  Axes left = others(*this, mine), right = others(other, theirs), summed;
+  Axes left = other_axes(mine, ndim()), right = other_axes(theirs, other.ndim()), summed;
   Ints rows, columns(left.size(), 1);
   for (const std::int64_t a : left) rows.push_back(size(a));
   for (const std::int64_t a : right) rows.push_back(1), columns.push_back(other.size(a));

@@ -123,16 +123,41 @@ std::int64_t axis_of(std::int64_t axis, std::int64_t ndim, const char* operation
   return axis < 0 ? axis + most : axis;
 }
 
+Axes axes_of(const Axes& axes, std::int64_t ndim, const char* operation) {
+  Axes out;
+  std::vector<bool> is_there(static_cast<std::size_t>(std::max<std::int64_t>(ndim, 1)), false);
+  for (const std::int64_t a : axes) {
+    const std::int64_t axis = axis_of(a, ndim, operation);
+    const auto place = static_cast<std::size_t>(axis);
+    STRATA_CHECK(!is_there[place], shape, "[", operation, "] axis ", a, " is there twice");
+    is_there[place] = true;
+    out.push_back(axis);
+  }
+  return out;
+}
+
+Axes other_axes(const Axes& axes, std::int64_t ndim) {
+  std::vector<bool> is_there(static_cast<std::size_t>(ndim), false);
+  for (const std::int64_t a : axes) is_there[static_cast<std::size_t>(a)] = true;
+  Axes out;
+  for (std::int64_t k = 0; k < ndim; ++k)
+    if (!is_there[static_cast<std::size_t>(k)]) out.push_back(k);
+  return out;
+}
+
+Ints sizes_without(const Ints& shape, const Axes& axes) {
+  Ints out;
+  for (const std::int64_t k : other_axes(axes, static_cast<std::int64_t>(shape.size())))
+    out.push_back(shape[static_cast<std::size_t>(k)]);
+  return out;
+}
+
 Axes AxesArg::of(std::int64_t ndim, const char* operation) const {
   Axes out;
   if (all_)
     for (std::int64_t a = 0; a < ndim; ++a) out.push_back(a);
-  for (const std::int64_t a : axes_) {
-    const std::int64_t axis = axis_of(a, ndim, operation);
-    STRATA_CHECK(std::find(out.begin(), out.end(), axis) == out.end(), shape, "[", operation,
-                 "] axis ", a, " is there twice");
-    if (ndim > 0) out.push_back(axis);
-  }
+  if (!all_) out = axes_of(axes_, ndim, operation);
+  if (ndim == 0) out.clear();
   std::sort(out.begin(), out.end());
   return out;
 }

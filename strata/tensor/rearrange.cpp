@@ -73,13 +73,10 @@ Tensor Tensor::movedim(const Axes& from, const Axes& to, At at) const {
 
 Tensor Tensor::squeeze(const Axes& axes, At at) const {
   const OriginScope scope("squeeze", at);
-  Axes named;
-  for (const std::int64_t a : axes) named.push_back(axis_of(a, ndim(), "squeeze"));
-  Ints sizes;
-  for (std::int64_t k = 0; k < ndim(); ++k)
-    if (!(size(k) == Int(1)) || std::find(named.begin(), named.end(), k) == named.end())
-      sizes.push_back(size(k));
-  return reshape(sizes);
+  Axes ones;
+  for (const std::int64_t a : axes_of(axes, ndim(), "squeeze"))
+    if (ndim() > 0 && size(a) == Int(1)) ones.push_back(a);
+  return reshape(sizes_without(shape(), ones));
 }
 
 Tensor Tensor::flipud(At at) const {

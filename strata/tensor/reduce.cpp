@@ -8,13 +8,6 @@ namespace strata {
 
 namespace {
 
-Ints sizes_without(const Ints& shape, const Axes& axes) {
-  Ints sizes;
-  for (std::size_t k = 0; k < shape.size(); ++k)
-    if (std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(k)) == axes.end())
-      sizes.push_back(shape[k]);
-  return sizes;
-}
 /// `x` (dimensions of size 1 where axes were) without them, unless they are kept.
 Tensor without(const Tensor& x, const Axes& axes, bool keepdim) {
   return keepdim ? x : x.reshape(sizes_without(x.shape(), axes));

@@ -53,6 +53,25 @@ TEST(Scale, AWideGraphIsScheduledInOneGo) {
   EXPECT_LT(items.size(), static_cast<std::size_t>(branches));
 }
 
+/// NOTE: a search of the list for each axis takes minutes here, a mark for each axis no time that is felt.
+TEST(Scale, ListsOfAxesCostTimeLinearInTheirLength) {
+  constexpr std::int64_t kRank = 200'000;
+  Ints sizes(kRank, 1);
+  sizes[0] = 2;
+  const Tensor x = Tensor::from({1.0F, 2.0F}).reshape(sizes);
+  Axes all, twice;
+  for (std::int64_t k = 0; k < kRank; ++k) all.push_back(kRank - 1 - k);
+  twice = all;
+  twice.push_back(7);
+  EXPECT_EQ(x.sum(all).shape(), Ints{});
+  EXPECT_EQ(x.flip(all).shape(), sizes);
+  EXPECT_EQ(x.squeeze(all).shape(), Ints{2});
+  EXPECT_EQ(x.tensordot(x, all, all).shape(), Ints{});
+  EXPECT_THROW(x.sum(twice), Error);
+  EXPECT_THROW(x.squeeze(twice), Error);
+  EXPECT_THROW(x.tensordot(x, twice, twice), Error);
+}
+
 TEST(Scale, ATrainingLoopStaysFlat) {
   const Tensor x = rand({8, 5}).to("INTERP"), t = rand({8, 3}).to("INTERP");
   x.realize(), t.realize();
