@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <thread>
+#include <utility>
 
 #include "strata/base/flags.h"
 #include "strata/base/interrupt.h"
@@ -49,6 +50,7 @@ class LongRun {
         is_stopped_(is_stopped),
         count_(count),
         most_(std::max<std::int64_t>(count / (4 * std::int64_t{threads}), 1)),
+        least_(std::max<std::int64_t>(count / (16 * std::int64_t{threads}), 1)),
         piece_(std::min(piece, most_)),
         threads_(threads) {}
 
@@ -62,7 +64,9 @@ class LongRun {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds kShortest{5}, kLongest{25};  // of a piece
+  static constexpr std::chrono::duration<double> kPiece{0.015};
+  static constexpr double kGrowth =
+      8;  // from one piece to the next, at most: the first turns may be cheap
 
   /// Ends the loop of all threads where one of them leaves it by what it throws.
   struct Ending {
@@ -82,20 +86,39 @@ class LongRun {
     const bool is_caller = std::this_thread::get_id() == caller_;
     std::int64_t size = piece_;
     while (!is_stopped_) {
-      const std::int64_t begin = next_.fetch_add(size);
-      if (begin >= count_) return;
+      const auto [begin, end] = take(size);
+      if (begin == end) return;
       const Clock::time_point start = Clock::now();
-      part_(begin, std::min(begin + size, count_));
-      const Clock::duration took = Clock::now() - start;
-      if (took < kShortest) size = std::min(2 * size, most_);
-      if (took > kLongest) size = std::max<std::int64_t>(size / 2, 1);
+      part_(begin, end);
+      size = next_size(end - begin, Clock::now() - start);
       if (is_caller) check_interrupt();
+    }
+  }
+
+  /// How many turns take as long as a piece is to take, where `turns` of them took so long.
+  std::int64_t next_size(std::int64_t turns, std::chrono::duration<double> took) const {
+    const double growth = took * kGrowth < kPiece ? kGrowth : kPiece / took;
+    return std::clamp(static_cast<std::int64_t>(static_cast<double>(turns) * growth),
+                      std::int64_t{1}, most_);
+  }
+
+  /// The next turns, at most `size`, empty when all are taken. What is left comes out even where all threads go on like this: no
+  /// thread begins a long piece when the others are about to be done.
+  std::pair<std::int64_t, std::int64_t> take(std::int64_t size) {
+    const auto quotient_up = [](std::int64_t n, std::int64_t d) { return (n + d - 1) / d; };
+    std::int64_t begin = next_;
+    while (true) {
+      const std::int64_t left = count_ - begin;
+      const std::int64_t rounds = quotient_up(std::max<std::int64_t>(left, 1), threads_ * size);
+      const std::int64_t even = quotient_up(left, threads_ * rounds);
+      const std::int64_t end = begin + std::min(std::max(even, std::min(size, least_)), left);
+      if (next_.compare_exchange_weak(begin, end)) return {begin, end};
     }
   }
 
   const Part& part_;
   std::atomic<bool>& is_stopped_;
-  const std::int64_t count_, most_, piece_;
+  const std::int64_t count_, most_, least_, piece_;
   const int threads_;
   const std::thread::id caller_ = std::this_thread::get_id();
   std::atomic<std::int64_t> next_{0};

@@ -3,8 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <condition_variable>
 #include <cstring>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <numeric>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "strata/graph/kernel_text.h"
@@ -79,6 +88,73 @@ TEST(CompiledKernels, ThreadsShareTheParallelLoop) {
     k.run(std::vector{out, in}, {}, four.get());
     for (std::int64_t j = 0; j < 1003; ++j)
       ASSERT_EQ(out[j].as_int(), 2 * in[j].as_int()) << device->name() << " " << j;
+  }
+}
+
+/// Two threads that are equally fast: each has a clock that a turn moves by 1, and goes on when the other is not behind.
+class EqualThreads final : public Executor {
+ public:
+  int concurrency() const override { return 2; }
+  /// The turns [begin, end) on the thread that calls.
+  void spend(std::int64_t begin, std::int64_t end) {
+    std::unique_lock lock(mutex_);
+    for (std::int64_t k = begin; k < end; ++k) ++times[k];
+    turns[me_] += end - begin;
+    clock_[me_] += end - begin;
+    moved_.notify_all();
+    moved_.wait(lock, [&] { return clock_[me_] <= clock_[1 - me_]; });
+  }
+  std::map<std::int64_t, int> times;           // how often each turn was done
+  std::array<std::int64_t, 2> turns = {0, 0};  // by thread
+
+ private:
+  void run(std::int64_t begin, std::int64_t end, std::int64_t, const Body& body) override {
+    clock_ = {0, 0};
+    const auto work = [&](std::size_t which) {
+      me_ = which;
+      body(begin + static_cast<std::int64_t>(which), which == 0 ? begin + 1 : end);
+      const std::lock_guard lock(mutex_);
+      clock_[which] = std::numeric_limits<std::int64_t>::max();
+      moved_.notify_all();
+    };
+    std::thread other(work, 1U);
+    work(0);
+    other.join();
+  }
+  static inline thread_local std::size_t me_ = 0;
+  std::mutex mutex_;
+  std::condition_variable moved_;
+  std::array<std::int64_t, 2> clock_ = {0, 0};
+};
+
+/// Does nothing in each turn of a parallel loop but to say so.
+class TurnsProgram final : public Program {
+ public:
+  explicit TurnsProgram(EqualThreads& threads) : threads_(threads) {}
+  const std::string& name() const override { return name_; }
+  void run(std::span<void* const>, std::span<const std::int64_t> values) override {
+    threads_.spend(values[0], values[1]);
+  }
+
+ private:
+  EqualThreads& threads_;
+  std::string name_ = "turns";
+};
+
+// A product of 512 x 512 had 16 turns in pieces of 1, 1, 2, 2, ..., so that one thread did 9 of them while the other did 7.
+TEST(CompiledKernelThreads, LongRunsEndAtTheSameTime) {
+  for (const std::int64_t size : {512, 544, 1024, 1504, 2048, 3000, 5000}) {
+    EqualThreads two;
+    const CompiledKernel k(
+        compile_kernel(kernels::matmul(size, size, size), Device::get("LLVM").target()),
+        std::make_shared<TurnsProgram>(two));
+    ASSERT_EQ(k.kernel().variables.size(), 2U);
+    std::array<std::int64_t, 2> values = {0, 0};
+    k.replay({}, values, &two);
+    const std::int64_t count = k.kernel().parallel->value();
+    EXPECT_EQ(std::ssize(two.times), count);
+    for (const auto& [turn, times] : two.times) EXPECT_EQ(times, 1) << turn;
+    EXPECT_LE(std::max(two.turns[0], two.turns[1]), (count + 1) / 2 + count / 50) << size;
   }
 }
 
