@@ -1,0 +1,78 @@
+// The frame: tabs, the box, the mode's page, the menu.
+import { useEffect } from 'preact/hooks';
+import { engineMilliseconds } from './ask';
+import { isDark, toggleTheme } from './draw/colours';
+import { MODES } from './modes/index';
+import { modeShown, useReading } from './reading';
+import { permalink, redo, undo, update } from './state';
+import { Box } from './ui/Box';
+import { Copy } from './ui/kit';
+import { Exports } from './ui/Exports';
+
+export function App() {
+  useReading();
+  useKeys();
+  const shown = modeShown();
+  const mode = MODES.find((m) => m.id === shown) ?? MODES[0];
+  useEffect(() => {
+    document.documentElement.dataset['theme'] = isDark() ? 'dark' : 'light';
+  }, [isDark()]);
+  useEffect(() => {
+    document.title = mode === undefined ? 'Strata' : `Strata: ${mode.title.toLowerCase()}`;
+  }, [mode]);
+  if (mode === undefined) return null;
+  return (
+    <>
+      <a class="skip" href="#page" onClick={(e) => (e.preventDefault(), document.getElementById('page')?.focus())}>
+        Skip to the picture
+      </a>
+      <header class="top">
+        <h1>Strata</h1>
+        <nav aria-label="Modes">
+          {MODES.map((m, i) => (
+            <button key={m.id} type="button" aria-current={m.id === mode.id ? 'page' : undefined} title={`${m.about} (Alt ${(i + 1) % 10})`} onClick={() => update({ mode: m.id })}>
+              {m.title}
+            </button>
+          ))}
+        </nav>
+        <span class="tools">
+          <Exports />
+          <Copy text={permalink()} label="link" />
+          <button type="button" onClick={toggleTheme} aria-label={isDark() ? 'Light colours' : 'Dark colours'} title="Colours">
+            {isDark() ? '☀' : '☾'}
+          </button>
+        </span>
+      </header>
+      <Box />
+      <main id="page" tabIndex={-1} aria-label={mode.title}>
+        <p class="about">{mode.about}</p>
+        <mode.Page />
+      </main>
+      <footer>
+        <span data-engine={engineMilliseconds.value === null ? 'loading' : 'ready'}>
+          {engineMilliseconds.value === null ? 'The compiler is on its way …' : `The compiler itself answers, in this page (ready in ${Math.round(engineMilliseconds.value)} ms).`}
+        </span>
+      </footer>
+    </>
+  );
+}
+
+function useKeys(): void {
+  useEffect(() => {
+    const onKey = (e: KeyboardEvent): void => {
+      const typing = e.target instanceof HTMLElement && e.target.matches('input[type=text], textarea');
+      if (e.altKey && !e.ctrlKey && /^[0-9]$/.test(e.key)) {
+        const mode = MODES[(Number(e.key) + 9) % 10];
+        if (mode !== undefined) update({ mode: mode.id });
+      } else if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === 'z' && !typing) {
+        if (e.shiftKey) redo();
+        else undo();
+      } else if (e.key === '/' && !typing) {
+        document.getElementById('box')?.focus();
+      } else return;
+      e.preventDefault();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+}

@@ -1,0 +1,66 @@
+// Questions to the engine, as hooks: the answer of now, or the one before it while a newer one is on its way.
+import { signal } from '@preact/signals';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { firstReply } from './first';
+import { client } from './engine/client';
+
+export interface Failure {
+  readonly kind: string;
+  readonly message: string;
+  readonly column?: number;
+}
+/** Long lists of numbers come beside the JSON. */
+export type Numbers = Float64Array | Int32Array;
+export interface Reply {
+  readonly answer: Record<string, unknown> & { readonly error?: Failure };
+  readonly arrays: readonly Numbers[];
+}
+export type Request = Readonly<Record<string, unknown>>;
+
+export const engineMilliseconds = signal<number | null>(null);
+client.ready.then((milliseconds: number) => (engineMilliseconds.value = milliseconds)).catch(() => undefined);
+
+/** The engine's answer; those of the first example are part of the page. */
+export function ask(request: Request): Promise<Reply> {
+  const known = firstReply(request);
+  return known === null ? (client.ask(request) as Promise<Reply>) : Promise.resolve(known);
+}
+
+export interface Asked<T> {
+  /** The last answer that was no error; null before there is one. */
+  readonly value: T | null;
+  readonly arrays: readonly Numbers[];
+  readonly error: Failure | null;
+  /** Whether `value` belongs to an earlier request. */
+  readonly pending: boolean;
+}
+const NOTHING: Asked<never> = { value: null, arrays: [], error: null, pending: false };
+
+/** The answer to `request`; a null request asks nothing. Answers to requests that were replaced are dropped. */
+export function useAnswer<T>(request: Request | null): Asked<T> {
+  const key = request === null ? null : JSON.stringify(request);
+  const known = request === null ? null : firstReply(request);
+  const [asked, setAsked] = useState<{ key: string | null; value: Asked<T> }>(() => ({
+    key: known === null ? null : key,
+    value: known === null ? NOTHING : replied<T>(known, NOTHING),
+  }));
+  const newest = useRef(key);
+  newest.current = key;
+  useEffect(() => {
+    if (request === null) return setAsked({ key: null, value: NOTHING });
+    let dropped = false;
+    ask(request).then((reply) => {
+      if (!dropped && newest.current === key) setAsked((before) => ({ key, value: replied<T>(reply, before.value) }));
+    });
+    return () => {
+      dropped = true;
+    };
+  }, [key]);
+  return asked.key === key ? asked.value : { ...asked.value, pending: key !== null };
+}
+
+function replied<T>(reply: Reply, before: Asked<T>): Asked<T> {
+  const error = reply.answer.error;
+  if (error !== undefined) return { value: before.value, arrays: before.arrays, error, pending: false };
+  return { value: reply.answer as T, arrays: reply.arrays, error: null, pending: false };
+}

@@ -1,0 +1,133 @@
+// Boxes of addresses of any rank and size, as pictures read them: the last two dimensions are rows and columns, those before them
+// panels. A masked element is NaN; one that is not known yet is undefined.
+import { ask, type Numbers, type Request } from '../ask';
+
+export interface Field {
+  readonly shape: readonly number[];
+  /** Writes the addresses of `out.length` elements of a row, from column `begin` on; unknown ones are Infinity. */
+  span(panel: number, row: number, begin: number, out: Float64Array): void;
+}
+
+export const rowsOf = (shape: readonly number[]): number => (shape.length < 2 ? 1 : (shape.at(-2) ?? 1));
+export const colsOf = (shape: readonly number[]): number => shape.at(-1) ?? 1;
+export const panelsOf = (shape: readonly number[]): number => shape.slice(0, -2).reduce((a, b) => a * b, 1);
+export const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
+
+const one = new Float64Array(1);
+export function addressAt(field: Field, panel: number, row: number, col: number): number | null | undefined {
+  field.span(panel, row, col, one);
+  const a = one[0] ?? NaN;
+  return a === Infinity ? undefined : Number.isNaN(a) ? null : a;
+}
+
+/** The whole index of an element. */
+export function coordinateOf(shape: readonly number[], panel: number, row: number, col: number): number[] {
+  if (shape.length === 0) return [];
+  const out: number[] = [];
+  for (const size of shape.slice(0, -2).reverse()) {
+    out.unshift(panel % size);
+    panel = Math.floor(panel / size);
+  }
+  return shape.length === 1 ? [col] : [...out, row, col];
+}
+
+/** Where an index stands: its panel, row and column. */
+export function placeOf(shape: readonly number[], coordinate: readonly number[]): [number, number, number] {
+  const lead = shape.slice(0, -2);
+  const panel = lead.reduce((p, size, d) => p * size + (coordinate[d] ?? 0), 0);
+  return [panel, shape.length < 2 ? 0 : (coordinate[shape.length - 2] ?? 0), coordinate[shape.length - 1] ?? 0];
+}
+
+/** All addresses in one list, row-major. */
+export class ListField implements Field {
+  constructor(
+    readonly shape: readonly number[],
+    private readonly list: ArrayLike<number>,
+  ) {}
+
+  span(panel: number, row: number, begin: number, out: Float64Array): void {
+    const cols = colsOf(this.shape);
+    const base = (panel * rowsOf(this.shape) + row) * cols + begin;
+    for (let i = 0; i < out.length; ++i) out[i] = this.list[base + i] ?? Infinity;
+  }
+}
+
+const TILE = 128;
+const MOST_TILES = 512; // 8 million addresses
+const WHOLE = 1 << 14;
+
+/** Addresses of a `view` request, asked for by tiles where they are looked at. `changed` is called when a tile has come. */
+export class AskedField implements Field {
+  private readonly tiles = new Map<string, Float64Array | null>();
+  private last: { key: string; tile: Float64Array | null } = { key: '', tile: null };
+
+  constructor(
+    readonly shape: readonly number[],
+    private readonly request: Request,
+    private readonly changed: () => void,
+  ) {}
+
+  span(panel: number, row: number, begin: number, out: Float64Array): void {
+    const height = this.tileRows(), width = this.tileCols();
+    const down = Math.floor(row / height);
+    for (let i = 0; i < out.length; ) {
+      const across = Math.floor((begin + i) / width);
+      const tile = this.tile(panel, down, across);
+      const count = Math.min(out.length - i, (across + 1) * width - begin - i);
+      const cols = Math.min(width, colsOf(this.shape) - across * width);
+      const base = (row - down * height) * cols + (begin + i - across * width);
+      if (tile === null) out.fill(Infinity, i, i + count);
+      else out.set(tile.subarray(base, base + count), i);
+      i += count;
+    }
+  }
+
+  // What is small is one tile a panel.
+  private tileRows = (): number => (this.isSmall() ? rowsOf(this.shape) : TILE);
+  private tileCols = (): number => (this.isSmall() ? colsOf(this.shape) : TILE);
+  private isSmall = (): boolean => rowsOf(this.shape) * colsOf(this.shape) <= WHOLE;
+
+  private tile(panel: number, down: number, across: number): Float64Array | null {
+    const key = `${panel},${down},${across}`;
+    if (this.last.key === key && this.last.tile !== null) return this.last.tile;
+    const found = this.tiles.get(key);
+    if (found !== undefined) {
+      if (found !== null) this.last = { key, tile: found };
+      return found;
+    }
+    this.load(key, panel, down, across);
+    return this.tiles.get(key) ?? null;
+  }
+
+  private load(key: string, panel: number, down: number, across: number): void {
+    this.tiles.set(key, null);
+    if (this.tiles.size > MOST_TILES) {
+      const [oldest] = this.tiles.keys();
+      if (oldest !== undefined) this.tiles.delete(oldest);
+    }
+    void ask({ ...this.request, addresses: true, window: this.window(panel, down, across) }).then((reply) => {
+      const numbers = numbersOf(reply.answer['addresses'], reply.arrays);
+      if (numbers === null) return; // refused: what it is about says so
+      this.tiles.set(key, numbers);
+      this.changed();
+    });
+  }
+
+  window(panel: number, down: number, across: number): [number, number][] {
+    const { shape } = this;
+    if (shape.length === 0) return [];
+    const part = (at: number, step: number, size: number): [number, number] => [at * step, Math.min(size, (at + 1) * step)];
+    const cols = part(across, this.tileCols(), colsOf(shape));
+    if (shape.length === 1) return [cols];
+    const lead = coordinateOf(shape, panel, 0, 0).slice(0, -2);
+    return [...lead.map((i): [number, number] => [i, i + 1]), part(down, this.tileRows(), rowsOf(shape)), cols];
+  }
+}
+
+/** A list of an answer that is in memory, or in the JSON with -1 for what is masked. */
+export function numbersOf(list: unknown, arrays: readonly Numbers[]): Float64Array | null {
+  if (Array.isArray(list)) return Float64Array.from(list as (number | null)[], (v) => (v === null || v === -1 ? NaN : v));
+  if (typeof list !== 'object' || list === null) return null;
+  const found = arrays[(list as { memory: number }).memory];
+  return found === undefined ? null : found instanceof Float64Array ? found : Float64Array.from(found);
+}

@@ -1,0 +1,10 @@
+declare module 'virtual:first' {
+  /** Request, answer and the numbers beside it, null where NaN. */
+  const answers: readonly [string, Record<string, unknown>, readonly (readonly (number | null)[])[]][];
+  export default answers;
+}
+declare module 'virtual:engine' {
+  /** The WebAssembly module: gzip, base64. */
+  const engine: string;
+  export default engine;
+}

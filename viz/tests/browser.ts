@@ -1,0 +1,62 @@
+// The built page in Debian's chromium: what end-to-end tests share.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Browser, chromium, type Page } from 'playwright-core';
+
+export const PAGE = resolve(process.env['STRATA_VIZ_PAGE'] ?? '../build/viz/strata.html');
+export const HOME = pathToFileURL(PAGE).href;
+
+/** Chromium alone, without what it asks of a network at its start. */
+export function launch(...more: string[]): Promise<Browser> {
+  const quiet = ['--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run', '--disable-quic'];
+  return chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args: ['--no-sandbox', ...quiet, ...more] });
+}
+
+export interface Open {
+  readonly page: Page;
+  /** Errors of scripts and of the console, and requests that left the page; a test ends with none. */
+  readonly faults: string[];
+}
+
+export interface Wish {
+  readonly width?: number;
+  readonly height?: number;
+  readonly dark?: boolean;
+}
+
+/** The page with a hash, its engine ready. */
+export async function open(browser: Browser, hash = '', wish: Wish = {}): Promise<Open> {
+  const context = await browser.newContext({
+    viewport: { width: wish.width ?? 1400, height: wish.height ?? 900 },
+    colorScheme: wish.dark === true ? 'dark' : 'light',
+    acceptDownloads: true,
+  });
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on('pageerror', (e) => faults.push(`error: ${e.message}`));
+  page.on('console', (m) => (m.type() === 'error' ? faults.push(`console: ${m.text()}`) : undefined));
+  page.on('request', (r) => (/^(file|data|blob):/.test(r.url()) ? undefined : faults.push(`request: ${r.url()}`)));
+  await page.goto(HOME + hash);
+  await page.waitForSelector('[data-engine=ready]', { timeout: 20_000 });
+  return { page, faults };
+}
+
+export const close = (opened: Open): Promise<void> => opened.page.context().close();
+
+/** A hash that says these values. */
+export const hashOf = (values: Record<string, string>): string =>
+  '#' + Object.entries(values).map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&');
+
+/** Waits until the page has answered what its box asks. */
+export async function settled(page: Page): Promise<void> {
+  await page.waitForFunction(() => document.querySelector('[data-pending=true]') === null);
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
+
+/** A folder for the length of a test. */
+export function folder(): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), 'strata-viz-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
