@@ -23,6 +23,8 @@ export interface GridProps {
   readonly onPick?: (spot: Spot) => void;
   /** Whether what is hovered in other pictures is looked for by address alone. */
   readonly byAddress?: boolean;
+  /** What is to be seen instead of what is hovered: for a field whose indices or addresses are not those of other pictures. */
+  readonly focus?: { readonly coordinate: readonly number[] | null; readonly address: number | null };
 }
 
 /** Milliseconds from a wheel event to the end of its draw, the last 240 of them; tests read it. */
@@ -41,8 +43,8 @@ export function GridView(props: GridProps) {
     theme: theme(),
     text: props.text ?? String,
     names: props.names ?? [],
-    address: at?.address ?? null,
-    coordinate: props.byAddress === true && at?.from !== id ? null : (at?.coordinate ?? null),
+    address: props.focus !== undefined ? props.focus.address : (at?.address ?? null),
+    coordinate: props.focus !== undefined ? props.focus.coordinate : props.byAddress === true && at?.from !== id ? null : (at?.coordinate ?? null),
     ...(props.outline === undefined ? {} : { outline: props.outline }),
   };
 

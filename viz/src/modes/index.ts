@@ -1,5 +1,7 @@
 // All modes, in the order of their tabs.
 import { box } from './box/index';
+import { movement } from './movement/index';
+import { tour } from './tour/index';
 import type { Mode } from './mode';
 
-export const MODES: readonly Mode[] = [box];
+export const MODES: readonly Mode[] = [box, movement, tour];

@@ -1,0 +1,162 @@
+// The picture of a box text, whatever it is: a stack of Views, an expression over its variables, a layout.
+import { useMemo, useState } from 'preact/hooks';
+import { type Request, useAnswer } from '../ask';
+import type { ViewAnswer } from '../answers';
+import { amountShade, type Shade } from '../draw/colours';
+import { AskedField, type Field, ListField, numbersOf, sizeOf } from '../draw/field';
+import { GridView } from '../draw/GridView';
+import { Strip, touchesOf } from '../draw/Strip';
+import { type Reading, readRequest } from '../reading';
+import { Refusal } from './kit';
+
+const MOST_IN_STRIP = 4096;
+
+export interface PictureProps {
+  readonly id: string;
+  readonly text: string;
+  /** Whether memory is left out. */
+  readonly hides?: boolean;
+  /** An index or a point that is to be seen. */
+  readonly mark?: Readonly<Record<string, number>> | readonly number[] | null;
+}
+
+export function Picture(props: PictureProps) {
+  const asked = useAnswer<Reading>(readRequest(props.text));
+  if (asked.value === null) return asked.error === null ? null : <Refusal error={asked.error} text={props.text} />;
+  const reading = asked.value;
+  if (reading.kind === 'kernel') return <p class="faint">A kernel has its picture in the modes Kernel and Film.</p>;
+  return reading.kind === 'layout' ? <LayoutPicture {...props} reading={reading} /> : <ViewPicture {...props} reading={reading} />;
+}
+
+/** The `view` request that draws what was read: of Views, or of an expression over its variables. */
+export function viewRequest(reading: Reading): Request {
+  if (reading.kind !== 'expr') return reading.request;
+  const { text, vars } = reading.request as { text: string; vars?: Record<string, [number, number]> };
+  const bounds: Record<string, readonly [number, number]> = { ...vars };
+  for (const name of reading.unbound ?? []) bounds[name] = [0, 7];
+  return { do: 'view', expr: text, valid: reading.valid ?? '1', vars: bounds };
+}
+
+function ViewPicture(props: PictureProps & { reading: Reading }) {
+  const request = viewRequest(props.reading);
+  const asked = useAnswer<ViewAnswer>(request);
+  const [version, setVersion] = useState(0);
+  const key = JSON.stringify(request);
+  const field = useMemo(
+    () => (asked.value === null || asked.pending ? null : new AskedField(asked.value.shape.map(Number), request, () => setVersion((v) => v + 1))),
+    [asked.value, asked.pending, key],
+  );
+  const last = useMemo<{ field: Field | null }>(() => ({ field: null }), []);
+  if (field !== null) last.field = field;
+  if (asked.error !== null) return <Refusal error={asked.error} />;
+  if (asked.value === null || last.field === null) return null;
+  if (asked.value.shape.some((n) => typeof n !== 'number')) return <p class="faint">Its sizes are symbolic: the mode Symbolic draws it.</p>;
+  const names = Object.keys((request as { vars?: object }).vars ?? {});
+  return <Drawn {...props} field={last.field} version={version} names={names} request={request} size={Number(asked.value.size ?? sizeOf(asked.value.shape.map(Number)))} />;
+}
+
+interface DrawnProps extends PictureProps {
+  readonly field: Field;
+  readonly version: number;
+  readonly names: readonly string[];
+  readonly request: Request;
+  readonly size: number;
+}
+
+function Drawn(props: DrawnProps) {
+  const small = props.size <= MOST_IN_STRIP;
+  const all = useAnswer<ViewAnswer>(small ? { ...props.request, addresses: true } : null);
+  const addresses = all.value === null ? null : numbersOf((all.value as unknown as { addresses: unknown }).addresses, all.arrays);
+  const [least, most] = addresses === null ? [0, props.size - 1] : rangeOf(addresses);
+  const shade = amountShade(least, most);
+  const mark = Array.isArray(props.mark) ? props.mark : props.mark === null || props.mark === undefined ? null : props.names.map((n) => (props.mark as Record<string, number>)[n] ?? 0);
+  const outline = mark === null ? undefined : (c: readonly number[]): string | null => (c.length === mark.length && c.every((v, d) => v === mark[d]) ? '#d55e00' : null);
+  return (
+    <>
+      <GridView id={props.id} label="Addresses" field={props.field} shade={shade} version={props.version} names={props.names} outline={outline} />
+      {props.hides === true || addresses === null ? null : <MemoryStrip id={`${props.id}-memory`} addresses={addresses} shade={shade} />}
+    </>
+  );
+}
+
+function MemoryStrip(props: { id: string; addresses: ArrayLike<number>; shade: Shade }) {
+  const [least, most] = rangeOf(props.addresses);
+  const touched = useMemo(() => touchesOf(props.addresses), [props.addresses]);
+  return <Strip id={props.id} label="Memory" touched={touched} first={Math.min(0, least)} last={Math.max(0, most)} shade={props.shade} />;
+}
+
+export function rangeOf(addresses: ArrayLike<number>): [number, number] {
+  let least = Infinity, most = -Infinity;
+  for (let i = 0; i < addresses.length; ++i) {
+    const a = addresses[i] ?? NaN;
+    if (a < least) least = a;
+    if (a > most) most = a;
+  }
+  return least <= most ? [least, most] : [0, 0];
+}
+
+// --- layouts ---
+
+function LayoutPicture(props: PictureProps & { reading: Reading }) {
+  const table = useAnswer<{ layout?: string; table?: unknown; value?: unknown }>(props.reading.request);
+  const numbers = useMemo(() => numbersOf(table.value?.table, table.arrays), [table.value]);
+  if (table.error !== null) return <Refusal error={table.error} />;
+  if (table.value === null) return null;
+  if (numbers === null) return <p class="mono">{JSON.stringify(table.value.value ?? table.value.layout)}</p>;
+  const shape = modeSizes(table.value.layout ?? '', numbers.length);
+  const field = new ListField(shape, rowMajor(numbers, shape));
+  const [least, most] = rangeOf(numbers);
+  return (
+    <>
+      <GridView id={props.id} label={`Layout ${table.value.layout ?? ''}`} field={field} shade={amountShade(least, most)} names={shape.map((_, i) => `mode ${i}`)} />
+      {props.hides === true || numbers.length > MOST_IN_STRIP ? null : <MemoryStrip id={`${props.id}-memory`} addresses={numbers} shade={amountShade(least, most)} />}
+    </>
+  );
+}
+
+/** The sizes of a layout's modes as it prints them; one size where it is no tuple. */
+export function modeSizes(layout: string, size: number): number[] {
+  const sizes = layout.slice(0, splitAt(layout));
+  if (!sizes.startsWith('(')) return [size];
+  const modes: number[] = [];
+  let depth = 0, product = 1, digits = '';
+  for (const c of sizes) {
+    if (/\d/.test(c)) digits += c;
+    else if (digits !== '') [product, digits] = [product * Number(digits), ''];
+    if (c === '(') depth += 1;
+    if ((c === ',' && depth === 1) || (c === ')' && depth === 1)) {
+      modes.push(product);
+      product = 1;
+    }
+    if (c === ')') depth -= 1;
+  }
+  return modes.reduce((a, b) => a * b, 1) === size && modes.length > 0 ? modes : [size];
+}
+
+/** Where the strides begin: at the colon outside of all brackets. */
+function splitAt(layout: string): number {
+  let depth = 0;
+  for (let i = 0; i < layout.length; ++i) {
+    if (layout[i] === '(') depth += 1;
+    else if (layout[i] === ')') depth -= 1;
+    else if (layout[i] === ':' && depth === 0) return i;
+  }
+  return layout.length;
+}
+
+/** A table with its first mode fastest as one with its last mode fastest; modes 0 and 1 are rows and columns, later ones panels. */
+export function rowMajor(table: ArrayLike<number>, shape: readonly number[]): Float64Array {
+  const out = new Float64Array(table.length);
+  const steps: number[] = [];
+  shape.reduce((step, n) => (steps.push(step), step * n), 1);
+  const index = shape.map(() => 0);
+  for (let i = 0; i < out.length; ++i) {
+    out[i] = table[index.reduce((sum, v, d) => sum + v * (steps[d] ?? 0), 0)] ?? NaN;
+    for (let d = shape.length - 1; d >= 0; --d) {
+      index[d] = (index[d] ?? 0) + 1;
+      if ((index[d] ?? 0) < (shape[d] ?? 1)) break;
+      index[d] = 0;
+    }
+  }
+  return out;
+}
