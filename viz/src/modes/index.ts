@@ -1,7 +1,8 @@
 // All modes, in the order of their tabs.
 import { box } from './box/index';
 import { movement } from './movement/index';
+import { symbolic } from './symbolic/index';
 import { tour } from './tour/index';
 import type { Mode } from './mode';
 
-export const MODES: readonly Mode[] = [box, movement, tour];
+export const MODES: readonly Mode[] = [box, movement, symbolic, tour];

@@ -17,8 +17,11 @@ export interface PictureProps {
   /** Whether memory is left out. */
   readonly hides?: boolean;
   /** An index or a point that is to be seen. */
-  readonly mark?: Readonly<Record<string, number>> | readonly number[] | null;
+  readonly mark?: Place | null;
+  /** Another one. */
+  readonly also?: Place | null;
 }
+export type Place = Readonly<Record<string, number>> | readonly number[];
 
 export function Picture(props: PictureProps) {
   const asked = useAnswer<Reading>(readRequest(props.text));
@@ -37,8 +40,11 @@ export function viewRequest(reading: Reading): Request {
   return { do: 'view', expr: text, valid: reading.valid ?? '1', vars: bounds };
 }
 
-function ViewPicture(props: PictureProps & { reading: Reading }) {
-  const request = viewRequest(props.reading);
+const ViewPicture = (props: PictureProps & { reading: Reading }) => <RequestPicture {...props} request={viewRequest(props.reading)} />;
+
+/** The picture of a `view` request. */
+export function RequestPicture(props: Omit<PictureProps, 'text'> & { request: Request }) {
+  const { request } = props;
   const asked = useAnswer<ViewAnswer>(request);
   const [version, setVersion] = useState(0);
   const key = JSON.stringify(request);
@@ -55,7 +61,7 @@ function ViewPicture(props: PictureProps & { reading: Reading }) {
   return <Drawn {...props} field={last.field} version={version} names={names} request={request} size={Number(asked.value.size ?? sizeOf(asked.value.shape.map(Number)))} />;
 }
 
-interface DrawnProps extends PictureProps {
+interface DrawnProps extends Omit<PictureProps, 'text'> {
   readonly field: Field;
   readonly version: number;
   readonly names: readonly string[];
@@ -69,14 +75,22 @@ function Drawn(props: DrawnProps) {
   const addresses = all.value === null ? null : numbersOf((all.value as unknown as { addresses: unknown }).addresses, all.arrays);
   const [least, most] = addresses === null ? [0, props.size - 1] : rangeOf(addresses);
   const shade = amountShade(least, most);
-  const mark = Array.isArray(props.mark) ? props.mark : props.mark === null || props.mark === undefined ? null : props.names.map((n) => (props.mark as Record<string, number>)[n] ?? 0);
-  const outline = mark === null ? undefined : (c: readonly number[]): string | null => (c.length === mark.length && c.every((v, d) => v === mark[d]) ? '#d55e00' : null);
+  const marks = [props.mark, props.also].flatMap((place) => (place === null || place === undefined ? [] : [indexOf(place, props.request)]));
+  const isMarked = (c: readonly number[]): boolean => marks.some((m) => c.length === m.length && c.every((v, d) => v === m[d]));
+  const outline = marks.length === 0 ? undefined : (c: readonly number[]): string | null => (isMarked(c) ? '#d55e00' : null);
   return (
     <>
       <GridView id={props.id} label="Addresses" field={props.field} shade={shade} version={props.version} names={props.names} outline={outline} />
       {props.hides === true || addresses === null ? null : <MemoryStrip id={`${props.id}-memory`} addresses={addresses} shade={shade} />}
     </>
   );
+}
+
+/** A point by names as an index: an expression's variables begin at their least values. */
+function indexOf(place: Place, request: Request): readonly number[] {
+  if (Array.isArray(place)) return place as readonly number[];
+  const { vars } = request as { vars?: Record<string, readonly [number, number]> };
+  return Object.entries(vars ?? {}).map(([name, [least]]) => ((place as Record<string, number>)[name] ?? least) - least);
 }
 
 function MemoryStrip(props: { id: string; addresses: ArrayLike<number>; shade: Shade }) {
