@@ -49,7 +49,7 @@ export function App() {
         <mode.Page />
       </main>
       <footer>
-        <span data-engine={engineMilliseconds.value === null ? 'loading' : 'ready'}>
+        <span data-engine={engineMilliseconds.value === null ? 'loading' : 'ready'} data-milliseconds={engineMilliseconds.value}>
           {engineMilliseconds.value === null ? 'The compiler is on its way …' : `The compiler itself answers, in this page (ready in ${Math.round(engineMilliseconds.value)} ms).`}
         </span>
       </footer>
