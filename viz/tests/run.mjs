@@ -55,3 +55,4 @@ stream.on('end', () => {
   process.stdout.write(`${cases.length} tests, ${failed} failed\n`);
   process.exitCode = failed === 0 && cases.length > 0 ? 0 : 1;
 });
+stream.resume();

@@ -1,0 +1,24 @@
+# Sourced by ./test: the page. It needs Node 18 or newer, npm, Debian's chromium, and clang-19 for WebAssembly.
+
+# Packages that the page is built and tested with. NOTE: Debian's npm and another Node's cannot be installed beside each other.
+viz_packages=(lld-19 libc++-19-dev-wasm32 libc++abi-19-dev-wasm32 libclang-rt-19-dev-wasm32 wasi-libc chromium fonts-dejavu-core libcpp-httplib-dev)
+command -v npm > /dev/null || viz_packages+=(nodejs npm)
+
+# The engine, for WebAssembly, and the page around it: build/viz/strata.html.
+viz_build() {
+  configure wasm
+  cmake --build --preset wasm
+  npm --prefix viz ci --no-audit --no-fund --ignore-scripts
+  npm --prefix viz run types
+  npm --prefix viz run build
+  local bytes
+  bytes=$(wc -c < build/viz/strata.html)
+  echo "the page has $bytes bytes"
+  [ "$bytes" -le 1572864 ]
+}
+
+# viz_tests unit|e2e [NAME...]
+viz_tests() { (cd viz && node tests/run.mjs "$@"); }
+
+# The committed page: `old` where viz/ has changed since, or where it answers otherwise than the program.
+viz_committed() { (cd viz && node tests/committed.mjs "$PWD/../build/plain/strata"); }
