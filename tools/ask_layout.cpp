@@ -25,8 +25,8 @@ std::optional<std::int64_t> integer_text(std::string_view text) {
 }
 
 /// Units for every pair of leaves, and for a decision that may have to look at pieces.
-void charge_leaves(std::size_t leaves, Work& work) {
-  constexpr std::size_t decision = 4096;
+void charge_leaves(std::uint64_t leaves, Work& work) {
+  constexpr std::uint64_t decision = 4096;
   work.charge((leaves + 1) * (leaves + 1));
   work.charge(decision);
 }
@@ -65,8 +65,8 @@ LayoutAnswer call_complement(const LayoutArguments& args) {
 
 LayoutAnswer call_swizzle(const LayoutArguments& args) {
   const Swizzle swizzle(args.integer(0), args.integer(1), args.integer(2));
-  args.work().charge(static_cast<std::size_t>(swizzle.size()));
-  args.work().charge(static_cast<std::size_t>(swizzle.size()) * (printed_value - 1));
+  args.work().charge(static_cast<std::uint64_t>(swizzle.size()));
+  args.work().charge(static_cast<std::uint64_t>(swizzle.size()) * (printed_value - 1));
   return {{}, table(swizzle, swizzle.size()), {}};
 }
 
@@ -180,7 +180,7 @@ std::vector<std::int64_t> charged_table(const Layout& layout, Work& work) {
   const std::int64_t size = layout.size().value();
   const auto each = static_cast<std::int64_t>(printed_value + layout.leaves().size());
   std::int64_t units = 0;
-  work.charge(try_mul(size, each, units) ? static_cast<std::size_t>(units) : SIZE_MAX);
+  work.charge(try_mul(size, each, units) ? static_cast<std::uint64_t>(units) : UINT64_MAX);
   return table(layout, size);
 }
 
