@@ -76,7 +76,7 @@ def check_text(path: str, text: str) -> list[str]:
     for number, line in enumerate(lines, 1):
         problems += [f"line {number}: {word}" for regex, word in FORBIDDEN if regex.search(line)]
     explained = path.endswith(".cpp") and (ROOT / path).with_suffix(".h").exists()  # by the header beside it
-    if path.startswith(("strata/", "tools/", "viz/")) and not path.endswith(".py") and not explained and not text.startswith("//"):
+    if path.startswith(("strata/", "tools/", "viz/")) and not path.endswith((".py", ".ts", ".tsx")) and not explained and not text.startswith("//"):
         problems.append("does not open with what it is for")
     return problems
 
