@@ -6,8 +6,8 @@ command -v npm > /dev/null || viz_packages+=(nodejs npm)
 
 # The engine, for WebAssembly, and the page around it: build/viz/strata.html.
 viz_build() {
-  configure wasm
-  cmake --build --preset wasm
+  cmake -S viz -B build/wasm -DSTRATA_WERROR=ON
+  cmake --build build/wasm
   npm --prefix viz ci --no-audit --no-fund --ignore-scripts
   npm --prefix viz run types
   npm --prefix viz run build

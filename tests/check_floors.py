@@ -76,7 +76,7 @@ def check_text(path: str, text: str) -> list[str]:
     for number, line in enumerate(lines, 1):
         problems += [f"line {number}: {word}" for regex, word in FORBIDDEN if regex.search(line)]
     explained = path.endswith(".cpp") and (ROOT / path).with_suffix(".h").exists()  # by the header beside it
-    if path.startswith(("strata/", "tools/")) and not explained and not text.startswith("//"):
+    if path.startswith(("strata/", "tools/", "viz/")) and not path.endswith((".py", ".ts", ".tsx")) and not explained and not text.startswith("//"):
         problems.append("does not open with what it is for")
     return problems
 
@@ -91,8 +91,9 @@ def cycles(graph: dict) -> list[str]:
 
 
 def main() -> int:
-    files = sorted(p for folder in ("strata", "tools", "tests", "bench", "examples")
-                   for p in (ROOT / folder).rglob("*") if p.suffix in {".h", ".cpp", ".def", ".py", ".sh"})
+    files = sorted(p for folder in ("strata", "tools", "tests", "bench", "examples", "viz")
+                   for p in (ROOT / folder).rglob("*")
+                   if p.suffix in {".h", ".cpp", ".def", ".py", ".sh", ".ts", ".tsx"} and "node_modules" not in p.parts)
     graph: dict = {}
     failed = 0
     for file in files:

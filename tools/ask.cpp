@@ -128,7 +128,7 @@ Values completed(const Values& found, const std::vector<Variable>& variables) {
 
 }  // namespace
 
-void Work::charge(std::size_t amount) {
+void Work::charge(std::uint64_t amount) {
   const auto limit = static_cast<std::uint64_t>(std::max<std::int64_t>(left_, 0));
   if (amount > limit) {
     throw Error(ErrorKind::budget, "[budget] the request needs more than " +

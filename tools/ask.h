@@ -19,7 +19,7 @@ class Work {
  public:
   explicit Work(std::int64_t budget) : left_(budget), budget_(budget) {}
   /// @throws Error (budget) when less is left.
-  void charge(std::size_t amount);
+  void charge(std::uint64_t amount);
   /// What has not been charged yet.
   std::uint64_t left() const { return left_ < 0 ? 0 : static_cast<std::uint64_t>(left_); }
 

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "strata/base/int_math.h"
-#include "strata/view/layout_algebra.h"
+#include "strata/view/layout_by_mode.h"
 #include "strata/view/swizzle.h"
 
 namespace strata::tools {
@@ -24,15 +25,61 @@ std::optional<std::int64_t> integer_text(std::string_view text) {
   return value;
 }
 
+/// Calls `at` with each place of `text` and how many brackets are open behind it.
+template <class At>
+void each_depth(std::string_view text, const At& at) {
+  std::ptrdiff_t depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '(' || text[i] == '<') ++depth;
+    if (text[i] == ')' || text[i] == '>') --depth;
+    at(i, depth);
+  }
+}
+
+/// Whether one pair of brackets holds all of `text`: a layout has a colon outside of brackets.
+bool is_list(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(' '), end = text.find_last_not_of(' ');
+  if (begin == std::string_view::npos || (text[begin] != '(' && text[begin] != '<')) return false;
+  bool closes = false, before = false;
+  each_depth(text, [&](std::size_t i, std::ptrdiff_t depth) {
+    if (i < begin || depth > 0) return;
+    if (i < end) before = true;
+    if (i == end) closes = depth == 0;
+  });
+  return closes && !before;
+}
+
+/// Where the items of a list begin, and their lengths, without blanks around them.
+std::vector<std::pair<std::size_t, std::size_t>> items_of_list(std::string_view text) {
+  std::vector<std::pair<std::size_t, std::size_t>> items;
+  std::size_t begin = text.find_first_of("(<") + 1;
+  const auto add = [&](std::size_t end) {
+    while (begin < end && text[begin] == ' ') ++begin;
+    std::size_t last = end;
+    while (last > begin && text[last - 1] == ' ') --last;
+    items.emplace_back(begin, last - begin);
+  };
+  const std::size_t close = text.find_last_of(")>");
+  each_depth(text, [&](std::size_t i, std::ptrdiff_t depth) {
+    if (depth == 1 && text[i] == ',') {
+      add(i);
+      begin = i + 1;
+    }
+  });
+  add(close);
+  return items;
+}
+
 /// Units for every pair of leaves, and for a decision that may have to look at pieces.
-void charge_leaves(std::size_t leaves, Work& work) {
-  constexpr std::size_t decision = 4096;
+void charge_leaves(std::uint64_t leaves, Work& work) {
+  constexpr std::uint64_t decision = 4096;
   work.charge((leaves + 1) * (leaves + 1));
   work.charge(decision);
 }
 
 using Unary = Layout (*)(const Layout&);
 using Binary = Layout (*)(const Layout&, const Layout&, std::uint64_t);
+using ByMode = Layout (*)(const Layout&, const Tiler&, std::uint64_t);
 using Inverse = Layout (*)(const Layout&, std::uint64_t);
 
 template <Unary function>
@@ -57,6 +104,20 @@ LayoutAnswer binary(const LayoutArguments& args) {
   return {function(a, b, args.decision_budget()), {}, {}};
 }
 
+/// `B` may be a tiler, too.
+template <Binary function, ByMode by_mode>
+LayoutAnswer tiled(const LayoutArguments& args) {
+  if (!args.is_tiler(1)) return binary<function>(args);
+  const Layout a = args.layout(0);
+  const Tiler tiler = args.tiler(1);
+  std::size_t leaves = a.leaves().size();
+  for (const Layout& tile : tiler) {
+    leaves += tile.leaves().size();
+    charge_leaves(leaves, args.work());
+  }
+  return {by_mode(a, tiler, args.decision_budget()), {}, {}};
+}
+
 LayoutAnswer call_complement(const LayoutArguments& args) {
   const Layout a = args.layout(0);
   charge_leaves(a.leaves().size(), args.work());
@@ -65,8 +126,8 @@ LayoutAnswer call_complement(const LayoutArguments& args) {
 
 LayoutAnswer call_swizzle(const LayoutArguments& args) {
   const Swizzle swizzle(args.integer(0), args.integer(1), args.integer(2));
-  args.work().charge(static_cast<std::size_t>(swizzle.size()));
-  args.work().charge(static_cast<std::size_t>(swizzle.size()) * (printed_value - 1));
+  args.work().charge(static_cast<std::uint64_t>(swizzle.size()));
+  args.work().charge(static_cast<std::uint64_t>(swizzle.size()) * (printed_value - 1));
   return {{}, table(swizzle, swizzle.size()), {}};
 }
 
@@ -91,12 +152,12 @@ LayoutAnswer call_cosize(const LayoutArguments& args) {
 // clang-format off
 constexpr LayoutFunction functions[] = {
     {"coalesce",        "A",               1, 1, unary<coalesce<Int>>},
-    {"composition",     "A B",             2, 2, binary<composition<Int>>},
+    {"composition",     "A B",             2, 2, tiled<composition<Int>, composition>},
     {"complement",      "A COSIZE",        2, 2, call_complement},
-    {"logical_divide",  "A B",             2, 2, binary<logical_divide<Int>>},
-    {"zipped_divide",   "A B",             2, 2, binary<zipped_divide<Int>>},
-    {"tiled_divide",    "A B",             2, 2, binary<tiled_divide<Int>>},
-    {"flat_divide",     "A B",             2, 2, binary<flat_divide<Int>>},
+    {"logical_divide",  "A B",             2, 2, tiled<logical_divide<Int>, logical_divide>},
+    {"zipped_divide",   "A B",             2, 2, tiled<zipped_divide<Int>, zipped_divide>},
+    {"tiled_divide",    "A B",             2, 2, tiled<tiled_divide<Int>, tiled_divide>},
+    {"flat_divide",     "A B",             2, 2, tiled<flat_divide<Int>, flat_divide>},
     {"logical_product", "A B",             2, 2, binary<logical_product<Int>>},
     {"zipped_product",  "A B",             2, 2, binary<zipped_product<Int>>},
     {"tiled_product",   "A B",             2, 2, binary<tiled_product<Int>>},
@@ -149,6 +210,26 @@ Layout LayoutArguments::layout(std::size_t i) const {
   });
 }
 
+bool LayoutArguments::is_tiler(std::size_t i) const { return is_list(texts_[i]); }
+
+std::vector<Layout> LayoutArguments::tiler(std::size_t i) const {
+  return read(i, [&](const std::string& text) {
+    std::vector<Layout> tiles;
+    for (const auto& [begin, length] : items_of_list(text)) {
+      const std::string item = text.substr(begin, length);
+      try {
+        const auto n = integer_text(item);
+        tiles.push_back(n                    ? Layout(Int(*n))
+                        : variables_.empty() ? parse_layout(item)
+                                             : parse_layout(item, variables_));
+      } catch (const Error& e) {
+        throw Error(e.kind(), e.what(), begin + std::max<std::size_t>(e.column(), 1));
+      }
+    }
+    return tiles;
+  });
+}
+
 std::int64_t LayoutArguments::integer(std::size_t i) const {
   return read(i, [&](const std::string& text) {
     const auto n = integer_text(text);
@@ -180,7 +261,7 @@ std::vector<std::int64_t> charged_table(const Layout& layout, Work& work) {
   const std::int64_t size = layout.size().value();
   const auto each = static_cast<std::int64_t>(printed_value + layout.leaves().size());
   std::int64_t units = 0;
-  work.charge(try_mul(size, each, units) ? static_cast<std::size_t>(units) : SIZE_MAX);
+  work.charge(try_mul(size, each, units) ? static_cast<std::uint64_t>(units) : UINT64_MAX);
   return table(layout, size);
 }
 

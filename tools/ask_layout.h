@@ -25,6 +25,9 @@ class LayoutArguments {
   // Each throws TextError with the column in that argument.
   /// A layout, or an integer n for `n:1`.
   Layout layout(std::size_t i) const;
+  /// Whether it is a list of layouts, one a mode: `(4:1, 8:2)`, `<4:1, 8:2>`, `(4, 8)`.
+  bool is_tiler(std::size_t i) const;
+  std::vector<Layout> tiler(std::size_t i) const;
   std::int64_t integer(std::size_t i) const;
   Coordinate coordinate(std::size_t i) const;
   Work& work() const { return work_; }

@@ -32,18 +32,18 @@ constexpr MovementOp movement_table[] = {
 // clang-format on
 
 /// Units of work for one look at each dimension of each View.
-std::size_t weight(std::span<const View> views) {
-  std::size_t out = 0;
+std::uint64_t weight(std::span<const View> views) {
+  std::uint64_t out = 0;
   for (const View& v : views) out += 1 + v.rank();
   return out;
 }
 
 /// Units of work for what looks at every pair of Views or dimensions; each pair may take a decision of its own.
 void charge_decisions(std::span<const View> views, Work& work) {
-  constexpr std::size_t decision = 1024;
-  const std::size_t n = weight(views);
+  constexpr std::uint64_t decision = 1024;
+  const std::uint64_t n = weight(views);
   work.charge(n * n);
-  work.charge(views.size() * views.size() * decision);
+  work.charge(decision * views.size() * views.size());
 }
 
 std::vector<std::string> default_names(std::size_t rank) {
@@ -73,10 +73,10 @@ std::vector<Expr> variables_named(const ShapeTracker& stack, const std::vector<s
 }
 
 /// Charges for looking at every element of `stack`.
-void charge_elements(const ShapeTracker& stack, std::size_t each, Work& work) {
+void charge_elements(const ShapeTracker& stack, std::uint64_t each, Work& work) {
   std::int64_t units = 0;
   const bool fits = try_mul(stack.size().value(), static_cast<std::int64_t>(each), units);
-  work.charge(fits ? static_cast<std::size_t>(units) : SIZE_MAX);
+  work.charge(fits ? static_cast<std::uint64_t>(units) : UINT64_MAX);
 }
 
 /// A stack of numbers, element by element: what decides where the exact procedures have used up their budgets.
@@ -196,8 +196,8 @@ const MovementOp* find_movement(std::string_view name) {
 ShapeTracker apply_movement(const ShapeTracker& stack, const MovementOp& op,
                             const Movement& movement, Work& work) {
   // A copy of the stack, and every pair of the top's dimensions and the argument's.
-  constexpr std::size_t copied = 8;
-  const std::size_t top = 1 + stack.rank() + movement.numbers.size() + movement.pairs.size();
+  constexpr std::uint64_t copied = 8;
+  const std::uint64_t top = 1 + stack.rank() + movement.numbers.size() + movement.pairs.size();
   work.charge(copied * weight(stack.views()));
   work.charge(top * top);
   return op.apply(stack, movement);

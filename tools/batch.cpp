@@ -61,7 +61,7 @@ const std::vector<RequestKind>& request_kinds() {
       {"affine", {"text", "at"}, answer_affine},
       {"view", {view_keys.begin(), view_keys.end()}, answer_view},
       {"equal_view", {"a", "b"}, answer_equal_view},
-      {"layout", {"fn", "args"}, answer_layout},
+      {"layout", {"fn", "args", "table"}, answer_layout},
   };
   return kinds;
 }

@@ -50,9 +50,9 @@ void write_coordinate(JsonWriter& json, const Coordinate& c) {
 
 }  // namespace
 
-void write_layout_answer(JsonWriter& json, const LayoutAnswer& answer, Work& work) {
+void write_layout_answer(JsonWriter& json, const LayoutAnswer& answer, Work& work, bool table) {
   if (answer.layout) json.member("layout", render(*answer.layout));
-  if (answer.layout && answer.layout->is_concrete())
+  if (answer.layout && table && answer.layout->is_concrete())
     write_numbers(json.key("table"), charged_table(*answer.layout, work));
   if (answer.table) write_numbers(json.key("table"), *answer.table);
   if (answer.value) write_coordinate(json.key("value"), *answer.value);
@@ -65,7 +65,7 @@ void answer_layout(const Request& request, Work& work, JsonWriter& json) {
   if (function == nullptr)
     throw Error(ErrorKind::request, "[request] there is no fn " + in_quotes(name), named.column());
   const LayoutArguments arguments(argument_texts(request.need("args")), "args", true, {}, work);
-  write_layout_answer(json, ask_layout(*function, arguments), work);
+  write_layout_answer(json, ask_layout(*function, arguments), work, request.flag("table", true));
 }
 
 }  // namespace strata::tools

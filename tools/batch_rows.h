@@ -22,6 +22,7 @@ std::vector<View> read_views(const JsonValue& views, Work& work);
 /// The fields of the `view` answer. A size or stride that is no number is written as its text.
 void write_view_answer(JsonWriter& json, const ViewQuestion& question, const ViewAnswer& answer);
 /// The fields of the `layout` answer; a layout of expressions has no table.
-void write_layout_answer(JsonWriter& json, const LayoutAnswer& answer, Work& work);
+/// Without the table of a layout where it is not wanted; a function whose answer is a table always has it.
+void write_layout_answer(JsonWriter& json, const LayoutAnswer& answer, Work& work, bool table = true);
 
 }  // namespace strata::tools

@@ -220,7 +220,8 @@ constexpr Command command_table[] = {
      "Functions of A: coalesce right_inverse left_inverse nullspace size cosize, and crd2idx A [COORDINATE],\n"
      "idx2crd A INTEGER, complement A COSIZE; of A and B: composition, logical_divide zipped_divide\n"
      "tiled_divide flat_divide, logical_product zipped_product tiled_product flat_product blocked_product\n"
-     "raked_product; swizzle BITS BASE SHIFT. An answer is exact; where there is none, it says why.",
+     "raked_product; swizzle BITS BASE SHIFT. In composition and the divides B may be '<4:1, 8:2>', a layout a mode.\n"
+     "An answer is exact; where there is none, it says why.",
      "there is no exact answer, or the text is refused",
      layout_options, layout_examples, command_layout},
     {"kernel", "TEXT", 1, 1, "", "a kernel through the compiler: axes, UOps, source, proof; run and measured",

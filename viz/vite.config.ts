@@ -1,7 +1,7 @@
 import { defineConfig } from 'vite';
-import { enginePlugin } from './build/engine-plugin';
-import { firstPlugin } from './build/first-plugin';
-import { onePagePlugin } from './build/one-page-plugin';
+import { enginePlugin } from './plugins/engine-plugin';
+import { firstPlugin } from './plugins/first-plugin';
+import { onePagePlugin } from './plugins/one-page-plugin';
 
 export default defineConfig({
   esbuild: { jsx: 'automatic', jsxImportSource: 'preact', legalComments: 'none' },

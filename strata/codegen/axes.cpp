@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <limits>
 #include <map>
 
 namespace strata {
@@ -123,6 +124,12 @@ std::vector<Opt> parse_opts(std::string_view text) {
     spaces();
     return value;
   };
+  const auto place = [&] {  // NOTE: std::size_t has 32 bits in a page
+    const std::size_t begin = at;
+    const std::int64_t value = number();
+    if (value > std::numeric_limits<std::int32_t>::max()) at = begin, fail("a number is too large");
+    return static_cast<std::size_t>(value);
+  };
   for (spaces(); at < text.size(); spaces()) {
     Opt opt;
     const std::size_t begin = at;
@@ -133,13 +140,11 @@ std::vector<Opt> parse_opts(std::string_view text) {
     opt.kind = static_cast<Opt::Kind>(kind - std::begin(kOptNames));
     spaces();
     if (opt.kind == Opt::Kind::REORDER) {
-      while (at < text.size() && text[at] != ',')
-        opt.order.push_back(static_cast<std::size_t>(number()));
+      while (at < text.size() && text[at] != ',') opt.order.push_back(place());
     } else {
-      if (has_axis(opt.kind)) opt.axis = static_cast<std::size_t>(number());
+      if (has_axis(opt.kind)) opt.axis = place();
       if (has_amount(opt.kind)) opt.amount = number();
-      if (at < text.size() && text[at] == '@')
-        ++at, opt.segment = static_cast<std::size_t>(number());
+      if (at < text.size() && text[at] == '@') ++at, opt.segment = place();
     }
     out.push_back(std::move(opt));
     if (at == text.size()) break;

@@ -114,7 +114,7 @@ void write_runs(Action action, const Divided& d, std::int64_t* out, std::size_t 
   std::uint64_t length = d.first_run();
   std::uint64_t q = bits(d.quotient);
   for (std::size_t t = 0; t < count;) {
-    const std::size_t run = std::min<std::uint64_t>(length, count - t);
+    const auto run = static_cast<std::size_t>(std::min<std::uint64_t>(length, count - t));
     if (action == Action::div)
       write_sequence(out + t, run, value(q + bits(d.X) * t), d.X);
     else

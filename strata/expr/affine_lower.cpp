@@ -365,7 +365,7 @@ void allocate_registers(AffineProgram& program) {
   for (const AffineOperand& o : program.operands) ++readers[o.value];
   ++readers[program.result];
   std::vector<std::uint32_t> place(readers.size());
-  std::iota(place.begin(), place.begin() + program.inputs, 0U);
+  std::iota(place.data(), place.data() + program.inputs, 0U);
   std::vector<std::uint32_t> free;
   program.registers = program.inputs;
   for (std::size_t k = 0; k < program.steps.size(); ++k) {

@@ -1,6 +1,7 @@
 #include "strata/graph/moved_shape.h"
 
 #include <limits>
+#include <utility>
 
 #include "strata/base/int_math.h"
 #include "strata/view/shape_tracker.h"
@@ -29,7 +30,7 @@ bool are_axes(const Axes& axes, std::size_t rank) {
   std::uint64_t seen = 0;
   if (rank > 64) return false;
   for (const std::int64_t a : axes) {
-    if (a < 0 || static_cast<std::size_t>(a) >= rank || ((seen >> a) & 1) != 0) return false;
+    if (a < 0 || std::cmp_greater_equal(a, rank) || ((seen >> a) & 1) != 0) return false;
     seen |= std::uint64_t{1} << a;
   }
   return true;

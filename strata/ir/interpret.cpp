@@ -285,7 +285,7 @@ void run_together(const Program& program, std::uint64_t count, std::uint64_t bud
                "[interpret] ", count, " instances wait at barriers, with ", program.registers,
                " registers each: more than ", kMostRegisters);
   std::vector<Instance> all;
-  all.reserve(count);
+  all.reserve(static_cast<std::size_t>(count));
   for (std::uint64_t k = 0; k < count; ++k) all.emplace_back(program, k);
   const auto is_done = [](const Instance& instance) { return instance.is_done(); };
   while (!std::ranges::all_of(all, is_done))

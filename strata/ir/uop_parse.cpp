@@ -226,7 +226,7 @@ class ListParser {
       const auto num = in_.number<std::uint64_t>("the number of a source");
       if (num >= list_.size())
         in_.fail(ErrorKind::parse, in_.at() - 1, "source ", num, " is not in a line above");
-      out.push_back(list_[num]);
+      out.push_back(list_[static_cast<std::size_t>(num)]);
     } while (in_.try_take(','));
     in_.expect(']');
     return out;

@@ -1,6 +1,7 @@
 // The contiguous rows of a tensor: one box of rows where the address is affine, a table of their addresses elsewhere.
 
 #include <algorithm>
+#include <utility>
 
 #include "strata/view/int.h"
 #include "strata/view/loop_plan.h"
@@ -123,7 +124,7 @@ void plan_table(const Piecewise& f, const Index& shape, const RowCheck& check, R
 
 RowPlan plan_rows(std::span<const Strided> views, std::int64_t last) {
   const Index& shape = views.back().shape;
-  STRATA_CHECK(last >= 0 && static_cast<std::size_t>(last) < shape.size(), shape,
+  STRATA_CHECK(last >= 0 && std::cmp_less(last, shape.size()), shape,
                "[parallelLoops] there is no dimension ", last, " in shape ", render(shape));
   RowPlan out;
   for (const std::int64_t n : shape)

@@ -4,6 +4,7 @@
 #include "strata/view/stack_facts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "strata/view/merge.h"
 #include "strata/view/size_ops.h"
@@ -330,8 +331,8 @@ Axes ShapeTracker::unit_stride_axes(bool ignore_valid) const {
 }
 
 bool ShapeTracker::axis_is_masked(std::int64_t axis) const {
-  STRATA_CHECK(axis >= 0 && static_cast<std::size_t>(axis) < rank(), shape, "[axis_is_masked] ",
-               axis, " is no dimension of ", strata::render(shape()));
+  STRATA_CHECK(axis >= 0 && std::cmp_less(axis, rank()), shape, "[axis_is_masked] ", axis,
+               " is no dimension of ", strata::render(shape()));
   const auto j = static_cast<std::size_t>(axis);
   if (views_.size() == 1) return is_masked(views_[0], j);
   if (!is_concrete()) {

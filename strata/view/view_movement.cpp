@@ -2,6 +2,8 @@
 //
 // A valid address of a result is one of the View it is made from, so that only offsets and numbers of elements are checked.
 
+#include <utility>
+
 #include "strata/view/size_ops.h"
 #include "strata/view/view.h"
 
@@ -21,7 +23,7 @@ void check_rank(std::string_view operation, std::size_t given, const Ints& shape
 void check_axes(std::string_view operation, const Axes& axes, const Ints& shape) {
   SmallVec<bool, 8> seen(shape.size(), false);
   for (const std::int64_t axis : axes) {
-    const bool inside = axis >= 0 && static_cast<std::size_t>(axis) < shape.size();
+    const bool inside = axis >= 0 && std::cmp_less(axis, shape.size());
     STRATA_CHECK(inside, shape, "[", operation, "] ", axis, " is no dimension of ", render(shape));
     bool& mark = seen[static_cast<std::size_t>(axis)];
     STRATA_CHECK(!mark, shape, "[", operation, "] dimension ", axis, " of ", render(shape),

@@ -62,6 +62,44 @@ TEST(BatchLayout, Answers) {
   EXPECT_EQ(ask("swizzle", "1,0,1"), R"({"table":[0,1,3,2]})");
 }
 
+TEST(BatchLayout, TilersTileModeByMode) {
+  EXPECT_EQ(member("zipped_divide", "'(8,16):(16,1)','<4:1, 8:1>'", "layout"),
+            "\"((4,8),(2,2)):((16,1),(64,8))\"");
+  for (const char* fn :
+       {"composition", "logical_divide", "zipped_divide", "tiled_divide", "flat_divide"}) {
+    const std::string named = ask(fn, "'(8,16):(16,1)',' (4:1,8:1) '");
+    EXPECT_NE(named.find("layout"), std::string::npos) << named;
+    EXPECT_EQ(ask(fn, "'(8,16):(16,1)','( 4 , 8:1)'"), named);
+    EXPECT_EQ(ask(fn, "'(8,16):(16,1)',[4,8]"), named);
+    EXPECT_EQ(ask(fn, "'(8,16):(16,1)','<4>'"), ask(fn, "'(8,16):(16,1)','(4:1)'")) << fn;
+  }
+  EXPECT_EQ(member("composition", "'((2,4),8):((1,16),2)','((2,2):(1,4), 4:2)'", "layout"),
+            "\"((2,2),4):((1,32),4)\"");
+}
+
+TEST(BatchLayout, TilersThatAreNone) {
+  const auto args = [](const char* b) { return "'(8,16):(16,1)'," + std::string(b); };
+  const auto message = [&](const char* b) { return ask("logical_divide", args(b)); };
+  EXPECT_NE(message("'(4:1, 8:)'").find("\"column\":9"), std::string::npos)
+      << message("'(4:1, 8:)'");
+  EXPECT_NE(message("'(4:1,)'").find("\"parse\""), std::string::npos) << message("'(4:1,)'");
+  EXPECT_NE(message("'<>'").find("\"parse\""), std::string::npos) << message("'<>'");
+  EXPECT_NE(message("'(2,2,2)'").find("\"shape\""), std::string::npos) << message("'(2,2,2)'");
+  EXPECT_NE(message("'(4:1'").find("\"parse\""), std::string::npos) << message("'(4:1'");
+  EXPECT_NE(message("'(4:1)(8:1)'").find("\"parse\""), std::string::npos);
+  EXPECT_NE(message("'3:1, 5'").find("\"parse\""), std::string::npos);
+  EXPECT_NE(ask("logical_product", args("'(4:1,8:1)'")).find("\"parse\""), std::string::npos);
+}
+
+TEST(BatchLayout, WithoutTable) {
+  const std::string large =
+      "{'do':'layout','fn':'crd2idx','args':['(1048576,1048576):(1,1048576)']";
+  EXPECT_EQ(error_kind(json(large + "}")), "budget");
+  EXPECT_EQ(answer(json(large + ",'table':false}")), R"~({"layout":"(1048576,1048576):(1,1048576)"})~");
+  EXPECT_EQ(answer(json("{'do':'layout','fn':'swizzle','args':[1,0,1],'table':false}")),
+            R"({"table":[0,1,3,2]})");
+}
+
 TEST(BatchLayout, ErrorKinds) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"'fn':'coalesce','args':['(2,3):(1']", "parse"},

@@ -1,6 +1,6 @@
 // The frame: tabs, the box, the mode's page, the menu.
 import { useEffect } from 'preact/hooks';
-import { engineMilliseconds } from './ask';
+import { engineFault, engineMilliseconds } from './ask';
 import { isDark, toggleTheme } from './draw/colours';
 import { MODES } from './modes/index';
 import { modeShown, useReading } from './reading';
@@ -49,11 +49,20 @@ export function App() {
         <mode.Page />
       </main>
       <footer>
-        <span data-engine={engineMilliseconds.value === null ? 'loading' : 'ready'} data-milliseconds={engineMilliseconds.value}>
-          {engineMilliseconds.value === null ? 'The compiler is on its way …' : `The compiler itself answers, in this page (ready in ${Math.round(engineMilliseconds.value)} ms).`}
-        </span>
+        <EngineStatus />
       </footer>
     </>
+  );
+}
+
+function EngineStatus() {
+  const milliseconds = engineMilliseconds.value, fault = engineFault.value;
+  if (fault !== null) return <span data-engine="broken" class="bad" role="alert">The compiler cannot run in this browser: {fault}</span>;
+  if (milliseconds === null) return <span data-engine="loading">The compiler is on its way …</span>;
+  return (
+    <span data-engine="ready" data-milliseconds={milliseconds}>
+      The compiler itself answers, in this page (ready in {Math.round(milliseconds)} ms).
+    </span>
   );
 }
 

@@ -3,27 +3,23 @@ import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { firstReply } from './first';
 import { client } from './engine/client';
+import type { Failure, Numbers, Reply, Request } from './engine/instance';
 
-export interface Failure {
-  readonly kind: string;
-  readonly message: string;
-  readonly column?: number;
-}
-/** Long lists of numbers come beside the JSON. */
-export type Numbers = Float64Array | Int32Array;
-export interface Reply {
-  readonly answer: Record<string, unknown> & { readonly error?: Failure };
-  readonly arrays: readonly Numbers[];
-}
-export type Request = Readonly<Record<string, unknown>>;
+export type { Failure, Numbers, Reply, Request } from './engine/instance';
 
+/** How long the engine took to be there; null before. */
 export const engineMilliseconds = signal<number | null>(null);
-client.ready.then((milliseconds: number) => (engineMilliseconds.value = milliseconds)).catch(() => undefined);
+/** Why there will be none. */
+export const engineFault = signal<string | null>(null);
+client.ready.then(
+  (milliseconds) => (engineMilliseconds.value = milliseconds),
+  (error: Error) => (engineFault.value = error.message),
+);
 
 /** The engine's answer; those of the first example are part of the page. */
 export function ask(request: Request): Promise<Reply> {
   const known = firstReply(request);
-  return known === null ? (client.ask(request) as Promise<Reply>) : Promise.resolve(known);
+  return known === null ? client.ask(request) : Promise.resolve(known);
 }
 
 export interface Asked<T> {

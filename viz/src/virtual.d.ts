@@ -3,8 +3,3 @@ declare module 'virtual:first' {
   const answers: readonly [string, Record<string, unknown>, readonly (readonly (number | null)[])[]][];
   export default answers;
 }
-declare module 'virtual:engine' {
-  /** The WebAssembly module: gzip, base64. */
-  const engine: string;
-  export default engine;
-}

@@ -5,7 +5,7 @@ import { run } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { virtual } from '../build/virtual.mjs';
+import { virtual } from '../plugins/virtual.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 process.chdir(join(here, '..'));

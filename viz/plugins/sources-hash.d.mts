@@ -1,0 +1,3 @@
+export const viz: string;
+export const JSON_VERSION: number;
+export function sourcesHash(): string;
