@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints `PASSED FAILED` for a build folder: GoogleTest's cases, the entries of ctest that are not GoogleTest's, pytest's cases."""
+"""Prints `PASSED FAILED` for a build folder: GoogleTest's cases, the entries of ctest that are not GoogleTest's, pytest's cases,
+those of the page's tests."""
 import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -21,8 +22,8 @@ def main() -> None:
             failed += 1  # failed, timed out, or not to be run: a GoogleTest program that crashed is counted here
         elif entry.get("name") not in programs:
             passed += 1
-    python = build / "pytest.xml"
-    for case in ElementTree.parse(python).iter("testcase") if python.exists() else ():
+    reports = [file for file in [build / "pytest.xml", *sorted(build.glob("viz-*.xml"))] if file.exists()]
+    for case in (case for file in reports for case in ElementTree.parse(file).iter("testcase")):
         if case.find("skipped") is None:
             is_bad = case.find("failure") is not None or case.find("error") is not None
             failed += is_bad

@@ -1,5 +1,5 @@
 // Runs tests: node tests/run.mjs unit|e2e [NAME...]. Tests are TypeScript, bundled by esbuild, run by Node's own runner; the results are
-// counted into ../build/viz/tests-KIND.xml.
+// counted into ../build/viz-tests/viz-KIND.xml.
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { run } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -51,7 +51,7 @@ stream.on('test:fail', tell(false));
 stream.on('test:stdout', (d) => process.stdout.write(d.message));
 stream.on('test:stderr', (d) => process.stderr.write(d.message));
 stream.on('end', () => {
-  writeFileSync(join(out, `tests-${kind}.xml`), `<testsuite name="viz.${kind}" tests="${cases.length}" failures="${failed}">${cases.join('\n')}</testsuite>\n`);
+  writeFileSync(join(out, `viz-${kind}.xml`), `<testsuite name="viz.${kind}" tests="${cases.length}" failures="${failed}">${cases.join('\n')}</testsuite>\n`);
   process.stdout.write(`${cases.length} tests, ${failed} failed\n`);
   process.exitCode = failed === 0 && cases.length > 0 ? 0 : 1;
 });
