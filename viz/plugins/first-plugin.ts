@@ -11,8 +11,9 @@ export function firstPlugin(): Plugin {
     async load(id) {
       if (id !== '\0' + name) return null;
       const engine = await loadEngine();
-      const rows = firstRequests().map((request) => {
+      const rows = firstRequests(engine).map((request) => {
         const { answer, arrays } = engine.ask(request);
+        if (answer.error !== undefined) throw new Error(`${JSON.stringify(request)}: ${answer.error.message}`);
         return [JSON.stringify(request), answer, arrays.map((list) => Array.from(list, (n) => (Number.isNaN(n) ? null : n)))];
       });
       return `export default ${JSON.stringify(rows)}`;

@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { type Failure, type Request, useAnswer } from './ask';
 import { FIRST_TEXT } from './first-text';
+import { readRequest } from './requests';
 import { param, state, update } from './state';
 
 export type Kind = 'view' | 'layout' | 'expr' | 'kernel';
@@ -32,8 +33,6 @@ export interface Read {
 export const boxText = (): string => param('q', FIRST_TEXT);
 export const setBoxText = (text: string, merge: string | null = null): void =>
   update({ q: text, opts: undefined }, merge);
-
-export const readRequest = (text: string): Request => ({ do: 'read', text });
 
 export const read = signal<Read>({ text: '', reading: null, error: null, pending: true });
 

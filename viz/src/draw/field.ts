@@ -1,6 +1,7 @@
 // Boxes of addresses of any rank and size, as pictures read them: the last two dimensions are rows and columns, those before them
 // panels. A masked element is NaN; one that is not known yet is undefined.
 import { ask, type Numbers, type Request } from '../ask';
+import { windowRequest } from '../requests';
 
 export interface Field {
   readonly shape: readonly number[];
@@ -105,7 +106,7 @@ export class AskedField implements Field {
       const [oldest] = this.tiles.keys();
       if (oldest !== undefined) this.tiles.delete(oldest);
     }
-    void ask({ ...this.request, addresses: true, window: this.window(panel, down, across) }).then((reply) => {
+    void ask(windowRequest(this.request, this.window(panel, down, across))).then((reply) => {
       const numbers = numbersOf(reply.answer['addresses'], reply.arrays);
       if (numbers === null) return; // refused: what it is about says so
       this.tiles.set(key, numbers);

@@ -6,7 +6,8 @@ import { amountShade, type Shade } from '../draw/colours';
 import { AskedField, type Field, ListField, numbersOf, sizeOf } from '../draw/field';
 import { GridView } from '../draw/GridView';
 import { Strip, touchesOf } from '../draw/Strip';
-import { type Reading, readRequest } from '../reading';
+import type { Reading } from '../reading';
+import { addressesRequest, readRequest, viewRequest } from '../requests';
 import { Refusal } from './kit';
 
 const MOST_IN_STRIP = 4096;
@@ -29,15 +30,6 @@ export function Picture(props: PictureProps) {
   const reading = asked.value;
   if (reading.kind === 'kernel') return <p class="faint">A kernel has its picture in the modes Kernel and Film.</p>;
   return reading.kind === 'layout' ? <LayoutPicture {...props} reading={reading} /> : <ViewPicture {...props} reading={reading} />;
-}
-
-/** The `view` request that draws what was read: of Views, or of an expression over its variables. */
-export function viewRequest(reading: Reading): Request {
-  if (reading.kind !== 'expr') return reading.request;
-  const { text, vars } = reading.request as { text: string; vars?: Record<string, [number, number]> };
-  const bounds: Record<string, readonly [number, number]> = { ...vars };
-  for (const name of reading.unbound ?? []) bounds[name] = [0, 7];
-  return { do: 'view', expr: text, valid: reading.valid ?? '1', vars: bounds };
 }
 
 const ViewPicture = (props: PictureProps & { reading: Reading }) => <RequestPicture {...props} request={viewRequest(props.reading)} />;
@@ -71,7 +63,7 @@ interface DrawnProps extends Omit<PictureProps, 'text'> {
 
 function Drawn(props: DrawnProps) {
   const small = props.size <= MOST_IN_STRIP;
-  const all = useAnswer<ViewAnswer>(small ? { ...props.request, addresses: true } : null);
+  const all = useAnswer<ViewAnswer>(small ? addressesRequest(props.request) : null);
   const addresses = all.value === null ? null : numbersOf((all.value as unknown as { addresses: unknown }).addresses, all.arrays);
   const [least, most] = addresses === null ? [0, props.size - 1] : rangeOf(addresses);
   const shade = amountShade(least, most);
