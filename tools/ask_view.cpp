@@ -203,6 +203,11 @@ ShapeTracker apply_movement(const ShapeTracker& stack, const MovementOp& op,
   return op.apply(stack, movement);
 }
 
+ShapeTracker simplified(const ShapeTracker& stack, Work& work) {
+  charge_decisions(stack.views(), work);
+  return stack.simplify();
+}
+
 ViewAnswer ask_view(const ViewQuestion& question, Work& work) {
   charge_decisions(question.stack.views(), work);
   ViewAnswer out{

@@ -36,6 +36,9 @@ const MovementOp* find_movement(std::string_view name);
 ShapeTracker apply_movement(const ShapeTracker& stack, const MovementOp& op,
                             const Movement& movement, Work& work);
 
+/// `stack` in the fewest Views.
+ShapeTracker simplified(const ShapeTracker& stack, Work& work);
+
 struct ViewQuestion {
   ShapeTracker stack;
   bool simplify = true;

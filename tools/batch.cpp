@@ -61,7 +61,8 @@ const std::vector<RequestKind>& request_kinds() {
       {"affine", {"text", "at"}, answer_affine},
       {"view", {view_keys.begin(), view_keys.end()}, answer_view},
       {"equal_view", {"a", "b"}, answer_equal_view},
-      {"layout", {"fn", "args", "table"}, answer_layout},
+      {"layout", {"fn", "args", "vars", "table"}, answer_layout},
+      {"read", {"text"}, answer_read},
   };
   return kinds;
 }

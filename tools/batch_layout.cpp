@@ -59,13 +59,20 @@ void write_layout_answer(JsonWriter& json, const LayoutAnswer& answer, Work& wor
 }
 
 void answer_layout(const Request& request, Work& work, JsonWriter& json) {
-  const JsonValue named = request.need("fn");
-  const std::string_view name = named.as_string("fn");
+  const LayoutArguments arguments(argument_texts(request.need("args")), "args", true,
+                                  request.variables(), work);
+  const bool with_table = request.flag("table", true);
+  const auto named = request.find("fn");
+  if (!named) {
+    STRATA_CHECK(arguments.size() == 1, request,
+                 "[request] without the key 'fn' there is one layout in args, not ", arguments.size());
+    return write_layout_answer(json, {arguments.layout(0), {}, {}}, work, with_table);
+  }
+  const std::string_view name = named->as_string("fn");
   const LayoutFunction* function = find_layout_function(name);
   if (function == nullptr)
-    throw Error(ErrorKind::request, "[request] there is no fn " + in_quotes(name), named.column());
-  const LayoutArguments arguments(argument_texts(request.need("args")), "args", true, {}, work);
-  write_layout_answer(json, ask_layout(*function, arguments), work, request.flag("table", true));
+    throw Error(ErrorKind::request, "[request] there is no fn " + in_quotes(name), named->column());
+  write_layout_answer(json, ask_layout(*function, arguments), work, with_table);
 }
 
 }  // namespace strata::tools

@@ -9,11 +9,12 @@
 
 namespace strata::tools {
 
-inline constexpr std::array<std::string_view, 6> view_keys = {"shape",    "views",     "ops",
-                                                              "simplify", "addresses", "idxs"};
+inline constexpr std::array<std::string_view, 7> view_keys = {
+    "shape", "views", "ops", "simplify", "addresses", "idxs", "vars"};
 void answer_view(const Request& request, Work& work, JsonWriter& json);
 void answer_equal_view(const Request& request, Work& work, JsonWriter& json);
 void answer_layout(const Request& request, Work& work, JsonWriter& json);
+void answer_read(const Request& request, Work& work, JsonWriter& json);
 
 /// A number, or what is none as its text.
 void write_int(JsonWriter& json, const Int& n);

@@ -2,81 +2,117 @@
 #include <array>
 
 #include "strata/base/quotes.h"
+#include "strata/expr/parse.h"
 #include "tools/batch_rows.h"
 
 namespace strata::tools {
 namespace {
 
-Ints read_numbers(const JsonValue& list, std::string_view what, Work& work) {
-  Ints out;
-  const auto items = list.as_array(what);
-  work.charge(items.size());
-  for (const JsonValue& item : items)
-    out.push_back(item.as_integer(detail::message("an item of ", what)));
-  return out;
-}
+/// Sizes, strides and the like: integers or, where there are variables, texts over them.
+class NumberReader {
+ public:
+  NumberReader(std::vector<Variable> variables, Work& work)
+      : variables_(std::move(variables)), parser_(variables_), work_(work) {}
 
-Padding read_pairs(const JsonValue& list, std::string_view what, Work& work) {
-  Padding out;
-  const auto items = list.as_array(what);
-  work.charge(items.size());
-  const std::string pair = detail::message("an item of ", what);
-  for (const JsonValue& item : items) {
-    const auto ends = item.as_array(pair);
-    if (ends.size() != 2)
-      throw Error(ErrorKind::request, "[request] " + pair + " is not a pair", item.column());
-    out.push_back({ends[0].as_integer(pair), ends[1].as_integer(pair)});
+  Int number(const JsonValue& item, std::string_view what) const {
+    if (variables_.empty() || !item.is(JsonKind::string)) return item.as_integer(what);
+    const std::string_view text = item.as_string(what);
+    work_.charge(text.size());
+    try {
+      return Int(parser_(text));
+    } catch (const Error& e) {
+      throw TextError(e, text, what);
+    }
   }
-  return out;
-}
+  Ints numbers(const JsonValue& list, std::string_view what) const {
+    Ints out;
+    const auto items = list.as_array(what);
+    work_.charge(items.size());
+    for (const JsonValue& item : items)
+      out.push_back(number(item, detail::message("an item of ", what)));
+    return out;
+  }
+  Padding pairs(const JsonValue& list, std::string_view what) const {
+    Padding out;
+    const auto items = list.as_array(what);
+    work_.charge(items.size());
+    const std::string pair = detail::message("an item of ", what);
+    for (const JsonValue& item : items) {
+      const auto ends = item.as_array(pair);
+      if (ends.size() != 2)
+        throw Error(ErrorKind::request, "[request] " + pair + " is not a pair", item.column());
+      out.push_back({number(ends[0], pair), number(ends[1], pair)});
+    }
+    return out;
+  }
+  Work& work() const { return work_; }
 
-std::optional<Mask> read_mask(const std::optional<JsonValue>& mask, Work& work) {
+ private:
+  std::vector<Variable> variables_;
+  Parser parser_;
+  Work& work_;
+};
+
+std::optional<Mask> read_mask(const std::optional<JsonValue>& mask, const NumberReader& numbers) {
   if (!mask || mask->is(JsonKind::null)) return std::nullopt;
-  Mask out;
-  for (const auto& [begin, end] : read_pairs(*mask, "mask", work)) out.push_back({begin, end});
-  return out;
+  return to_mask(numbers.pairs(*mask, "mask"));
 }
 
-View read_view(const JsonValue& value, Work& work) {
+View read_view(const JsonValue& value, const NumberReader& numbers) {
   static constexpr std::array<std::string_view, 4> keys = {"shape", "strides", "offset", "mask"};
   const Request view(value, "an item of views");
   view.refuse_unknown(keys);
-  Ints shape = read_numbers(view.need("shape"), "shape", work);
+  Ints shape = numbers.numbers(view.need("shape"), "shape");
   std::optional<Ints> strides;
-  if (const auto given = view.find("strides")) strides = read_numbers(*given, "strides", work);
+  if (const auto given = view.find("strides")) strides = numbers.numbers(*given, "strides");
   const auto offset = view.find("offset");
   return View::create(std::move(shape), std::move(strides),
-                      offset ? offset->as_integer("offset") : 0, read_mask(view.find("mask"), work));
+                      offset ? numbers.number(*offset, "offset") : Int(0),
+                      read_mask(view.find("mask"), numbers));
 }
 
-ShapeTracker read_start(const Request& request, Work& work) {
+std::vector<View> read_views_of(const JsonValue& views, const NumberReader& numbers) {
+  std::vector<View> out;
+  const auto items = views.as_array("views");
+  numbers.work().charge(items.size());
+  for (const JsonValue& item : items) out.push_back(read_view(item, numbers));
+  return out;
+}
+
+ShapeTracker read_start(const Request& request, const NumberReader& numbers) {
   const auto shape = request.find("shape");
   const auto views = request.find("views");
   STRATA_CHECK(shape.has_value() != views.has_value(), request,
                "[request] a view starts from one of the keys 'shape' and 'views'");
-  if (shape) return ShapeTracker::from_shape(read_numbers(*shape, "shape", work));
-  return ShapeTracker(read_views(*views, work));
+  if (shape) return ShapeTracker::from_shape(numbers.numbers(*shape, "shape"));
+  return ShapeTracker(read_views_of(*views, numbers));
 }
 
-ShapeTracker read_and_move(const ShapeTracker& stack, const JsonValue& op, Work& work) {
+ShapeTracker read_and_move(const ShapeTracker& stack, const JsonValue& op, const NumberReader& numbers) {
   const auto parts = op.as_array("an item of ops");
   if (parts.size() != 2)
     throw Error(ErrorKind::request, "[request] an item of ops is not [name, argument]", op.column());
   const std::string_view name = parts[0].as_string("the name of an op");
+  if (name == "simplify") {
+    if (!parts[1].as_array(name).empty())
+      throw Error(ErrorKind::request, "[request] simplify takes nothing: []", parts[1].column());
+    return simplified(stack, numbers.work());
+  }
   const MovementOp* row = find_movement(name);
   if (row == nullptr)
     throw Error(ErrorKind::request, "[request] there is no op " + in_quotes(name), parts[0].column());
   Movement movement;
   if (row->takes_pairs) {
-    movement.pairs = read_pairs(parts[1], name, work);
+    movement.pairs = numbers.pairs(parts[1], name);
   } else {
-    movement.numbers = read_numbers(parts[1], name, work);
+    movement.numbers = numbers.numbers(parts[1], name);
   }
-  return apply_movement(stack, *row, movement, work);
+  return apply_movement(stack, *row, movement, numbers.work());
 }
 
 ViewQuestion read_question(const Request& request, Work& work) {
-  ViewQuestion question{read_start(request, work), request.flag("simplify", true),
+  const NumberReader numbers(request.variables(), work);
+  ViewQuestion question{read_start(request, numbers), request.flag("simplify", true),
                         request.flag("addresses", false), std::nullopt};
   if (const auto idxs = request.find("idxs")) {
     auto& names = question.idxs.emplace();
@@ -85,7 +121,7 @@ ViewQuestion read_question(const Request& request, Work& work) {
   }
   if (const auto ops = request.find("ops")) {
     for (const JsonValue& op : ops->as_array("ops"))
-      question.stack = read_and_move(question.stack, op, work);
+      question.stack = read_and_move(question.stack, op, numbers);
   }
   return question;
 }
@@ -147,11 +183,7 @@ void write_int(JsonWriter& json, const Int& n) {
 }
 
 std::vector<View> read_views(const JsonValue& views, Work& work) {
-  std::vector<View> out;
-  const auto items = views.as_array("views");
-  work.charge(items.size());
-  for (const JsonValue& item : items) out.push_back(read_view(item, work));
-  return out;
+  return read_views_of(views, NumberReader({}, work));
 }
 
 void write_view_answer(JsonWriter& json, const ViewQuestion& question, const ViewAnswer& answer) {

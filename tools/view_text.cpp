@@ -2,158 +2,168 @@
 #include "tools/view_text.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
+#include "strata/base/meter.h"
 #include "strata/base/quotes.h"
 #include "strata/expr/parse.h"
+#include "tools/brackets.h"
 
 namespace strata::tools {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = std::min(text.find_first_not_of(" \t\n"), text.size());
-  text.remove_prefix(begin);
-  return text.substr(0, text.find_last_not_of(" \t\n") + 1);
+/// `Int(n)`, as C++ writes a size that is a variable, without its frame.
+std::string_view without_int(std::string_view part) {
+  const bool framed = part.starts_with("Int(") && bracket_end(part.substr(3)) == part.size() - 3;
+  return framed ? part.substr(4, part.size() - 5) : part;
 }
 
-int step_of(char c) {
-  if (c == '(' || c == '[') return 1;
-  return c == ')' || c == ']' ? -1 : 0;
+/// The number that is all of `part`.
+std::optional<std::int64_t> plain_number(std::string_view part) {
+  std::int64_t value = 0;
+  const char* const end = part.data() + part.size();
+  const auto [stop, error] = std::from_chars(part.data(), end, value);
+  return stop == end && error == std::errc() ? std::optional(value) : std::nullopt;
 }
 
-/// The first `separator` of `text` outside of brackets; its size when there is none.
-std::size_t find_outside(std::string_view text, char separator) {
-  int depth = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == separator && depth == 0) return i;
-    depth += step_of(text[i]);
-  }
-  return text.size();
-}
+/// The fields of a View in the order in which they may stand without their names.
+constexpr std::array<std::string_view, 5> view_fields = {"shape", "strides", "offset", "mask",
+                                                         "contiguous"};
+using FieldTexts = std::array<std::optional<std::string_view>, view_fields.size()>;
 
-/// `text` without the bracket around all of it, if there is one.
-std::string_view unbracketed(std::string_view text) {
-  text = trimmed(text);
-  if (text.empty() || step_of(text.front()) != 1) return text;
-  int depth = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    depth += step_of(text[i]);
-    if (depth == 0) return i + 1 == text.size() ? text.substr(1, text.size() - 2) : text;
-  }
-  return text;
-}
-
-/// The parts between the commas outside of brackets; a comma at the end counts for nothing.
-std::vector<std::string_view> items_of(std::string_view list) {
-  std::vector<std::string_view> items;
-  while (!trimmed(list).empty()) {
-    const std::size_t end = find_outside(list, ',');
-    items.push_back(trimmed(list.substr(0, end)));
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return items;
-}
-
-/// A text and where it comes from, for errors: what is read are parts of it.
-struct Source {
-  std::string_view text, where;
-  const std::vector<Variable>& variables;
-
-  [[noreturn]] void fail(std::string_view part, const std::string& message) const {
-    const auto column = static_cast<std::size_t>(part.data() - text.data()) + 1;
-    throw TextError(Error(ErrorKind::parse, message, column), text, where);
-  }
-  Int number(std::string_view part) const {
-    if (part.empty()) fail(part, "[parse] expected a number");
-    try {
-      return Int(parse(part, variables));
-    } catch (const Error& e) {
-      const std::size_t before = static_cast<std::size_t>(part.data() - text.data());
-      const std::size_t column = e.column() == 0 ? 0 : e.column() + before;
-      throw TextError(Error(e.kind(), e.what(), column), text, where);
-    }
-  }
-  Ints numbers(std::string_view part) const {
-    Ints out;
-    for (const std::string_view item : items_of(unbracketed(part))) out.push_back(number(item));
-    return out;
-  }
-  /// The two parts around ':' or, in brackets, ','; nothing when there is one part alone.
-  std::optional<std::pair<std::string_view, std::string_view>> halves(std::string_view item) const {
-    const std::string_view inner = unbracketed(item);
-    const bool bracketed = inner.size() != item.size();
-    const std::size_t at = find_outside(inner, bracketed ? ',' : ':');
-    if (at == inner.size()) return std::nullopt;
-    return std::pair(trimmed(inner.substr(0, at)), trimmed(inner.substr(at + 1)));
-  }
-  Padding extents(std::string_view part, const Ints& shape) const {
-    Padding out;
-    const auto items = items_of(unbracketed(part));
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      const auto pair = halves(items[i]);
-      if (!pair) fail(items[i], "[parse] expected begin:end, found " + in_quotes(items[i]));
-      const auto& [begin, end] = *pair;
-      if (end.empty() && i >= shape.size()) fail(items[i], "[parse] there is no such dimension");
-      out.push_back({begin.empty() ? Int(0) : number(begin), end.empty() ? shape[i] : number(end)});
-    }
-    return out;
-  }
-};
-
-/// `View(name=value, ...)` without its frame.
-View read_view(const Source& source, std::string_view fields) {
-  std::optional<Ints> shape;
-  std::optional<Ints> strides;
-  Int offset = 0;
-  std::string_view mask = "None";
+FieldTexts split_fields(const ViewSource& source, std::string_view fields) {
+  FieldTexts out;
+  std::size_t next = 0;
+  bool named = false;
   for (const std::string_view field : items_of(fields)) {
-    const std::size_t equals = std::min(field.find('='), field.size());
+    const std::size_t equals = find_outside(field, "=");
+    named = named || equals < field.size();
+    if (named && equals == field.size())
+      source.fail(field, "[parse] what stands behind a name= needs a name itself");
     const std::string_view name = trimmed(field.substr(0, equals));
-    const std::string_view value = trimmed(field.substr(std::min(equals + 1, field.size())));
-    if (name == "shape") {
-      shape = source.numbers(value);
-    } else if (name == "strides") {
-      strides = source.numbers(value);
-    } else if (name == "offset") {
-      offset = source.number(value);
-    } else if (name == "mask") {
-      mask = value;
-    } else if (name != "contiguous") {  // which follows from the others
-      source.fail(field, "[parse] a View has no " + in_quotes(name));
-    }
-  }
-  if (!shape) source.fail(fields, "[parse] a View needs shape=(...)");
-  std::optional<Mask> extents;
-  if (mask != "None") extents = to_mask(source.extents(mask, *shape));
-  return View::create(*shape, std::move(strides), offset, std::move(extents));
-}
-
-}  // namespace
-
-Int ViewText::number(std::string_view text, std::string_view where) const {
-  return Source{text, where, variables_}.number(trimmed(text));
-}
-
-Ints ViewText::numbers(std::string_view text, std::string_view where) const {
-  return Source{text, where, variables_}.numbers(text);
-}
-
-Padding ViewText::paddings(std::string_view text, std::string_view where) const {
-  const Source source{text, where, variables_};
-  Padding out;
-  for (const std::string_view item : items_of(unbracketed(text))) {
-    const auto pair = source.halves(item);
-    out.push_back(pair ? std::pair(source.number(pair->first), source.number(pair->second))
-                       : std::pair(source.number(item), source.number(item)));
+    const std::size_t at =
+        named ? static_cast<std::size_t>(std::find(view_fields.begin(), view_fields.end(), name) -
+                                         view_fields.begin())
+              : next++;
+    if (at >= view_fields.size())
+      source.fail(field, named ? "[parse] a View has no " + in_quotes(name)
+                               : std::string("[parse] a View has five fields"));
+    if (out[at])
+      source.fail(field, detail::message("[parse] ", view_fields[at], " is there twice"));
+    out[at] = named ? trimmed(field.substr(equals + 1)) : field;
   }
   return out;
 }
 
+bool is_none(std::string_view text) {
+  return text == "None" || text == "null" || text == "std::nullopt";
+}
+
+}  // namespace
+
+std::string_view literal_argument(const ViewSource& source, std::string_view call) {
+  const std::size_t begin = call.find('(') + 1;
+  const std::string_view arguments = call.substr(begin, call.size() - begin - 1);
+  const std::vector<std::string_view> items = items_of(arguments);
+  const std::string_view first = items.empty() ? arguments : items.front();
+  if (first.size() < 2 || first.front() != '"' || first.find('"', 1) != first.size() - 1)
+    source.fail(first, "[parse] expected a text in double quotes");
+  return first.substr(1, first.size() - 2);
+}
+
+void ViewSource::fail(std::string_view part, const std::string& message, ErrorKind kind) const {
+  throw TextError(Error(kind, message, column_of(part)), text, where);
+}
+
+void ViewSource::fail_inside(std::string_view part, const Error& e) const {
+  const std::size_t column = e.column() == 0 ? 0 : e.column() + column_of(part) - 1;
+  throw TextError(Error(e.kind(), e.what(), column), text, where);
+}
+
+Int ViewSource::number(std::string_view part) const {
+  if (part.empty()) fail(part, "[parse] expected a number");
+  part = without_int(part);
+  const std::string_view name = leading_name(part);
+  if ((name == "parse" || name.ends_with(".parse")) && part.substr(name.size()).starts_with('('))
+    part = literal_argument(*this, part);
+  if (const auto n = plain_number(part)) return *n;
+  Meter::charge(32 * variables.size());  // parse() makes a table of them
+  try {
+    return Int(parse(part, variables));
+  } catch (const Error& e) {
+    fail_inside(part, e);
+  }
+}
+
+Ints ViewSource::numbers(std::string_view part) const {
+  Ints out;
+  for (const std::string_view item : items_of(unbracketed(part))) out.push_back(number(item));
+  return out;
+}
+
+std::optional<std::pair<std::string_view, std::string_view>> ViewSource::halves(std::string_view item) const {
+  const std::string_view inner = unbracketed(item);
+  const bool bracketed = inner.size() != item.size();
+  const std::size_t at = find_outside(inner, bracketed ? "," : ":");
+  if (at == inner.size()) return std::nullopt;
+  return std::pair(trimmed(inner.substr(0, at)), trimmed(inner.substr(at + 1)));
+}
+
+Padding ViewSource::paddings(const std::vector<std::string_view>& items) const {
+  Padding out;
+  for (const std::string_view item : items) {
+    const auto pair = halves(item);
+    out.push_back(pair ? std::pair(number(pair->first), number(pair->second))
+                       : std::pair(number(item), number(item)));
+  }
+  return out;
+}
+
+Padding ViewSource::extents(const std::vector<std::string_view>& items, const Ints& shape) const {
+  Padding out;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const auto pair = halves(items[i]);
+    if (!pair) fail(items[i], "[parse] expected begin:end, found " + in_quotes(items[i]));
+    const auto& [begin, end] = *pair;
+    if (end.empty() && i >= shape.size()) fail(items[i], "[parse] there is no such dimension");
+    out.push_back({begin.empty() ? Int(0) : number(begin), end.empty() ? shape[i] : number(end)});
+  }
+  return out;
+}
+
+View ViewSource::view(std::string_view fields) const {
+  const auto [shape_text, strides_text, offset_text, mask_text, contiguous] =
+      split_fields(*this, fields);  // whether it is contiguous follows from the others
+  if (!shape_text) fail(fields, "[parse] a View needs shape=(...)");
+  const Ints shape = numbers(*shape_text);
+  std::optional<Ints> strides;
+  if (strides_text && !is_none(*strides_text)) strides = numbers(*strides_text);
+  std::optional<Mask> mask;
+  if (mask_text && !is_none(*mask_text))
+    mask = to_mask(extents(items_of(unbracketed(*mask_text)), shape));
+  return View::create(shape, std::move(strides), offset_text ? number(*offset_text) : Int(0),
+                      std::move(mask));
+}
+
+Int ViewText::number(std::string_view text, std::string_view where) const {
+  return ViewSource{text, where, variables_}.number(trimmed(text));
+}
+
+Ints ViewText::numbers(std::string_view text, std::string_view where) const {
+  return ViewSource{text, where, variables_}.numbers(text);
+}
+
+Padding ViewText::paddings(std::string_view text, std::string_view where) const {
+  return ViewSource{text, where, variables_}.paddings(items_of(unbracketed(text)));
+}
+
 Padding ViewText::extents(std::string_view text, const Ints& shape, std::string_view where) const {
-  return Source{text, where, variables_}.extents(text, shape);
+  return ViewSource{text, where, variables_}.extents(items_of(unbracketed(text)), shape);
 }
 
 std::vector<View> ViewText::views(std::string_view text, std::string_view where) const {
-  const Source source{text, where, variables_};
+  const ViewSource source{text, where, variables_};
   std::vector<View> out;
   std::string frame;  // the text without its Views
   std::string_view rest = text;
@@ -163,11 +173,12 @@ std::vector<View> ViewText::views(std::string_view text, std::string_view where)
       rest.remove_prefix(1);
       continue;
     }
-    rest.remove_prefix(5);
-    const std::size_t end = find_outside(rest, ')');
-    if (end == rest.size()) source.fail(rest, "[parse] the bracket of View( is not closed");
-    out.push_back(read_view(source, rest.substr(0, end)));
-    rest.remove_prefix(end + 1);
+    const std::string_view inner = rest.substr(5);
+    const std::size_t end = bracket_end(rest.substr(4));
+    if (end == std::string_view::npos)
+      source.fail(inner, "[parse] the bracket of View( is not closed");
+    out.push_back(source.view(inner.substr(0, end - 2)));
+    rest.remove_prefix(4 + end);
   }
   std::string commas(out.empty() ? 0 : out.size() - 1, ',');
   const bool alone = out.size() == 1 && frame.empty();

@@ -5,14 +5,42 @@
 // written as they print: `View(shape=(3, 2), strides=(2, 1))` or `ShapeTracker(views=(View(...), View(...)))`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "strata/view/view.h"
 #include "tools/ask_view.h"
 
 namespace strata::tools {
+
+/// A text whose parts are read, and where it comes from, for errors. Each throws TextError with the column in the whole text.
+struct ViewSource {
+  std::string_view text, where;
+  const std::vector<Variable>& variables;
+
+  /// The 1-based byte at which `part`, a part of `text`, begins.
+  std::size_t column_of(std::string_view part) const {
+    return static_cast<std::size_t>(part.data() - text.data()) + 1;
+  }
+  [[noreturn]] void fail(std::string_view part, const std::string& message,
+                         ErrorKind kind = ErrorKind::parse) const;
+  /// Throws an error that has its column in `part`.
+  [[noreturn]] void fail_inside(std::string_view part, const Error& e) const;
+  Int number(std::string_view part) const;
+  Ints numbers(std::string_view part) const;
+  /// The two parts around ':' or, in brackets, ','; nothing when there is one part alone.
+  std::optional<std::pair<std::string_view, std::string_view>> halves(std::string_view item) const;
+  Padding paddings(const std::vector<std::string_view>& items) const;
+  Padding extents(const std::vector<std::string_view>& items, const Ints& shape) const;
+  /// What stands in the brackets of `View(...)`: shape, strides, offset, mask, contiguous, in this order or by name.
+  View view(std::string_view fields) const;
+};
+
+/// The text in double quotes that is the first argument of `call`, as in `parse("n*2", {n})`.
+std::string_view literal_argument(const ViewSource& source, std::string_view call);
 
 class ViewText {
  public:

@@ -42,6 +42,9 @@ class Parser {
 ///   (domain) without a column when a name occurs twice in `variables`.
 Expr parse(std::string_view text, const std::vector<Variable>& variables);
 
+/// The names in a text, in order of first appearance. @throws Error (parse, overflow, budget) for the text, as parse does
+std::vector<std::string> names_in(std::string_view text);
+
 /// Two lines: the line of `text` that holds the 1-based byte `column`, shortened around it to 100 characters, and a
 /// caret below the column. Bytes that are not printable ASCII show as '?'.
 std::string show_caret(std::string_view text, std::size_t column);

@@ -1,6 +1,7 @@
 // The direct evaluation of a text: postfix steps over 64-bit values, each of which knows whether it failed.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "strata/base/int_math.h"
@@ -45,6 +46,34 @@ ExprProgram compile(std::string_view text, std::span<const std::string> names) {
   ExprProgram::Builder builder(source, table, out.steps_);
   parse_infix(source.infix(), builder);
   return out;
+}
+
+namespace {
+
+/// Takes the names alone.
+struct NameSink {
+  void number(std::int64_t, std::size_t) {}
+  void name(std::string_view name, std::size_t) {
+    if (seen.insert(name).second) names.emplace_back(name);
+  }
+  void apply(Action, std::size_t, std::size_t) {}
+  [[noreturn]] void fail(Fault fault, std::string_view what, std::string_view token,
+                         std::size_t column) {
+    source.fail(fault, what, token, column);
+  }
+  const SourceText& source;
+  std::vector<std::string> names = {};
+  std::unordered_set<std::string_view> seen = {};
+};
+
+}  // namespace
+
+std::vector<std::string> names_in(std::string_view text) {
+  Meter::charge(text.size());
+  const SourceText source(text);
+  NameSink sink{source};
+  parse_infix(source.infix(), sink);
+  return std::move(sink.names);
 }
 
 namespace {

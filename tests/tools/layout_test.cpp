@@ -129,7 +129,10 @@ TEST(BatchLayout, ErrorKinds) {
       {"'fn':'size','args':['100000000000:1']", "no error"},
       {"'fn':'coalese','args':['4:1']", "request"},
       {"'fn':1,'args':['4:1']", "request"},
-      {"'args':['4:1']", "request"},
+      {"'args':['4:1']", "no error"},
+      {"'args':['4:1','4:1']", "request"},
+      {"'args':[]", "request"},
+      {"'args':['n:1']", "parse"},
       {"'fn':'size'", "request"},
       {"'fn':'size','args':'4:1'", "request"},
       {"'fn':'size','args':[]", "request"},
@@ -139,7 +142,9 @@ TEST(BatchLayout, ErrorKinds) {
       {"'fn':'size','args':[null]", "request"},
       {"'fn':'size','args':[1.5]", "request"},
       {"'fn':'crd2idx','args':['4:1',[true]]", "request"},
-      {"'fn':'size','args':['4:1'],'vars':{}", "request"},
+      {"'fn':'size','args':['n:1'],'vars':{'n':[1,4]}", "no error"},
+      {"'fn':'size','args':['n:1'],'vars':{'n':[0,4]}", "shape"},
+      {"'fn':'size','args':['4:1'],'vars':[]", "request"},
   };
   for (const auto& [members, kind] : cases) {
     const std::string request = json("{'do':'layout'," + members + "}");
