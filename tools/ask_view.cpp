@@ -171,10 +171,19 @@ std::optional<ViewsDiffer> differ_by_elements(const ShapeTracker& a, const Shape
   return std::nullopt;
 }
 
-std::vector<std::int64_t> addresses_of(const ShapeTracker& stack, Work& work) {
+ShapeTracker windowed(const ShapeTracker& stack, const Window& window) {
+  const auto shape = numbers(stack.shape());
+  STRATA_CHECK(shape, undefined, "[window] the sizes ", render(stack.shape()), " are no numbers");
+  check_window(window, *shape);
+  Mask bounds;
+  for (const auto& [begin, end] : window) bounds.push_back({begin, end});
+  return stack.shrink(bounds);
+}
+
+std::vector<std::int64_t> addresses_of(const ShapeTracker& stack, std::int64_t invalid, Work& work) {
   constexpr std::size_t printed = 8;  // bytes of an address in the answer, or so
   charge_elements(stack, printed + weight(stack.views()), work);
-  return addresses(stack, stack.size().value());
+  return addresses(stack, stack.size().value(), invalid);
 }
 
 }  // namespace
@@ -191,6 +200,16 @@ const MovementOp* find_movement(std::string_view name) {
   for (const MovementOp& op : movement_table)
     if (op.name == name) return &op;
   return nullptr;
+}
+
+void check_window(const Window& window, const Index& shape) {
+  STRATA_CHECK(window.size() == shape.size(), shape, "[window] has ", window.size(),
+               " dimensions, shape ", render(shape), " has ", shape.size());
+  for (std::size_t j = 0; j < shape.size(); ++j) {
+    const auto [begin, end] = window[j];
+    STRATA_CHECK(0 <= begin && begin <= end && end <= shape[j], shape, "[window] ", begin, "..",
+                 end, " is no part of dimension ", j, " of ", render(shape));
+  }
 }
 
 ShapeTracker apply_movement(const ShapeTracker& stack, const MovementOp& op,
@@ -220,7 +239,9 @@ ViewAnswer ask_view(const ViewQuestion& question, Work& work) {
   work.charge(count_nodes(out.index.index));
   work.charge(count_nodes(out.index.valid));
   ask_memory(stack, work, out);
-  if (question.addresses) out.addresses = addresses_of(stack, work);
+  if (question.addresses)
+    out.addresses = addresses_of(question.window ? windowed(stack, *question.window) : stack,
+                                 question.invalid, work);
   return out;
 }
 

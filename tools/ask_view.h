@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "strata/view/shape_tracker.h"
@@ -39,11 +40,18 @@ ShapeTracker apply_movement(const ShapeTracker& stack, const MovementOp& op,
 /// `stack` in the fewest Views.
 ShapeTracker simplified(const ShapeTracker& stack, Work& work);
 
+/// A part of a box: half-open, one a dimension.
+using Window = std::vector<std::pair<std::int64_t, std::int64_t>>;
+/// @throws Error (shape) unless the window lies in a box of shape `shape`.
+void check_window(const Window& window, const Index& shape);
+
 struct ViewQuestion {
   ShapeTracker stack;
   bool simplify = true;
   bool addresses = false;
-  std::optional<std::vector<std::string>> idxs;  ///< names of the indices, ridx0, ridx1, ... by default
+  std::optional<std::vector<std::string>> idxs = {};  ///< names of the indices, ridx0, ridx1, ... by default
+  std::optional<Window> window = {};  ///< whose addresses are asked for; all where there is none
+  std::int64_t invalid = -1;          ///< what stands for no address
 };
 
 struct ViewAnswer {
@@ -53,7 +61,7 @@ struct ViewAnswer {
   IndexExprs index;
   std::vector<std::optional<Int>> real_strides;
   std::optional<Int> real_size;         ///< nothing where symbolic sizes leave it open
-  std::vector<std::int64_t> addresses;  ///< row-major, -1 where invalid
+  std::vector<std::int64_t> addresses;  ///< row-major, of the window
 };
 
 /// @throws Error (shape) for another number of names than dimensions, (parse) for what is no name or is there twice,

@@ -53,13 +53,20 @@ struct RequestKind {
   void (*answer)(const Request&, Work&, JsonWriter&);
 };
 
+std::vector<std::string_view> with(std::span<const std::string_view> keys,
+                                   std::initializer_list<std::string_view> more) {
+  std::vector<std::string_view> out(keys.begin(), keys.end());
+  out.insert(out.end(), more);
+  return out;
+}
+
 const std::vector<RequestKind>& request_kinds() {
   static const std::vector<RequestKind> kinds = {
       {"expr", {"text", "vars", "at", "assume"}, answer_expr},
       {"prove", {"text", "vars", "assume"}, answer_prove},
       {"equal_expr", {"a", "b", "vars"}, answer_equal_expr},
       {"affine", {"text", "at"}, answer_affine},
-      {"view", {view_keys.begin(), view_keys.end()}, answer_view},
+      {"view", with(view_keys, {"window", "expr", "valid"}), answer_view},
       {"equal_view", {"a", "b"}, answer_equal_view},
       {"layout", {"fn", "args", "vars", "table"}, answer_layout},
       {"read", {"text"}, answer_read},
@@ -132,12 +139,13 @@ void write_expr_answer(JsonWriter& json, const ExprAnswer& answer, bool points) 
 
 std::string answer(std::string_view line, const BatchOptions& options) {
   JsonDocument document;
+  if (options.memory != nullptr) options.memory->clear();
   try {
     Meter meter(step_budget(options.budget), options.deadline);
     document.read(line);
     Work work(options.budget);
     const ExactBudget exact(exact_step_budget(options.budget));
-    const Request request(document.root());
+    const Request request(document.root(), "the request", options.memory);
     JsonWriter json;
     json.begin_object();
     if (const auto id = request.find("id")) json.key("id").raw(id->raw());

@@ -11,6 +11,7 @@
 
 #include "strata/base/json.h"
 #include "tools/ask.h"
+#include "tools/number_lists.h"
 
 namespace strata::tools {
 
@@ -18,6 +19,7 @@ struct BatchOptions {
   std::int64_t budget = default_budget;  ///< work of one request, in the units of `Work` and of Meter
   std::optional<double> deadline = {};  ///< seconds that one request may take; finite, not negative
   std::size_t max_line = std::size_t{64} << 20;  ///< bytes; a longer line is answered with an error
+  NumberLists* memory = nullptr;  ///< where long lists of an answer go; into its JSON where there is none
 };
 
 /// The answer to one request: one JSON object, without a line break. Never throws for what the line holds.

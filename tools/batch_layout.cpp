@@ -50,11 +50,12 @@ void write_coordinate(JsonWriter& json, const Coordinate& c) {
 
 }  // namespace
 
-void write_layout_answer(JsonWriter& json, const LayoutAnswer& answer, Work& work, bool table) {
+void write_layout_answer(JsonWriter& json, const LayoutAnswer& answer, Work& work, bool table,
+                         NumberLists* memory) {
   if (answer.layout) json.member("layout", render(*answer.layout));
   if (answer.layout && table && answer.layout->is_concrete())
-    write_numbers(json.key("table"), charged_table(*answer.layout, work));
-  if (answer.table) write_numbers(json.key("table"), *answer.table);
+    write_numbers(json.key("table"), charged_table(*answer.layout, work), memory);
+  if (answer.table) write_numbers(json.key("table"), *answer.table, memory);
   if (answer.value) write_coordinate(json.key("value"), *answer.value);
 }
 
@@ -66,13 +67,13 @@ void answer_layout(const Request& request, Work& work, JsonWriter& json) {
   if (!named) {
     STRATA_CHECK(arguments.size() == 1, request,
                  "[request] without the key 'fn' there is one layout in args, not ", arguments.size());
-    return write_layout_answer(json, {arguments.layout(0), {}, {}}, work, with_table);
+    return write_layout_answer(json, {arguments.layout(0), {}, {}}, work, with_table, request.memory());
   }
   const std::string_view name = named->as_string("fn");
   const LayoutFunction* function = find_layout_function(name);
   if (function == nullptr)
     throw Error(ErrorKind::request, "[request] there is no fn " + in_quotes(name), named->column());
-  write_layout_answer(json, ask_layout(*function, arguments), work, with_table);
+  write_layout_answer(json, ask_layout(*function, arguments), work, with_table, request.memory());
 }
 
 }  // namespace strata::tools

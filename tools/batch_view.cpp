@@ -113,7 +113,7 @@ ShapeTracker read_and_move(const ShapeTracker& stack, const JsonValue& op, const
 ViewQuestion read_question(const Request& request, Work& work) {
   const NumberReader numbers(request.variables(), work);
   ViewQuestion question{read_start(request, numbers), request.flag("simplify", true),
-                        request.flag("addresses", false), std::nullopt};
+                        request.flag("addresses", false)};
   if (const auto idxs = request.find("idxs")) {
     auto& names = question.idxs.emplace();
     for (const JsonValue& name : idxs->as_array("idxs"))
@@ -186,7 +186,8 @@ std::vector<View> read_views(const JsonValue& views, Work& work) {
   return read_views_of(views, NumberReader({}, work));
 }
 
-void write_view_answer(JsonWriter& json, const ViewQuestion& question, const ViewAnswer& answer) {
+void write_view_answer(JsonWriter& json, const ViewQuestion& question, const ViewAnswer& answer,
+                       NumberLists* memory) {
   const ShapeTracker& stack = answer.stack;
   write_ints(json.key("shape"), stack.shape());
   json.key("views").begin_array();
@@ -198,12 +199,16 @@ void write_view_answer(JsonWriter& json, const ViewQuestion& question, const Vie
   json.end_array().member("contiguous", stack.contiguous());
   write_int(json.key("size"), stack.size());
   write_optional(json.key("real_size"), answer.real_size);
-  if (question.addresses) write_numbers(json.key("addresses"), answer.addresses);
+  if (question.addresses) write_numbers(json.key("addresses"), answer.addresses, memory);
 }
 
 void answer_view(const Request& request, Work& work, JsonWriter& json) {
-  const ViewQuestion question = read_question(request, work);
-  write_view_answer(json, question, ask_view(question, work));
+  if (request.find("expr")) return answer_view_expr(request, work, json);
+  request.refuse_unknown(view_keys, {"id", "do", "window"});
+  ViewQuestion question = read_question(request, work);
+  question.window = read_window(request, work);
+  if (request.memory() != nullptr) question.invalid = no_address;
+  write_view_answer(json, question, ask_view(question, work), request.memory());
 }
 
 void answer_equal_view(const Request& request, Work& work, JsonWriter& json) {

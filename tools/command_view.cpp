@@ -3,7 +3,6 @@
 #include <ostream>
 
 #include "strata/base/quotes.h"
-#include "strata/expr/parse.h"
 #include "tools/batch_rows.h"
 #include "tools/command_parts.h"
 #include "tools/commands.h"
@@ -152,16 +151,6 @@ int view_stack(const Invocation& invocation, const std::vector<Variable>& sizes,
 
 // --- an expression and its validity ---
 
-Expr parse_option(const Invocation& invocation, std::string_view option, std::string_view otherwise,
-                  const std::vector<Variable>& variables) {
-  const std::string text = invocation.value(option).value_or(std::string(otherwise));
-  try {
-    return parse(text, variables);
-  } catch (const Error& e) {
-    throw TextError(e, text, option);
-  }
-}
-
 void refuse_stack_options(const Invocation& invocation) {
   for (const auto& [option, value] : invocation.options()) {
     const bool of_stack = find_movement(option.substr(2)) != nullptr ||
@@ -172,76 +161,38 @@ void refuse_stack_options(const Invocation& invocation) {
   }
 }
 
-/// The index simplified where it is valid.
-IndexExprs simplified(const IndexExprs& exprs) {
-  const Expr valid = simplify(exprs.valid, Effort::exact);
-  const bool never = valid.constant() == 0;
-  return {never ? Expr(0) : simplify_under(exprs.index, valid, Effort::exact), valid};
-}
-
-std::vector<std::int64_t> addresses_of(const Picture& picture) {
-  std::vector<std::int64_t> out;
-  for (const auto& cell : picture.cells) out.push_back(cell.value_or(-1));
-  return out;
-}
-
-std::string sizes_text(const std::vector<PictureAxis>& axes) {
-  Index sizes;
-  for (const PictureAxis& axis : axes) sizes.push_back(axis.size);
-  return render(sizes);
-}
-
-/// Every address, or Error (budget).
-std::vector<std::int64_t> all_addresses(const IndexExprs& exprs, const std::vector<Expr>& idxs,
-                                        const std::vector<PictureAxis>& axes) {
-  constexpr std::int64_t most = 1 << 20;
-  const auto picture = picture_of(exprs, idxs, axes, most);
-  STRATA_CHECK(picture, budget, "[addresses] there are more than ", most);
-  return addresses_of(*picture);
-}
-
-void write_expr_view(JsonWriter& json, const IndexExprs& exprs, const std::vector<PictureAxis>& axes,
-                     const std::optional<std::vector<std::int64_t>>& addresses) {
-  json.begin_object().key("shape").begin_array();
-  for (const PictureAxis& axis : axes) json.value(axis.size);
-  json.end_array().member("idx", exprs.index.render()).member("valid", exprs.valid.render());
-  if (addresses) write_numbers(json.key("addresses"), *addresses);
-  json.end_object();
-}
-
 std::vector<PictureAxis> axes_of(const std::vector<Variable>& variables) {
   std::vector<PictureAxis> axes;
-  for (const Variable& v : variables) {
-    std::int64_t size = 0;
-    const bool fits = try_sub(v.max(), v.min(), size) && try_add(size, 1, size);
-    STRATA_CHECK(fits, overflow, "[view] the values of ", v.name(), " are more than 64 bits count");
-    axes.push_back({std::string(v.name()), v.min(), size});
-  }
+  for (const Variable& v : variables)
+    axes.push_back({std::string(v.name()), v.min(), count_values(v)});
   return axes;
 }
 
 int view_expr(const Invocation& invocation, const std::vector<Variable>& variables, Console& console) {
   refuse_stack_options(invocation);
-  const IndexExprs given = {parse_option(invocation, "--expr", "", variables),
-                            parse_option(invocation, "--valid", "1", variables)};
-  const IndexExprs exprs = simplified(given);
-  const std::vector<Expr> idxs(variables.begin(), variables.end());
-  const std::vector<PictureAxis> axes = axes_of(variables);
-  std::optional<std::vector<std::int64_t>> addresses;
-  if (invocation.has("--addresses")) addresses = all_addresses(given, idxs, axes);
+  Work work(default_budget);
+  const ViewExprQuestion question{.index = *invocation.value("--expr"),
+                                  .valid = invocation.value("--valid").value_or("1"),
+                                  .variables = variables,
+                                  .addresses = invocation.has("--addresses"),
+                                  .index_name = "--expr",
+                                  .valid_name = "--valid"};
+  const ViewExprAnswer answer = ask_view_expr(question, work);
   if (invocation.has("--json")) {
     JsonWriter json;
-    write_expr_view(json, exprs, axes, addresses);
-    console.out << json.take() << '\n';
+    json.begin_object();
+    write_view_expr_answer(json, question, answer);
+    console.out << json.end_object().take() << '\n';
     return 0;
   }
   const bool colour = wants_colour(invocation, console);
   Lines lines(console, colour, label_width);
-  lines.print("shape", sizes_text(axes));
-  lines.print("index", exprs.index.render());
-  lines.print("valid", exprs.valid.render());
-  if (addresses) lines.print("addresses", list_text(*addresses));
-  print_picture(picture_of(given, idxs, axes), lines, console, colour);
+  lines.print("shape", render(answer.shape));
+  lines.print("index", answer.simplified.index.render());
+  lines.print("valid", answer.simplified.valid.render());
+  if (question.addresses) lines.print("addresses", list_text(answer.addresses));
+  const std::vector<Expr> idxs(variables.begin(), variables.end());
+  print_picture(picture_of(answer.given, idxs, axes_of(variables)), lines, console, colour);
   return 0;
 }
 

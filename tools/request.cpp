@@ -8,8 +8,8 @@
 
 namespace strata::tools {
 
-Request::Request(JsonValue value, std::string_view what)
-    : what_(what), members_(value.as_object(what)) {}
+Request::Request(JsonValue value, std::string_view what, NumberLists* memory)
+    : what_(what), members_(value.as_object(what)), memory_(memory) {}
 
 std::optional<JsonValue> Request::find(std::string_view key) const {
   for (const auto& m : members_) {
@@ -88,12 +88,6 @@ void write_point(JsonWriter& json, const Values& values) {
   json.begin_object();
   for (const auto& [variable, value] : values) json.member(variable.name(), value);
   json.end_object();
-}
-
-void write_numbers(JsonWriter& json, std::span<const std::int64_t> numbers) {
-  json.begin_array();
-  for (const std::int64_t n : numbers) json.value(n);
-  json.end_array();
 }
 
 }  // namespace strata::tools

@@ -10,13 +10,18 @@
 
 #include "strata/base/json.h"
 #include "tools/ask.h"
+#include "tools/number_lists.h"
 
 namespace strata::tools {
 
 class Request {
  public:
-  /// @throws Error (request) unless `value` is an object; the words call it `what`.
-  explicit Request(JsonValue value, std::string_view what = "the request");
+  /// @throws Error (request) unless `value` is an object; the words call it `what`. Long lists of the answer go to `memory`
+  /// where there is one.
+  explicit Request(JsonValue value, std::string_view what = "the request",
+                   NumberLists* memory = nullptr);
+
+  NumberLists* memory() const { return memory_; }
 
   std::optional<JsonValue> find(std::string_view key) const;
   JsonValue need(std::string_view key) const;
@@ -34,9 +39,9 @@ class Request {
  private:
   std::string_view what_;
   std::vector<JsonValue::Member> members_;
+  NumberLists* memory_;
 };
 
 void write_point(JsonWriter& json, const Values& values);
-void write_numbers(JsonWriter& json, std::span<const std::int64_t> numbers);
 
 }  // namespace strata::tools

@@ -37,8 +37,9 @@ StackProof is_injective(const ShapeTracker& st);
 /// index where it is not.
 StackProof is_contiguous(const ShapeTracker& st);
 
-/// The addresses in row-major order of indices, -1 for an invalid one.
+/// The addresses in row-major order of indices, `invalid` for an invalid one.
 /// @throws Error (budget) above `most` indices, (undefined) for symbolic sizes
-std::vector<std::int64_t> addresses(const ShapeTracker& st, std::int64_t most = std::int64_t{1} << 24);
+std::vector<std::int64_t> addresses(const ShapeTracker& st, std::int64_t most = std::int64_t{1} << 24,
+                                    std::int64_t invalid = -1);
 
 }  // namespace strata

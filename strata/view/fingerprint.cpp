@@ -116,13 +116,14 @@ void write(const Piece& p, const Index& shape, std::vector<std::int64_t>& table)
 }
 
 // Each index by itself.
-void write_all(const Piecewise& f, const Index& shape, std::vector<std::int64_t>& table) {
+void write_all(const Piecewise& f, const Index& shape, std::int64_t invalid,
+               std::vector<std::int64_t>& table) {
   Index i(shape.size(), 0);
   for (std::int64_t& out : table) {
     bool valid = true;
     for (std::size_t j = 0; j < i.size(); ++j)
       valid = valid && i[j] >= f.lo()[j] && i[j] - f.lo()[j] < f.extent()[j];
-    out = valid ? value_at(f, i).value_or(-1) : -1;
+    out = valid ? value_at(f, i).value_or(invalid) : invalid;
     advance(i, shape, shape.size());
   }
 }
@@ -149,19 +150,19 @@ std::uint64_t fingerprint(const ShapeTracker& st, std::uint64_t seed) {
   return out;
 }
 
-std::vector<std::int64_t> addresses(const ShapeTracker& st, std::int64_t most) {
+std::vector<std::int64_t> addresses(const ShapeTracker& st, std::int64_t most, std::int64_t invalid) {
   const std::vector<Strided> stack = numbers_of(st, "addresses");
   const Index shape = stack.back().shape;
   const std::int64_t size = product(shape);
   STRATA_CHECK(size <= most, budget, "[addresses] shape ", render(shape), " has ", size,
                " indices, more than ", most);
-  std::vector<std::int64_t> out(static_cast<std::size_t>(size), -1);
+  std::vector<std::int64_t> out(static_cast<std::size_t>(size), invalid);
   const Piecewise f = piecewise(stack);
   // Where pieces are few they are faster than one index after another.
   Pieces pieces(f, static_cast<std::uint64_t>(size) + kMergeBudget);
   Piece p;
   while (pieces.next(p)) write(p, shape, out);
-  if (!pieces.complete()) write_all(f, shape, out);
+  if (!pieces.complete()) write_all(f, shape, invalid, out);
   return out;
 }
 
