@@ -17,6 +17,10 @@ export interface Hover {
   /** Of a layout: thread and value. */
   readonly thread?: number;
   readonly value?: number;
+  /** Several threads that are meant together: those that collide in a bank. */
+  readonly threads?: readonly number[];
+  /** A cache line in memory. */
+  readonly cacheLine?: number;
 }
 
 export const hover = signal<Hover | null>(null);

@@ -1,7 +1,7 @@
 // A grid on the page: wheel, drag, pinch and keys move it, hovering is told to all other pictures.
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { hover, point } from '../hover';
-import { offer } from '../export';
+import { type Offer, offer } from '../export';
 import { type Shade, theme } from './colours';
 import { type Field, sizeOf } from './field';
 import { Grid, type Look, type Spot } from './grid';
@@ -25,6 +25,9 @@ export interface GridProps {
   readonly byAddress?: boolean;
   /** What is to be seen instead of what is hovered: for a field whose indices or addresses are not those of other pictures. */
   readonly focus?: { readonly coordinate: readonly number[] | null; readonly address: number | null };
+  readonly group?: Look['group'];
+  /** What the picture can be saved as beside SVG. */
+  readonly offers?: Omit<Offer, 'svg'>;
 }
 
 /** Milliseconds from a wheel event to the end of its draw, the last 240 of them; tests read it. */
@@ -45,6 +48,7 @@ export function GridView(props: GridProps) {
     names: props.names ?? [],
     address: props.focus !== undefined ? props.focus.address : (at?.address ?? null),
     coordinate: props.focus !== undefined ? props.focus.coordinate : props.byAddress === true && at?.from !== id ? null : (at?.coordinate ?? null),
+    ...(props.group === undefined ? {} : { group: props.group }),
     ...(props.outline === undefined ? {} : { outline: props.outline }),
   };
 
@@ -64,7 +68,7 @@ export function GridView(props: GridProps) {
     watch.observe(frame.current);
     return () => watch.disconnect();
   }, [most]);
-  useEffect(() => offer(id, { svg: () => grid.current?.svg() ?? '' }), [id]);
+  useEffect(() => offer(id, { svg: () => grid.current?.svg() ?? '', ...props.offers }), [id, props.offers]);
   usePointer(canvas, grid, (spot) => tell(props, spot), props.onPick);
 
   const onKeyDown = (e: KeyboardEvent): void => {

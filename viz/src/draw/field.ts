@@ -125,9 +125,9 @@ export class AskedField implements Field {
   }
 }
 
-/** A list of an answer that is in memory, or in the JSON with -1 for what is masked. */
-export function numbersOf(list: unknown, arrays: readonly Numbers[]): Float64Array | null {
-  if (Array.isArray(list)) return Float64Array.from(list as (number | null)[], (v) => (v === null || v === -1 ? NaN : v));
+/** A list of an answer that is in memory, or in the JSON with `masked` (-1, or null for no number) for what is masked. */
+export function numbersOf(list: unknown, arrays: readonly Numbers[], masked: number | null = -1): Float64Array | null {
+  if (Array.isArray(list)) return Float64Array.from(list as (number | null)[], (v) => (v === null || v === masked ? NaN : v));
   if (typeof list !== 'object' || list === null) return null;
   const found = arrays[(list as { memory: number }).memory];
   return found === undefined ? null : found instanceof Float64Array ? found : Float64Array.from(found);

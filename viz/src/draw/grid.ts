@@ -8,7 +8,7 @@ import { CanvasPainter, type Painter, SvgPainter } from './painter';
 
 const GAP = 2;
 const RECTANGLES = 8; // pixels a cell from which cells are rectangles
-const TEXTS = 20; // and from which they have texts
+const TEXTS = 18; // and from which they have texts
 const LARGEST = 96;
 
 export interface Look {
@@ -23,6 +23,8 @@ export interface Look {
   readonly coordinate: readonly number[] | null;
   /** Further outlines, by coordinate; null for none. */
   outline?(coordinate: readonly number[], address: number | null): string | null;
+  /** Neighbours of one group are outlined together. */
+  group?(coordinate: readonly number[], address: number | null): number | null;
 }
 
 export interface Spot {
@@ -230,6 +232,22 @@ export class Grid {
       this.field.span(panel, r, c0, span);
       for (let c = c0; c < c1; ++c) this.paintCell(p, panel, r, c, span[c - c0] ?? NaN, x + c * s, y + r * s, inset);
     }
+    if (this.look.group !== undefined) this.paintGroups(p, panel, [r0, r1], [c0, c1], x, y);
+  }
+
+  private paintGroups(p: Painter, panel: number, [r0, r1]: [number, number], [c0, c1]: [number, number], x: number, y: number): void {
+    const { field, look, scale: s } = this;
+    const rows = rowsOf(field.shape), cols = colsOf(field.shape);
+    const of = (r: number, c: number): number | null => {
+      if (r < 0 || c < 0 || r >= rows || c >= cols) return null;
+      return look.group?.(coordinateOf(field.shape, panel, r, c), addressAt(field, panel, r, c) ?? null) ?? null;
+    };
+    for (let r = r0; r <= r1; ++r)
+      for (let c = c0; c <= c1; ++c) {
+        const here = of(r, c);
+        if (of(r, c - 1) !== here) p.line(x + c * s, y + r * s, x + c * s, y + (r + 1) * s, look.theme.ink, 2);
+        if (of(r - 1, c) !== here) p.line(x + c * s, y + r * s, x + (c + 1) * s, y + r * s, look.theme.ink, 2);
+      }
   }
 
   private paintCell(p: Painter, panel: number, row: number, col: number, a: number, x: number, y: number, inset: number): void {
