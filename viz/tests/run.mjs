@@ -13,12 +13,14 @@ const [kind = 'unit', ...names] = process.argv.slice(2);
 const files = readdirSync(here).filter((f) => f.endsWith(`.${kind}.ts`) && (names.length === 0 || names.some((n) => f.startsWith(n))));
 if (files.length === 0) throw new Error(`there are no tests *.${kind}.ts${names.length > 0 ? ' named ' + names.join(', ') : ''}`);
 
-const out = join(here, '..', '..', 'build', 'viz-tests');
-rmSync(join(out, kind), { recursive: true, force: true });
-mkdirSync(join(out, kind), { recursive: true });
+const report = join(here, '..', '..', 'build', 'viz-tests');
+mkdirSync(report, { recursive: true });
+// Where Node finds what the tests import.
+const out = join(here, '..', 'node_modules', '.strata-tests', kind);
+rmSync(out, { recursive: true, force: true });
 await build({
   entryPoints: files.map((f) => join(here, f)),
-  outdir: join(out, kind),
+  outdir: out,
   outExtension: { '.js': '.mjs' },
   bundle: true,
   platform: 'node',
@@ -34,7 +36,7 @@ await build({
 const escape = (text) => text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]).replace(/[^\t\n\r\x20-\uD7FF\uE000-\uFFFD]/g, '?');
 const cases = [];
 let failed = 0;
-const stream = run({ files: files.map((f) => join(out, kind, f.replace(/\.ts$/, '.mjs'))), concurrency: kind === 'e2e' ? 1 : true, timeout: 600_000 });
+const stream = run({ files: files.map((f) => join(out, f.replace(/\.ts$/, '.mjs'))), concurrency: kind === 'e2e' ? 1 : true, timeout: 600_000 });
 const tell = (ok) => (data) => {
   if (data.details?.type === 'suite' || data.nesting > 1 || /\.mjs$/.test(data.name)) {
     if (!ok && /\.mjs$/.test(data.name)) failed += 1;
@@ -51,7 +53,7 @@ stream.on('test:fail', tell(false));
 stream.on('test:stdout', (d) => process.stdout.write(d.message));
 stream.on('test:stderr', (d) => process.stderr.write(d.message));
 stream.on('end', () => {
-  writeFileSync(join(out, `viz-${kind}.xml`), `<testsuite name="viz.${kind}" tests="${cases.length}" failures="${failed}">${cases.join('\n')}</testsuite>\n`);
+  writeFileSync(join(report, `viz-${kind}.xml`), `<testsuite name="viz.${kind}" tests="${cases.length}" failures="${failed}">${cases.join('\n')}</testsuite>\n`);
   process.stdout.write(`${cases.length} tests, ${failed} failed\n`);
   process.exitCode = failed === 0 && cases.length > 0 ? 0 : 1;
 });
