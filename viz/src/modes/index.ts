@@ -1,8 +1,9 @@
 // All modes, in the order of their tabs.
 import { box } from './box/index';
+import { shape } from './shape/index';
 import { movement } from './movement/index';
 import { symbolic } from './symbolic/index';
 import { tour } from './tour/index';
 import type { Mode } from './mode';
 
-export const MODES: readonly Mode[] = [box, movement, symbolic, tour];
+export const MODES: readonly Mode[] = [box, shape, movement, symbolic, tour];
