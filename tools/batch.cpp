@@ -70,6 +70,7 @@ const std::vector<RequestKind>& request_kinds() {
       {"equal_view", {"a", "b"}, answer_equal_view},
       {"layout", {"fn", "args", "vars", "table"}, answer_layout},
       {"read", {"text"}, answer_read},
+      {"kernel", with(kernel_keys, {"show"}), answer_kernel},
   };
   return kinds;
 }

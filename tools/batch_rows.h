@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "tools/ask_kernel.h"
 #include "tools/ask_layout.h"
 #include "tools/ask_view.h"
 #include "tools/ask_view_expr.h"
@@ -21,6 +22,12 @@ void answer_read(const Request& request, Work& work, JsonWriter& json);
 
 /// `window`: pairs of begin and end.
 std::optional<Window> read_window(const Request& request, Work& work);
+
+/// Of what the requests about kernels ask.
+inline constexpr std::array<std::string_view, 4> kernel_keys = {"text", "target", "vector_bytes",
+                                                                "opts"};
+void answer_kernel(const Request& request, Work& work, JsonWriter& json);
+
 /// A number, or what is none as its text.
 void write_int(JsonWriter& json, const Int& n);
 /// The stack that `views` says, memory first, as the `view` request lists it.

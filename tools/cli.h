@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "tools/split.h"
+
 namespace strata::tools {
 
 /// Where a command writes. Colours are on only where that is a terminal that shows them.
@@ -99,9 +101,6 @@ class Invocation {
 
 /// The choice nearest to `word` where one is near enough to be meant, else "".
 std::string_view nearest(std::string_view word, std::span<const std::string_view> choices);
-
-/// "a|b|c" as its parts; none for "".
-std::vector<std::string_view> split(std::string_view text, char separator);
 
 /// `text` with blanks behind it, `width` bytes in all; a longer one as it is.
 std::string padded(std::string_view text, std::size_t width);

@@ -12,6 +12,7 @@
 #include "tools/command_parts.h"
 #include "tools/commands.h"
 #include "tools/kernel_run.h"
+#include "tools/request.h"
 #include "tools/units.h"
 
 namespace strata::tools {

@@ -5,45 +5,33 @@
 
 #include "strata/base/json.h"
 #include "strata/expr/parse.h"
-#include "strata/graph/kernel_text.h"
 #include "strata/ir/uop.h"
+#include "tools/ask_kernel.h"
+#include "tools/batch_kernel_fields.h"
 #include "tools/command_parts.h"
 #include "tools/commands.h"
 #include "tools/kernel_run.h"
 #include "tools/kernel_target.h"
+#include "tools/request.h"
 #include "tools/units.h"
 
 namespace strata::tools {
 namespace {
 
-constexpr std::string_view kSections[] = {"ast", "axes",  "uops",  "source",
-                                          "asm", "proof", "passes"};
-constexpr std::string_view kShown = "axes,uops,source,proof";
-
 // --- options ---
 
 std::vector<std::string_view> read_sections(const Invocation& invocation, std::string& storage) {
-  storage = invocation.value("--show").value_or(std::string(kShown));
-  if (storage == "all") return {std::begin(kSections), std::end(kSections)};
+  storage = invocation.value("--show").value_or(std::string(kShownSections));
+  if (storage == "all") return {std::begin(kKernelSections), std::end(kKernelSections)};
   std::vector<std::string_view> out = split(storage, ',');
   for (const std::string_view section : out)
-    if (std::find(std::begin(kSections), std::end(kSections), section) == std::end(kSections))
+    if (std::find(std::begin(kKernelSections), std::end(kKernelSections), section) ==
+        std::end(kKernelSections))
       throw UsageError(
           detail::message("--show ", section, ": there are ast, axes, uops, source, asm, ",
                           "proof, passes and all"),
           &invocation.command());
   return out;
-}
-
-std::optional<std::vector<Opt>> read_opts(const Invocation& invocation) {
-  const std::string text = invocation.value("--opts").value_or("auto");
-  if (text == "auto") return std::nullopt;
-  if (text == "none") return std::vector<Opt>();
-  try {
-    return parse_opts(text);
-  } catch (const Error& e) {
-    throw TextError(e, text, "--opts");
-  }
 }
 
 VariableValues read_values(const Invocation& invocation) {
@@ -75,19 +63,14 @@ struct Told {
   const KernelText& text;
   const Device& device;
   const Kernel& kernel;
-  int vector_bytes;
+  const Target& target;
   std::optional<KernelRun> run;
 };
 
-/// That of the text; of those through which kernels hand over, a name that no text has.
-std::string name_of_buffer(const Told& told, std::size_t slot) {
-  return slot < told.text.names.size() ? told.text.names[slot] : "(temporary)";
-}
-
 /// Machine code, or why there is none.
-std::pair<std::string, bool> assembly_of(const Told& told) {
+std::pair<std::string, bool> assembly_of(const Device& device, const Kernel& kernel) {
   try {
-    return {told.device.assembly(told.kernel), true};
+    return {device.assembly(kernel), true};
   } catch (const Error& e) {
     return {detail::message("none: ", e.what(), "\n"), false};
   }
@@ -103,10 +86,6 @@ std::string passes_text(const Kernel& kernel) {
   return out;
 }
 
-std::string opts_text(const Kernel& kernel) {
-  return kernel.opts.empty() ? "none" : text_of(kernel.opts);
-}
-
 /// Of one of the kernels that a kernel is made of.
 std::string section_of(const Told& told, std::string_view section) {
   const Kernel& k = told.kernel;
@@ -114,7 +93,7 @@ std::string section_of(const Told& told, std::string_view section) {
   if (section == "axes") return detail::message(k.axes, "opts: ", opts_text(k), "\n");
   if (section == "uops") return k.uops.text();
   if (section == "source") return told.device.source(k);
-  if (section == "asm") return assembly_of(told).first;
+  if (section == "asm") return assembly_of(told.device, k).first;
   if (section == "proof") return k.proof.text() + "\n";
   return passes_text(k);
 }
@@ -124,8 +103,7 @@ std::string section_text(const Told& told, std::string_view section) {
   for (const auto& first : told.kernel.before)
     out += detail::message(
         "first ", first->name, ":\n",
-        section_of({told.text, told.device, *first, told.vector_bytes, std::nullopt}, section),
-        "then:\n");
+        section_of({told.text, told.device, *first, told.target, std::nullopt}, section), "then:\n");
   return out + section_of(told, section);
 }
 
@@ -147,7 +125,7 @@ void print_buffers(const Told& told, Lines& lines) {
                                  : use.read              ? "read"
                                                          : "written";
     lines.print(slot == 0 ? "buffers" : "",
-                detail::message(name_of_buffer(told, slot), ": ", use.dtype.name(), "[",
+                detail::message(name_of_buffer(told.text.names, slot), ": ", use.dtype.name(), "[",
                                 use.size.render(), "]"),
                 detail::message(name_in_code(told.kernel, slot), ", ", way));
   }
@@ -192,29 +170,6 @@ void print(const Told& told, std::span<const std::string_view> sections, Console
 
 // --- JSON ---
 
-void write_buffers(JsonWriter& json, const Told& told) {
-  json.key("buffers").begin_array();
-  for (std::size_t slot = 0; slot < told.kernel.buffers.size(); ++slot) {
-    const BufferUse& use = told.kernel.buffers[slot];
-    json.begin_object().member("name", name_of_buffer(told, slot)).member("dtype", use.dtype.name());
-    json.key("size");
-    if (use.size.is_number())
-      json.value(use.size.value());
-    else
-      json.value(use.size.render());
-    json.member("read", use.read).member("written", use.written).end_object();
-  }
-  json.end_array();
-}
-
-void write_proof(JsonWriter& json, const BoundsProof& proof) {
-  json.key("proof").begin_object().member("accesses", static_cast<std::int64_t>(proof.accesses));
-  json.member("by_bounds", static_cast<std::int64_t>(proof.by_bounds));
-  json.member("by_algebra", static_cast<std::int64_t>(proof.by_algebra));
-  write_number(json, "seconds", proof.seconds);
-  json.end_object();
-}
-
 void write_run(JsonWriter& json, const Told& told) {
   const KernelRun& run = *told.run;
   json.key("run").begin_object().key("agrees");
@@ -239,34 +194,27 @@ void write_run(JsonWriter& json, const Told& told) {
 }
 
 std::string to_json(const Told& told) {
-  const Kernel& k = told.kernel;
+  KernelRecord record;  // that of compiling it once more
+  compile_kernel(told.text.kernel, told.target, told.kernel.opts, &record);
+  const KernelLanguage* const language = language_of(told.device);
   JsonWriter json;
-  json.begin_object().member("name", k.name).member("device", told.device.name());
-  json.member("target", language_of(told.device));
-  json.member("vector_bytes", std::int64_t{told.vector_bytes});
-  write_buffers(json, told);
-  json.key("opts").begin_array();
-  for (const Opt& opt : k.opts) json.value(opt.text());
-  json.end_array().key("first").begin_array();  // SPLITREDUCE: what runs before it
-  for (const auto& first : k.before) {
-    json.begin_object().member("name", first->name).member("opts", opts_text(*first));
-    json.member("axes", first->axes).member("uops", first->uops.text());
-    json.member("source", told.device.source(*first));
-    write_proof(json, first->proof);
-    json.end_object();
-  }
-  json.end_array().member("ast", k.ast.text()).member("axes", k.axes).member("uops", k.uops.text());
-  json.member("source", told.device.source(k));
-  const auto [assembly, there] = assembly_of(told);
-  json.key("asm");
-  if (there)
-    json.value(assembly);
-  else
-    json.null();
-  write_proof(json, k.proof);
-  json.key("passes").begin_object();
-  for (const auto& [name, seconds] : k.times) write_number(json, name, seconds);
-  json.end_object();
+  json.begin_object();
+  write_kernel(json, {told.text.names,
+                      told.kernel,
+                      record,
+                      told.device.name(),
+                      language == nullptr ? "none" : language->word,
+                      told.target.vector_bytes,
+                      {std::begin(kKernelSections), std::end(kKernelSections)},
+                      true,
+                      [&](const Kernel& k, SourceLines* lines) {
+                        return language == nullptr ? told.device.source(k)
+                                                   : language->source(k, k.name, lines);
+                      },
+                      [&](const Kernel& k) -> std::optional<std::string> {
+                        auto [text, there] = assembly_of(told.device, k);
+                        return there ? std::optional(std::move(text)) : std::nullopt;
+                      }});
   if (told.run) write_run(json, told);
   return json.end_object().take();
 }
@@ -280,14 +228,6 @@ int tell(const Invocation& invocation, const Told& told, std::span<const std::st
   else
     print(told, sections, console, wants_colour(invocation, console));
   return told.run && told.run->agrees == false ? 1 : 0;
-}
-
-KernelText read_kernel(const std::string& text) {
-  try {
-    return parse_kernel(text);
-  } catch (const Error& e) {
-    throw TextError(e, text, "");
-  }
 }
 
 }  // namespace
@@ -304,18 +244,17 @@ int command_kernel(const Invocation& invocation, Console& console) {
     const KernelText text = read_kernel(invocation.arguments().front());
     const KernelTarget target = read_kernel_target(invocation);
     const Device& device = *target.device;
-    auto opts = read_opts(invocation);
+    auto opts = read_opts(invocation.value("--opts").value_or("auto"), "--opts");
     if (!runs) {
       const Kernel kernel = compile_kernel(text.kernel, target.target, std::move(opts));
-      return tell(invocation, {text, device, kernel, target.target.vector_bytes, std::nullopt},
-                  sections, console);
+      return tell(invocation, {text, device, kernel, target.target, std::nullopt}, sections, console);
     }
     STRATA_CHECK(device.missing().empty(), domain, device.missing());
     const CompiledKernel kernel = compiled_for(text.kernel, target, std::move(opts));
-    return tell(invocation,
-                {text, device, kernel.kernel(), target.target.vector_bytes,
-                 run_kernel(kernel, device, values, repeats)},
-                sections, console);
+    return tell(
+        invocation,
+        {text, device, kernel.kernel(), target.target, run_kernel(kernel, device, values, repeats)},
+        sections, console);
   } catch (const TextError& e) {
     console.err << paint(console.colour_err, Style::red, "strata:") << ' ' << e.what() << '\n';
     if (e.column() != 0) console.err << show_caret(e.text(), e.column()) << '\n';

@@ -1,7 +1,5 @@
 #include "tools/kernel_target.h"
 
-#include <algorithm>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,7 +7,6 @@
 
 #include "strata/base/check.h"
 #include "strata/codegen/kernel.h"
-#include "strata/render/cstyle.h"
 #include "tools/command_parts.h"
 
 namespace strata::tools {
@@ -18,46 +15,37 @@ namespace {
 /// A language whose code nothing runs here.
 class TextDevice final : public Device {
  public:
-  TextDevice(std::string_view name, const Language& language) : name_(name), language_(language) {
-    target_ = Device::get("OPENCL").target();
-    target_.instances = true;
-  }
-  std::string_view name() const override { return name_; }
+  explicit TextDevice(const KernelLanguage& language)
+      : language_(language), target_(language.target()) {}
+  std::string_view name() const override { return language_.device; }
   std::string_view text() const override { return "its text alone"; }
   std::string missing() const override {
-    return detail::message("nothing here runs ", name_, ": --target ", language_of(*this),
+    return detail::message("nothing here runs ", name(), ": --target ", language_.word,
                            " shows the text");
   }
   const Target& target() const override { return target_; }
   std::string source(const Kernel& kernel) const override {
-    return uops_to_cstyle(language_, kernel.name, kernel.uops);
+    return language_.source(kernel, kernel.name, nullptr);
   }
   std::shared_ptr<Program> compile(const Kernel&) const override {
     throw Error(ErrorKind::domain, missing());
   }
 
  private:
-  std::string_view name_;
-  const Language& language_;
+  const KernelLanguage& language_;
   Target target_;
 };
 
-/// The words of --target, and the devices.
-struct LanguageRow {
-  std::string_view word, device;
-  const Language& (*text)();  ///< of a device that runs nothing
-};
-constexpr LanguageRow kLanguages[] = {
-    {"c", "CLANG", nullptr},           {"llvm", "LLVM", nullptr},
-    {"opencl", "OPENCL", nullptr},     {"cuda", "CUDA", CUDALanguage},
-    {"metal", "METAL", MetalLanguage}, {"wgsl", "WGSL", WGSLLanguage},
-};
-
-const Device& device_of(const LanguageRow& row) {
-  if (row.text == nullptr) return Device::get(row.device);
-  static const TextDevice cuda("CUDA", CUDALanguage()), metal("METAL", MetalLanguage()),
-      wgsl("WGSL", WGSLLanguage());
-  return row.device == "CUDA" ? cuda : row.device == "METAL" ? metal : wgsl;
+const Device& device_of(const KernelLanguage& language) {
+  for (const Device* device : Device::all())
+    if (device->name() == language.device) return *device;
+  static const std::vector<std::unique_ptr<const TextDevice>> texts = [] {
+    std::vector<std::unique_ptr<const TextDevice>> out;
+    for (const KernelLanguage& l : kernel_languages())
+      out.push_back(std::make_unique<const TextDevice>(l));
+    return out;
+  }();
+  return *texts[static_cast<std::size_t>(&language - kernel_languages().data())];
 }
 
 const Device& read_device(const Invocation& invocation) {
@@ -66,13 +54,11 @@ const Device& read_device(const Invocation& invocation) {
     throw UsageError("--device and --target: each says what the kernel is for", &invocation.command());
   if (name) return Device::get(*name);
   if (!word) return Device::default_device();
-  const auto* const row = std::find_if(std::begin(kLanguages), std::end(kLanguages),
-                                       [&](const LanguageRow& r) { return r.word == *word; });
-  if (row == std::end(kLanguages))
-    throw UsageError(
-        detail::message("--target ", *word, ": there are c, llvm, opencl, cuda, metal and wgsl"),
-        &invocation.command());
-  return device_of(*row);
+  const KernelLanguage* const language = find_kernel_language(*word);
+  if (language == nullptr)
+    throw UsageError(detail::message("--target ", *word, ": there are ", kernel_language_words()),
+                     &invocation.command());
+  return device_of(*language);
 }
 
 }  // namespace
@@ -93,11 +79,10 @@ KernelTarget read_kernel_target(const Invocation& invocation) {
   return out;
 }
 
-std::string_view language_of(const Device& device) {
-  const auto* const row =
-      std::find_if(std::begin(kLanguages), std::end(kLanguages),
-                   [&](const LanguageRow& r) { return r.device == device.name(); });
-  return row == std::end(kLanguages) ? "none" : row->word;
+const KernelLanguage* language_of(const Device& device) {
+  for (const KernelLanguage& language : kernel_languages())
+    if (language.device == device.name()) return &language;
+  return nullptr;
 }
 
 CompiledKernel compiled_for(const LazyOp& kernel, const KernelTarget& target,

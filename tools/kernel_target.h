@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "strata/render/kernel_source.h"
 #include "strata/runtime/device.h"
 #include "tools/cli.h"
 
@@ -18,8 +19,8 @@ struct KernelTarget {
 /// @throws UsageError for words that are none, and for --device beside --target; Error (domain) for a device that there is not
 KernelTarget read_kernel_target(const Invocation& invocation);
 
-/// "c", "llvm", "opencl", "cuda", "metal", "wgsl": the language of a device's source; "none" where it has none.
-std::string_view language_of(const Device& device);
+/// The language of a device's source; null where it has none.
+const KernelLanguage* language_of(const Device& device);
 
 /// `kernel` for the device, made of `target`. @throws as compile()
 CompiledKernel compiled_for(const LazyOp& kernel, const KernelTarget& target,

@@ -2,6 +2,9 @@
 #include "tools/request.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iterator>
 
 #include "strata/base/meter.h"
 #include "strata/base/quotes.h"
@@ -88,6 +91,13 @@ void write_point(JsonWriter& json, const Values& values) {
   json.begin_object();
   for (const auto& [variable, value] : values) json.member(variable.name(), value);
   json.end_object();
+}
+
+void write_number(JsonWriter& json, std::string_view name, double value) {
+  char digits[64];
+  const auto end =
+      std::to_chars(std::begin(digits), std::end(digits), std::isfinite(value) ? value : 0).ptr;
+  json.key(name).raw(std::string_view(digits, static_cast<std::size_t>(end - digits)));
 }
 
 }  // namespace strata::tools

@@ -43,5 +43,7 @@ class Request {
 };
 
 void write_point(JsonWriter& json, const Values& values);
+/// The member `name` of an object; what is not finite is 0.
+void write_number(JsonWriter& json, std::string_view name, double value);
 
 }  // namespace strata::tools

@@ -44,11 +44,4 @@ std::string bytes_text(std::uint64_t bytes) {
                    {{0x1p40, "TiB"}, {0x1p30, "GiB"}, {0x1p20, "MiB"}, {0x1p10, "KiB"}});
 }
 
-void write_number(JsonWriter& json, std::string_view name, double value) {
-  char digits[64];
-  const auto end =
-      std::to_chars(std::begin(digits), std::end(digits), std::isfinite(value) ? value : 0).ptr;
-  json.key(name).raw(std::string_view(digits, static_cast<std::size_t>(end - digits)));
-}
-
 }  // namespace strata::tools

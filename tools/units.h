@@ -1,11 +1,8 @@
-// Quantities as people read them, three digits and a unit, and as JSON has them.
+// Quantities as people read them: three digits and a unit.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <string_view>
-
-#include "strata/base/json.h"
 
 namespace strata::tools {
 
@@ -14,8 +11,5 @@ std::string bandwidth_text(double per_second);  ///< "9.87 GB/s"
 /// "12.3 GFLOP/s"; of integers "12.3 Gop/s".
 std::string speed_text(double per_second, bool floats);
 std::string bytes_text(std::uint64_t bytes);  ///< "12.3 MiB"
-
-/// The member `name` of an object; what is not finite is 0.
-void write_number(JsonWriter& json, std::string_view name, double value);
 
 }  // namespace strata::tools

@@ -28,6 +28,11 @@ class Instances {
     for (const UOp u : list_) place(u);
     return std::move(out_);
   }
+  std::vector<UOp> places() const {
+    std::vector<UOp> out(list_.size());
+    for (const auto& [of, place] : made_) out[of.num()] = place;
+    return out;
+  }
 
  private:
   static std::string name_of(UOp variable) {
@@ -124,8 +129,11 @@ class Instances {
 
 }  // namespace
 
-UOpGraph to_instances(const UOpGraph& list, const Int& turns) {
-  return Instances(list, turns).run();
+UOpGraph to_instances(const UOpGraph& list, const Int& turns, std::vector<UOp>* places) {
+  Instances instances(list, turns);
+  UOpGraph out = instances.run();
+  if (places != nullptr) *places = instances.places();
+  return out;
 }
 
 }  // namespace strata

@@ -1,6 +1,8 @@
 // The parallel loop for devices that launch instances: a turn each, told by SPECIAL.
 #pragma once
 
+#include <vector>
+
 #include "strata/ir/uop.h"
 #include "strata/view/int.h"
 
@@ -10,6 +12,7 @@ namespace strata {
 /// gidx0 makes turn gidx0. Instance max(turns, 1) - 1 is the call that ends the range, and makes what is left over.
 /// Instances beyond it do nothing, so that a launch may be rounded up; SPECIAL says how many there are at most.
 /// Linear time.
-UOpGraph to_instances(const UOpGraph& list, const Int& turns);
+/// @param places where not null, gets for each UOp of `list` what stands for it; empty where nothing does
+UOpGraph to_instances(const UOpGraph& list, const Int& turns, std::vector<UOp>* places = nullptr);
 
 }  // namespace strata

@@ -57,19 +57,63 @@ std::string kernel_name(const LazyOp& ast) {
 namespace {
 
 /// The kernel in two, of which this is the rest; `opts` loses its SPLITREDUCE.
-LazyOp split(Kernel& kernel, const LazyOp& ast, std::vector<Opt>& opts, const Target& target) {
+LazyOp split(Kernel& kernel, const LazyOp& ast, std::vector<Opt>& opts, const Target& target,
+             KernelRecord* record) {
   SplitReduction parts = split_reduction(ast, opts.front(), target);
   opts.erase(opts.begin());
-  for (const LazyOp& first : parts.first)
+  for (const LazyOp& first : parts.first) {
+    KernelRecord* const own = record == nullptr ? nullptr : &record->before.emplace_back();
     kernel.before.push_back(
-        std::make_shared<const Kernel>(compile_kernel(first, target, loop_opts(first, target))));
+        std::make_shared<const Kernel>(compile_kernel(first, target, loop_opts(first, target), own)));
+  }
   kernel.temporaries = std::move(parts.temporaries);
   return parts.rest;
 }
 
+/// Where UOps of the graph stand in the end, while passes move them.
+class Places {
+ public:
+  explicit Places(bool is_wanted) : is_wanted_(is_wanted) {}
+  std::vector<UOp>* of_pass() { return is_wanted_ ? &step_ : nullptr; }
+  /// After a pass: what stood for a UOp stands where the pass has put it.
+  void follow() {
+    const auto place_of = [](UOp u) { return u ? std::optional(u.num()) : std::nullopt; };
+    if (places_.empty())
+      for (const UOp u : step_) places_.push_back(place_of(u));
+    else
+      for (auto& place : places_)
+        if (place) place = place_of(step_[*place]);
+  }
+  std::optional<std::size_t> find(UOp of) const { return places_[of.num()]; }
+
+ private:
+  bool is_wanted_;
+  std::vector<std::optional<std::size_t>> places_;
+  std::vector<UOp> step_;  // by the pass that ran last
+};
+
+void fill_record(KernelRecord& record, Lowered& lowered, const std::vector<ProvenBy>& how,
+                 const Places& places) {
+  for (const auto& [variable, loop] : lowered.loops) {
+    const auto place = places.find(loop);
+    if (!place) continue;
+    std::optional<std::size_t> axis;
+    for (const auto& [counter, of] : lowered.counters)
+      if (same(counter, variable)) axis = of;
+    record.counters.push_back({variable, *place, axis});
+  }
+  for (std::size_t k = 0; k < lowered.accesses.size(); ++k) {
+    std::vector<std::size_t> uops;
+    for (const UOp u : lowered.accesses[k].uops)
+      if (const auto place = places.find(u)) uops.push_back(*place);
+    record.accesses.push_back({std::move(lowered.accesses[k]), how[k], std::move(uops)});
+  }
+}
+
 }  // namespace
 
-Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std::vector<Opt>> opts) {
+Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std::vector<Opt>> opts,
+                      KernelRecord* record) {
   Kernel out{kernel_name(ast), ast, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   out.contract = target.contract;
   Passes passes(out);
@@ -77,15 +121,23 @@ Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std
   std::vector<Opt> loops = out.opts;
   LazyOp rest = ast;
   if (!loops.empty() && loops[0].kind == Opt::Kind::SPLITREDUCE)
-    rest = passes.run("split", [&] { return split(out, ast, loops, target); });
+    rest = passes.run("split", [&] { return split(out, ast, loops, target, record); });
   KernelAxes axes(rest);
   axes.apply(loops);
   out.axes = axes.text();
   Lowered lowered = passes.run("lower", [&] { return lower(rest, axes, target); });
-  out.proof = passes.run("bounds", [&] { return prove_bounds(lowered); });
-  out.uops = passes.run("linearize", [&] { return linearize(lowered, target.contract); });
-  if (target.instances && lowered.parallel)
-    out.uops = passes.run("instances", [&] { return to_instances(out.uops, *lowered.parallel); });
+  std::vector<ProvenBy> how;
+  out.proof =
+      passes.run("bounds", [&] { return prove_bounds(lowered, record == nullptr ? nullptr : &how); });
+  Places places(record != nullptr);
+  out.uops =
+      passes.run("linearize", [&] { return linearize(lowered, target.contract, places.of_pass()); });
+  places.follow();
+  if (target.instances && lowered.parallel) {
+    out.uops = passes.run(
+        "instances", [&] { return to_instances(out.uops, *lowered.parallel, places.of_pass()); });
+    places.follow();
+  }
   passes.run("verify", [&] { return verify(out.uops), 0; });
   out.buffers = buffers_of(ast);
   for (const int slot : out.temporaries)
@@ -95,6 +147,10 @@ Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std
       if (!is_range_end(v.name())) lowered.variables.push_back(v);
   out.variables = variables_of(out.uops, lowered.variables);
   out.parallel = lowered.parallel;
+  if (record != nullptr) {
+    record->axes = std::move(axes);
+    fill_record(*record, lowered, how, places);
+  }
   return out;
 }
 

@@ -32,11 +32,31 @@ struct Kernel {
   bool contract = true;  ///< its target's: whether its code may fuse products into sums
 };
 
+/// What the passes knew of a kernel that it does not keep: for those who look at it.
+struct KernelRecord {
+  struct Counter {
+    Variable variable;                ///< in the indices of accesses
+    std::size_t uop;                  ///< its LOOP, or what counts in its place
+    std::optional<std::size_t> axis;  ///< none: of a level of an ordered sum, or of what fills scratch memory
+  };
+  struct ProvenAccess {
+    Access access;  ///< its UOps are those of a graph that is gone
+    ProvenBy by = ProvenBy::bounds;
+    std::vector<std::size_t> uops;  ///< the places of its LOADs or STOREs in the list; those that nothing needs are not there
+  };
+  std::optional<KernelAxes> axes;  ///< after the opts
+  std::vector<Counter> counters;
+  std::vector<ProvenAccess> accesses;
+  std::vector<KernelRecord> before;  ///< of the kernels that run first
+};
+
 /// Runs the passes: opts (given, or the heuristic's), split (where SPLITREDUCE is the first Opt), lower, bounds, linearize,
 /// instances (where the target has them), verify.
+/// @param record where not null, is filled
 /// @throws what they throw
 Kernel compile_kernel(const LazyOp& ast, const Target& target,
-                      std::optional<std::vector<Opt>> opts = std::nullopt);
+                      std::optional<std::vector<Opt>> opts = std::nullopt,
+                      KernelRecord* record = nullptr);
 
 /// The name that `ast` gets: it has no part in any cache key.
 std::string kernel_name(const LazyOp& ast);

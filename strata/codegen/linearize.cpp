@@ -60,6 +60,11 @@ class Linearizing {
     emit_block(kRoot);
     return std::move(list_);
   }
+  std::vector<UOp> places() const {
+    std::vector<UOp> out(kernel_.graph.size());
+    for (const auto& [of, place] : listed_) out[of.num()] = place;
+    return out;
+  }
 
  private:
   static bool is_reduce_node(UOp u) { return u.op() == UOps::REDUCE; }
@@ -418,8 +423,11 @@ class Linearizing {
 
 }  // namespace
 
-UOpGraph linearize(const Lowered& kernel, bool contract) {
-  return Linearizing(kernel, contract).run();
+UOpGraph linearize(const Lowered& kernel, bool contract, std::vector<UOp>* places) {
+  Linearizing linearizing(kernel, contract);
+  UOpGraph list = linearizing.run();
+  if (places != nullptr) *places = linearizing.places();
+  return list;
 }
 
 }  // namespace strata

@@ -122,12 +122,13 @@ class Lowering {
     return all_of(conditions);
   }
 
-  /// `around`: what is written with the variables of loops that the access stands in whether it depends on them or not.
+  /// The access whose LOADs or STOREs come next.
+  /// `around`: what is written with the variables of loops that it stands in whether it depends on them or not.
   void note_access(int slot, bool is_store, const Expr& index, const Expr& valid, const Int& size,
                    std::vector<Expr> around) {
     around.push_back(index);
     around.push_back(valid);
-    out_.accesses.push_back({slot, is_store, index, valid, size, nests_.ranges_of(around), store_});
+    out_.accesses.push_back({slot, is_store, index, valid, size, nests_.ranges_of(around), store_, {}});
   }
   /// GUARD: what keeps an access inside of its buffer, where that cannot be shown.
   Expr kept_inside(const BufferArg& arg, const IndexExprs& at, std::vector<Expr> around) const {
@@ -171,6 +172,7 @@ class Lowering {
     if (streamed && at.valid.constant())
       if (const auto bytes = whole_bytes(first, value.dtype())) past_caches = *bytes;
     const UOp store = out_.graph.add(UOps::STORE, dtypes::none, sources, past_caches, false);
+    out_.accesses.back().uops.push_back(store);
     out_.stores.push_back({store, place.loops});
   }
 
@@ -459,7 +461,9 @@ class Lowering {
       sources.push_back(index_.condition(at.valid, lanes));
       sources.push_back(out_.graph.constant(whole, 0));
     }
-    return out_.graph.add(UOps::LOAD, whole, sources, {}, cachable);
+    const UOp made = out_.graph.add(UOps::LOAD, whole, sources, {}, cachable);
+    out_.accesses.back().uops.push_back(made);
+    return made;
   }
 
   // --- movement ---

@@ -28,6 +28,13 @@ struct Target {
   bool bounded =
       true;  ///< but within its error; false: as the loops are, where a kernel is only looked at
   bool instances = false;  ///< turns of the parallel loop are instances of a launch: SPECIAL
+  /// For devices that launch instances: vectors are as such languages have them.
+  static Target of_instances() {
+    Target out;
+    out.vector_bytes = 16;
+    out.instances = true;
+    return out;
+  }
   /// Nothing that changes a float's bits: what kernels give is what the interpreter gives, up to the errors of functions.
   Target deterministic() const {
     Target out = *this;
@@ -43,7 +50,8 @@ struct Access {
   Expr index, valid;  ///< over the loops' variables
   Int size;           ///< elements of the buffer
   Expr ranges = 1;    ///< what holds where it is made, for symbolic sizes: counters are below them
-  std::size_t store = 0;  ///< which of the kernel's stores it is, or is made for
+  std::size_t store = 0;       ///< which of the kernel's stores it is, or is made for
+  std::vector<UOp> uops = {};  ///< what makes it: one, or one for each lane
 };
 
 /// A STORE, and the loops that it is in, outermost first: whether it depends on them or not.
@@ -73,6 +81,7 @@ struct Lowered {
   std::vector<Access> accesses;
   std::vector<Variable> variables;                         ///< the kernel's, in natural order
   std::vector<std::pair<Variable, std::size_t>> counters;  ///< of loops, and the axis of each
+  std::vector<std::pair<Variable, UOp>> loops;             ///< every counter, and its LOOP
   std::optional<Int> parallel;  ///< turns of the parallel loop: from begin0 to end0 of [0, parallel)
   std::vector<BufferUse> buffers;
 };

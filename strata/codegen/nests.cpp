@@ -103,6 +103,7 @@ Variable Nests::loop(const std::string& path, const Int& turns, int depth, bool 
   }
   const UOp made = out_.graph.add(UOps::LOOP, begin.dtype(), {begin, end}, {}, false);
   loops_.emplace(std::string(it->second.name()), LoopVariable{made, depth});
+  out_.loops.emplace_back(it->second, made);
   if (around) out_.nest.push_back({made, around});
   return it->second;
 }

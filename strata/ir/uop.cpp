@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "strata/base/check.h"
+#include "strata/base/meter.h"
 #include "strata/ir/uop_rules.h"
 
 namespace strata {
@@ -69,11 +70,14 @@ void unbind_variable(UOpArg& arg) {
     arg = variable->unbind().first;
 }
 
+constexpr std::uint64_t kUnitsOfAUOp = 16;
+
 }  // namespace
 
 std::string spec_name(UOps op) { return detail::message("UOps.", row(op).name); }
 
 UOp UOpGraph::add(UOps op, DType dtype, std::span<const UOp> src, UOpArg arg, bool cachable) {
+  Meter::charge(kUnitsOfAUOp + src.size());
   for (std::size_t k = 0; k < src.size(); ++k)
     STRATA_CHECK(owns(src[k]), domain, "[", row(op).name, "] source ", k,
                  " is no UOp of this graph");

@@ -66,11 +66,15 @@ void append_line(std::string& out, UOp u) {
   out += ' ';
   append_padded(out, sources_text(u), kSourcesWidth);
   out += ' ';
-  out += std::visit([&](const auto& held) { return arg_text(held, u.dtype()); }, u.arg());
+  out += arg_text(u);
   out += '\n';
 }
 
 }  // namespace
+
+std::string arg_text(UOp u) {
+  return std::visit([&](const auto& held) { return arg_text(held, u.dtype()); }, u.arg());
+}
 
 std::string line_of(UOp u) {
   std::string out;

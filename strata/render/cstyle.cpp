@@ -14,13 +14,24 @@ namespace {
 
 using detail::message;
 
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 bool is_name(std::string_view text) {
-  const auto letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  return !text.empty() && letter(text[0]) && std::all_of(text.begin(), text.end(), [&](char c) {
-    return letter(c) || (c >= '0' && c <= '9');
-  });
+  return !text.empty() && !(text[0] >= '0' && text[0] <= '9') &&
+         std::all_of(text.begin(), text.end(), is_word);
+}
+
+/// Whether `line` has the word.
+bool names(std::string_view line, std::string_view word) {
+  if (word.empty()) return false;
+  for (std::size_t at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    const bool begins = at == 0 || !is_word(line[at - 1]);
+    if (begins && (end == line.size() || !is_word(line[end]))) return true;
+  }
+  return false;
 }
 
 /// `~(int)(x<y)`, which compilers take for a mistake, too where other casts are in between.
@@ -54,7 +65,11 @@ class Renderer {
  public:
   Renderer(const Language& language, std::string_view name, const UOpGraph& list,
            const CStyleOptions& options)
-      : l_(language), list_(list), options_(options), w_(language, list), vectors_(w_) {
+      : l_(language),
+        list_(list),
+        options_(options),
+        w_(language, list, options.lines != nullptr),
+        vectors_(w_) {
     signature_.name = name;
     w_.claim(name);
     w_.claim(message(name, "_entry"));
@@ -66,7 +81,11 @@ class Renderer {
     define_locals();
     define_specials();
     for (const UOp u : list_)
-      if (w_.usage().live(u)) visit(u);
+      if (w_.usage().live(u)) {
+        w_.begin(u);
+        visit(u);
+      }
+    w_.begin({});
     for (int k = 0; k < open_; ++k) w_.close();
     if (streams_) w_.line("strata_fence();");
     return assemble();
@@ -80,6 +99,7 @@ class Renderer {
   void special_of_instance(UOp u, const Special& special);
   std::string assemble() const;
   std::string entry() const;
+  void note_lines(std::size_t before, std::string_view head) const;
 
   void visit(UOp u);
   void expression(UOp u);
@@ -158,6 +178,7 @@ void Renderer::define_locals() {
   for (const UOp u : list_) {
     if (u.op() != UOps::DEFINE_LOCAL || !w_.usage().live(u)) continue;
     const auto& local = std::get<Local>(u.arg());
+    w_.begin(u);
     w_.name(u, w_.claim(local.name));
     const std::string name = w_.simple(u), size = std::to_string(local.size);
     const std::string text = fill(signature_.in_groups ? l_.local : l_.own, [&](char c) {
@@ -190,6 +211,7 @@ void Renderer::define_specials() {
 }
 
 void Renderer::special_of_instance(UOp u, const Special& special) {
+  w_.begin(u);
   w_.name(u, w_.claim(special.name));
   const std::string name = w_.simple(u);
   const std::string size = w_.constant(Scalar::of(u.dtype(), special.size));
@@ -489,14 +511,14 @@ std::string Renderer::entry() const {
 }
 
 std::string Renderer::assemble() const {
-  std::string kernel = l_.head(l_, signature_);
-  kernel += '\n';
+  std::string head = l_.head(l_, signature_);
+  head += '\n';
   const auto mention = [&](const Parameter& p) {
-    if (!p.used && l_.silence_unused) kernel += message("  (void)", p.name, ";\n");
+    if (!p.used && l_.silence_unused) head += message("  (void)", p.name, ";\n");
   };
   for (const Parameter& p : signature_.buffers) mention(p);
   for (const Parameter& p : signature_.values) mention(p);
-  kernel += message(w_.body(), "}\n");
+  const std::string kernel = message(head, w_.body(), "}\n");
   std::string out(l_.prelude);
   const std::string types = w_.typedefs();
   for (const HelperText& h : l_.helpers) {
@@ -505,10 +527,33 @@ std::string Renderer::assemble() const {
     if (needed) out += once(h);
   }
   out += types;
-  for (const std::string& local : signature_.locals) out += message(local, "\n");
-  out += kernel;
+  std::string locals;
+  for (const std::string& local : signature_.locals) locals += message(local, "\n");
+  if (options_.lines != nullptr) note_lines(count_lines(out), locals + head);
+  out += locals + kernel;
   if (options_.entry) out += entry();
+  if (options_.lines != nullptr) options_.lines->resize(count_lines(out));
   return out;
+}
+
+/// `before` lines that say nothing of the list, those of `head`, where what it names is a definition, and those of the body.
+void Renderer::note_lines(std::size_t before, std::string_view head) const {
+  SourceLines& lines = *options_.lines;
+  lines.assign(before, {});
+  const auto is_definition = [](UOp u) {
+    return u.op() == UOps::DEFINE_GLOBAL || u.op() == UOps::DEFINE_VAR || u.op() == UOps::DEFINE_LOCAL;
+  };
+  while (!head.empty()) {
+    const std::string_view line = head.substr(0, head.find('\n'));
+    head.remove_prefix(std::min(line.size() + 1, head.size()));
+    std::vector<std::uint32_t>& said = lines.emplace_back();
+    for (const UOp u : list_)
+      if (is_definition(u) && names(line, w_.name_of(u)))
+        said.push_back(static_cast<std::uint32_t>(u.num()));
+  }
+  STRATA_ASSERT(w_.owners().size() == count_lines(w_.body()), "[render] a line of several lines");
+  const SourceLines body = lines_of(list_, w_.owners());
+  lines.insert(lines.end(), body.begin(), body.end());
 }
 
 }  // namespace

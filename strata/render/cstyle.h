@@ -16,6 +16,7 @@
 #include "strata/codegen/looks.h"
 #include "strata/ir/uop.h"
 #include "strata/render/language.h"
+#include "strata/render/source_lines.h"
 
 namespace strata {
 
@@ -35,6 +36,7 @@ struct CStyleOptions {
   bool entry = false;
   /// Where it asks whether to go on: buffers[looks.slot] of the entry is `int look(void)`. C alone.
   Looks looks = {};
+  SourceLines* lines = nullptr;  ///< where not null, gets what each line says
 };
 
 /// The program. @throws Error (domain) for a list that `verify` refuses, a name that is none, or an op or dtype that

@@ -9,6 +9,7 @@
 
 #include "strata/base/check.h"
 #include "strata/base/int_math.h"
+#include "strata/render/llvm_entry.h"
 #include "strata/render/llvm_names.h"
 #include "strata/render/llvm_ops.h"
 #include "strata/render/llvm_text.h"
@@ -20,6 +21,7 @@ namespace {
 
 using Argument = rendering::LlvmArgument;
 using rendering::llvm_constant;
+using rendering::llvm_entry;
 using rendering::llvm_memory_type;
 using rendering::llvm_suffix;
 using rendering::llvm_type;
@@ -46,7 +48,9 @@ class LlvmKernel {
       : name_(name),
         list_(list),
         looks_(options.looks),
+        lines_(options.lines),
         usage_(list),
+        text_(lines_ != nullptr),
         ops_(text_, options),
         values_(list.size()) {}
   std::string render();
@@ -56,7 +60,7 @@ class LlvmKernel {
   void find_assignments();
   void add_assignment(UOp phi, const std::vector<UOp>& open);
   std::string function();
-  std::string entry() const;
+  void note_lines(const std::string& text) const;
   std::string parameters() const;
 
   void visit(UOp u);
@@ -91,6 +95,7 @@ class LlvmKernel {
   std::string name_;
   const UOpGraph& list_;
   const Looks& looks_;
+  SourceLines* lines_;
   rendering::Usage usage_;
   rendering::LlvmText text_;
   rendering::LlvmOps ops_;
@@ -113,8 +118,22 @@ std::string LlvmKernel::render() {
       detail::message("attributes #0 = { nounwind",
                       local_bytes_ > 0 ? " \"probe-stack\"=\"inline-asm\"" : "", " }\n");
   const std::string declarations = text_.declarations();
-  return detail::message(body, "\n", entry(), "\n", declarations, declarations.empty() ? "" : "\n",
-                         attributes, aligned_.empty() ? "" : "\n!0 = !{ i32 1 }\n");
+  std::string out = detail::message(body, "\n", llvm_entry(name_, buffers_, variables_), "\n",
+                                    declarations, declarations.empty() ? "" : "\n", attributes,
+                                    aligned_.empty() ? "" : "\n!0 = !{ i32 1 }\n");
+  if (lines_ != nullptr) note_lines(out);
+  return out;
+}
+
+/// The head says the arguments, and what is behind the function nothing of the list.
+void LlvmKernel::note_lines(const std::string& text) const {
+  lines_->assign(1, {});
+  for (const UOp u : list_)
+    if (u.op() == UOps::DEFINE_GLOBAL || u.op() == UOps::DEFINE_VAR)
+      lines_->front().push_back(static_cast<std::uint32_t>(u.num()));
+  const SourceLines body = rendering::lines_of(list_, text_.owners());
+  lines_->insert(lines_->end(), body.begin(), body.end());
+  lines_->resize(rendering::count_lines(text));
 }
 
 void LlvmKernel::find_arguments() {
@@ -184,7 +203,11 @@ std::string LlvmKernel::function() {
   text_.begin_block("entry");
   locals_ = text_.reserve();
   for (const UOp u : list_)
-    if (usage_.live(u) || u.op() == UOps::SPECIAL) visit(u);
+    if (usage_.live(u) || u.op() == UOps::SPECIAL) {
+      text_.begin(u);
+      visit(u);
+    }
+  text_.begin({});
   while (!blocks_.empty()) end_loop(close());          // of SPECIALs
   if (!aligned_.empty()) text_.line("fence seq_cst");  // others see what went past the caches
   text_.line("ret void");
@@ -194,32 +217,6 @@ std::string LlvmKernel::function() {
   }
   return detail::message("define internal void @", name_, "(", parameters(), ") #0 {\n",
                          text_.text(), "}\n");
-}
-
-/// void NAME_entry(void* const* buffers, const long long* values)
-std::string LlvmKernel::entry() const {
-  rendering::LlvmText text;
-  std::string arguments;
-  const auto pass = [&](const std::string& type, const std::string& value) {
-    arguments += detail::message(arguments.empty() ? "" : ", ", type, " ", value);
-  };
-  for (const Argument& b : buffers_) {
-    const std::string at =
-        text.define(b.name + ".at", "getelementptr ptr, ptr %buffers, i64 ", b.place);
-    pass("ptr", text.define(b.name, "load ptr, ptr ", at, ", align 8"));
-  }
-  for (const Argument& v : variables_) {
-    const bool wide = v.dtype == dtypes::int64;
-    const std::string at =
-        text.define(v.name + ".at", "getelementptr i64, ptr %values, i64 ", v.place);
-    const std::string full =
-        text.define(wide ? v.name : v.name + ".full", "load i64, ptr ", at, ", align 8");
-    pass(llvm_type(v.dtype), wide ? full : text.define(v.name, "trunc i64 ", full, " to i32"));
-  }
-  text.line("call void @", name_, "(", arguments, ")");
-  text.line("ret void");
-  return detail::message("define void @", name_, "_entry(ptr %buffers, ptr %values) #0 {\n",
-                         text.text(), "}\n");
 }
 
 void LlvmKernel::visit(UOp u) {
@@ -365,10 +362,12 @@ void LlvmKernel::end_loop(Block block) {
   const auto turns = [&](const std::string& before, const std::string& after) {
     return detail::message("[ ", before, ", %", block.before, " ], [ ", after, ", %", last, " ]");
   };
+  text_.begin(block.begin);
   text_.fill(block.place, block.counter, " = phi ", type, " ", turns(block.first, next));
   text_.begin_block(block.name + ".end");
   for (std::size_t k = 0; k < block.accs.size(); ++k) {
     const UOp acc = block.accs[k];
+    text_.begin(acc);
     const std::string held = llvm_type(acc.dtype()), sources = turns(block.outer[k], value(acc));
     text_.fill(block.place, block.inner[k], " = phi ", held, " ", sources);
     if (block.may_skip)
@@ -390,6 +389,7 @@ void LlvmKernel::end_if(const Block& block) {
   text_.begin_block(block.name + ".end");
   for (std::size_t k = 0; k < block.accs.size(); ++k) {
     const UOp acc = block.accs[k];
+    text_.begin(acc);
     values_[acc.num()] = text_.define(detail::message(name_of(acc), ".", block.name), "phi ",
                                       llvm_type(acc.dtype()), " [ ", block.outer[k], ", %",
                                       block.before, " ], [ ", value(acc), ", %", last, " ]");

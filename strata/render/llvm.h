@@ -27,6 +27,7 @@
 
 #include "strata/codegen/looks.h"
 #include "strata/ir/uop.h"
+#include "strata/render/source_lines.h"
 
 namespace strata {
 
@@ -38,6 +39,7 @@ struct LlvmOptions {
       false;  ///< MULACC is rounded once on every machine (slow where there is no FMA); else once where
               ///< that is quick, and twice elsewhere
   Looks looks = {};  ///< whether to go on: buffers[looks.slot] of the entry is `int look(void)`
+  SourceLines* lines = nullptr;  ///< where not null, gets what each line says
 };
 
 /// Loops and IFs that are open at once, and bytes of DEFINE_LOCALs, which live on the stack.

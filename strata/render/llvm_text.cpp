@@ -103,13 +103,22 @@ std::string LlvmText::call(std::string_view name, std::string_view type, std::st
 
 void LlvmText::begin_block(std::string_view label) {
   text_.back() += detail::message(label, ":\n");
+  own(text_.size() - 1);
   block_ = label;
 }
 
 std::size_t LlvmText::reserve() {
   text_.emplace_back();
   text_.emplace_back();
+  owners_.resize(text_.size(), LineOwners(owners_.front().is_on()));
   return text_.size() - 2;
+}
+
+std::vector<UOp> LlvmText::owners() const {
+  std::vector<UOp> out;
+  for (const LineOwners& part : owners_)
+    out.insert(out.end(), part.owners().begin(), part.owners().end());
+  return out;
 }
 
 std::string LlvmText::text() const {

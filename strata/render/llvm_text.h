@@ -9,6 +9,7 @@
 
 #include "strata/base/check.h"
 #include "strata/dtype/scalar.h"
+#include "strata/render/source_lines.h"
 
 namespace strata::rendering {
 
@@ -29,10 +30,13 @@ struct LlvmOperand {
 
 class LlvmText {
  public:
+  explicit LlvmText(bool owns_lines = false) : owners_(1, LineOwners(owns_lines)) {}
+
   /// A line of the block.
   template <class... Parts>
   void line(const Parts&... parts) {
     text_.back() += detail::message("  ", parts..., "\n");
+    own(text_.size() - 1);
   }
   /// `%name = parts`. Gives "%name".
   template <class... Parts>
@@ -54,14 +58,29 @@ class LlvmText {
   template <class... Parts>
   void fill(std::size_t place, const Parts&... parts) {
     text_[place] += detail::message("  ", parts..., "\n");
+    own(place);
   }
+
+  /// Lines are of `u` from now on; of none where it is empty.
+  void begin(UOp u) { owner_ = u; }
+  /// Whose each line of text() is.
+  std::vector<UOp> owners() const;
 
   std::string text() const;
   /// Of the intrinsics that were called.
   std::string declarations() const;
 
  private:
+  void own(std::size_t place) {
+    LineOwners& of = owners_[place];
+    if (!of.is_on()) return;
+    of.begin(owner_);
+    of.line();
+  }
+
   std::vector<std::string> text_{std::string()};
+  std::vector<LineOwners> owners_;  // of each part of the text
+  UOp owner_;
   std::string block_;
   std::set<std::string, std::less<>> declared_;
 };

@@ -10,6 +10,7 @@ void Writer::line(std::string_view text) {
   body_.append(static_cast<std::size_t>(indent_) * 2, ' ');
   body_ += text;
   body_ += '\n';
+  owners_.line();
 }
 
 void Writer::open(std::string_view text) {
@@ -150,7 +151,9 @@ std::string Writer::simple(UOp u) {
   }
   Value& value = values_[u.num()];
   if (!value.simple) {
+    const UOp user = owners_.begin(u);
     value.text = declare(value_type_of(u, value.mask_bits), "alu", value.text);
+    owners_.begin(user);
     value.simple = true;
   }
   return value.text;

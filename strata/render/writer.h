@@ -15,14 +15,15 @@
 #include <vector>
 
 #include "strata/render/language.h"
+#include "strata/render/source_lines.h"
 #include "strata/render/usage.h"
 
 namespace strata::rendering {
 
 class Writer {
  public:
-  Writer(const Language& language, const UOpGraph& list)
-      : language_(language), usage_(list), values_(list.size()) {}
+  Writer(const Language& language, const UOpGraph& list, bool owns_lines = false)
+      : language_(language), usage_(list), values_(list.size()), owners_(owns_lines) {}
 
   const Language& language() const { return language_; }
   const Usage& usage() const { return usage_; }
@@ -32,6 +33,9 @@ class Writer {
   void open(std::string_view text);  ///< a line, and what follows is inside
   void close();
   const std::string& body() const { return body_; }
+  /// Lines are of `u` from now on; of none where it is empty.
+  void begin(UOp u) { owners_.begin(u); }
+  const std::vector<UOp>& owners() const { return owners_.owners(); }
 
   // --- names ---
   /// `wanted`, or something like it where the language or the list has that name already.
@@ -66,7 +70,8 @@ class Writer {
   void components(UOp u, std::string name) { values_[u.num()] = {std::move(name), true, 0, true}; }
   /// @pre not an array
   std::string text(UOp u);
-  std::string simple(UOp u);       ///< a name, a constant or a lane
+  std::string simple(UOp u);  ///< a name, a constant or a lane
+  std::string_view name_of(UOp u) const { return values_[u.num()].text; }  ///< @pre it has one
   std::string lane(UOp u, int k);  ///< simple; a scalar is each of its lanes
   /// How the language names a lane of its vectors: ".s3".
   std::string component(int k) const;
@@ -89,6 +94,7 @@ class Writer {
   const Language& language_;
   Usage usage_;
   std::vector<Value> values_;
+  LineOwners owners_;
   std::string body_;
   int indent_ = 1;
   std::unordered_set<std::string> names_;

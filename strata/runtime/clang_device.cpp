@@ -1,6 +1,7 @@
 // CLANG: C through the host's compiler.
 
-#include "strata/render/cstyle.h"
+#include "strata/codegen/looks.h"
+#include "strata/render/kernel_source.h"
 #include "strata/runtime/clang_program.h"
 #include "strata/runtime/devices.h"
 #include "strata/runtime/host_compiler.h"
@@ -33,21 +34,16 @@ class ClangDevice final : public Device {
   }
   const Target& target() const override { return target_; }
   std::string source(const Kernel& kernel) const override {
-    CStyleOptions style;
-    style.looks = looks_of(kernel);
-    return uops_to_cstyle(CLanguage(), kernel.name, kernel.uops, style);
+    return kernel_to_c(kernel, kernel.name);
   }
   std::string assembly(const Kernel& kernel) const override {
     return HostCompiler::find()->assembly(source(kernel), options_for(kernel, target_));
   }
   // NOTE: cached under the content: the function is always called the same, so that names are in no key.
   std::shared_ptr<Program> compile(const Kernel& kernel) const override {
-    CStyleOptions style;
-    style.entry = true;
-    style.looks = looks_of(kernel);
-    const std::string text = uops_to_cstyle(CLanguage(), kContentName, kernel.uops, style);
+    const std::string text = kernel_to_c(kernel, kContentName, nullptr, true);
     return std::make_shared<ClangProgram>(
-        kContentName, compile_clang(text, options_for(kernel, target_)), style.looks.any());
+        kContentName, compile_clang(text, options_for(kernel, target_)), looks_of(kernel).any());
   }
 
  private:

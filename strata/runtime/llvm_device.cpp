@@ -1,6 +1,7 @@
 // LLVM: IR text through the plugin, to code in memory.
 
-#include "strata/render/llvm.h"
+#include "strata/codegen/looks.h"
+#include "strata/render/kernel_source.h"
 #include "strata/runtime/devices.h"
 #include "strata/runtime/disk_cache.h"
 #include "strata/runtime/llvm_library.h"
@@ -48,7 +49,7 @@ class LlvmDevice final : public Device {
   }
   const Target& target() const override { return target_; }
   std::string source(const Kernel& kernel) const override {
-    return uops_to_llvm(kernel.name, kernel.uops, text_options(kernel));
+    return kernel_to_llvm(kernel, kernel.name);
   }
   std::string assembly(const Kernel& kernel) const override {
     return library().assembly(source(kernel), options(kernel));
@@ -56,21 +57,14 @@ class LlvmDevice final : public Device {
   // NOTE: cached under the content: the function is always called the same, so that names are in no key.
   std::shared_ptr<Program> compile(const Kernel& kernel) const override {
     const LlvmLibrary& llvm = library();
-    const LlvmOptions text = text_options(kernel);
     return std::make_shared<LlvmProgram>(
-        llvm.load(object(llvm, uops_to_llvm(kContentName, kernel.uops, text), options(kernel))),
-        kernel.name, text.looks.any());
+        llvm.load(object(llvm, kernel_to_llvm(kernel, kContentName), options(kernel))), kernel.name,
+        looks_of(kernel).any());
   }
 
  private:
   /// Opened on first use, and kept: it holds compilers that are set up.
   static const LlvmLibrary& library() { return LlvmLibrary::shared(); }
-  static LlvmOptions text_options(const Kernel& kernel) {
-    LlvmOptions out;
-    out.contract = kernel.contract;
-    out.looks = looks_of(kernel);
-    return out;
-  }
   LlvmCompileOptions options(const Kernel& kernel) const {
     LlvmCompileOptions out;
     out.deterministic = !kernel.contract;

@@ -2,7 +2,7 @@
 
 #include "strata/base/int_math.h"
 #include "strata/codegen/estimate.h"
-#include "strata/render/cstyle.h"
+#include "strata/render/kernel_source.h"
 #include "strata/runtime/devices.h"
 #include "strata/runtime/opencl_library.h"
 
@@ -80,11 +80,6 @@ class OpenClDeviceProgram final : public Program {
 
 class OpenClDevice final : public Device {
  public:
-  OpenClDevice() {
-    target_.vector_bytes = 16;
-    target_.instances = true;
-  }
-
   std::string_view name() const override { return "OPENCL"; }
   std::string_view text() const override {
     return "OpenCL C, for the first GPU or other device of the system's loader";
@@ -98,20 +93,17 @@ class OpenClDevice final : public Device {
     }
   }
   const Target& target() const override { return target_; }
-  std::string source(const Kernel& kernel) const override { return text_of(kernel, kernel.name); }
+  std::string source(const Kernel& kernel) const override {
+    return kernel_to_opencl(kernel, kernel.name);
+  }
   std::shared_ptr<Program> compile(const Kernel& kernel) const override {
     const OpenClLibrary& library = OpenClLibrary::shared();
     check(kernel, library);
     return std::make_shared<OpenClDeviceProgram>(
-        kernel, library.build(text_of(kernel, kContentName), kContentName));
+        kernel, library.build(kernel_to_opencl(kernel, kContentName), kContentName));
   }
 
  private:
-  // MULACC is fma; nothing else is contracted.
-  static std::string text_of(const Kernel& kernel, std::string_view name) {
-    return detail::message("#pragma OPENCL FP_CONTRACT OFF\n",
-                           uops_to_cstyle(OpenCLLanguageWithoutHalf(), name, kernel.uops));
-  }
   static void check(const Kernel& kernel, const OpenClLibrary& library) {
     std::int64_t scratch = 0;
     for (const UOp u : kernel.uops) {
@@ -124,7 +116,7 @@ class OpenClDevice final : public Device {
                  " bytes of scratch memory an instance, more than ", kMostScratchBytes);
   }
 
-  Target target_;
+  Target target_ = Target::of_instances();
 };
 
 }  // namespace

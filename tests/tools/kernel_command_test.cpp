@@ -156,7 +156,8 @@ TEST(CliKernel, Json) {
     keys += std::string(member.key) + " ";
   EXPECT_EQ(
       keys,
-      "name device target vector_bytes buffers opts first ast axes uops source asm proof passes ");
+      "name device target vector_bytes buffers opts first ast axes loops uops ops source lines asm proof "
+            "accesses passes ");
   EXPECT_TRUE(has(r.out, R"("buffers":[{"name":"b","dtype":"f32","size":"n","read":false,"written":true})"))
       << r.out;
   EXPECT_TRUE(has(r.out, R"("asm":null)")) << r.out;

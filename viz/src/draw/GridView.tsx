@@ -30,9 +30,6 @@ export interface GridProps {
   readonly offers?: Omit<Offer, 'svg'>;
 }
 
-/** Milliseconds from a wheel event to the end of its draw, the last 240 of them; tests read it. */
-export const wheelTimes: number[] = [];
-
 export function GridView(props: GridProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const grid = useRef<Grid | null>(null);
@@ -123,13 +120,14 @@ const describe = (at: { coordinate?: readonly number[]; address?: number | null 
     ? 'Arrow keys move through it.'
     : `Element ${at.coordinate.join(', ')}: ${at.address === null ? 'masked' : `address ${at.address ?? 'unknown'}`}.`;
 
-/** The index that an arrow key leads to; Page Up and Page Down go through the dimension before rows. */
+/** The index that an arrow key leads to; Page Up and Page Down go through the dimension before rows, Home to the first element. */
 function moved(shape: readonly number[], from: readonly number[] | null, key: string): number[] | null {
   const rank = shape.length;
   const steps: Record<string, [number, number]> = {
     ArrowLeft: [rank - 1, -1], ArrowRight: [rank - 1, 1], ArrowUp: [rank - 2, -1], ArrowDown: [rank - 2, 1],
     PageUp: [rank - 3, -1], PageDown: [rank - 3, 1],
   };
+  if (key === 'Home' && sizeOf(shape) > 0) return shape.map(() => 0);
   const step = steps[key];
   if (step === undefined || sizeOf(shape) === 0) return null;
   if (from === null || from.length !== rank) return shape.map(() => 0);
@@ -159,10 +157,7 @@ function usePointer(
       // A picture that is seen whole leaves the wheel to the page.
       if (g === null || (g.isWhole && !e.ctrlKey && document.activeElement !== c)) return;
       e.preventDefault();
-      const begin = performance.now();
       g.zoom(Math.exp(-e.deltaY * (e.ctrlKey ? 0.01 : 0.002)), ...here(e));
-      wheelTimes.push(performance.now() - Math.min(begin, e.timeStamp));
-      if (wheelTimes.length > 240) wheelTimes.shift();
     };
     const onMove = (e: PointerEvent): void => {
       const g = grid.current;

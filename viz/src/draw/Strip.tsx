@@ -9,8 +9,8 @@ import { CanvasPainter, type Painter, SvgPainter } from './painter';
 export interface StripProps {
   readonly id: string;
   readonly label: string;
-  /** Touched addresses, each as often as it is touched; masked ones left out. */
-  readonly touched: ReadonlyMap<number, number>;
+  /** How often an address is touched; NaN where that is not known. `size`: how many addresses are touched, where that is known. */
+  readonly touched: { get(address: number): number | undefined; readonly size?: number };
   readonly first: number;
   readonly last: number;
   readonly shade: Shade;
@@ -79,7 +79,7 @@ export function Strip(props: StripProps) {
         id={id}
         tabIndex={0}
         role="img"
-        aria-label={`${props.label}: addresses ${first} to ${last}, ${props.touched.size} touched`}
+        aria-label={`${props.label}: addresses ${first} to ${last}${props.touched.size === undefined ? '' : `, ${props.touched.size} touched`}`}
         style={{ height: `${HEIGHT}px` }}
         onPointerMove={(e) => {
           const a = addressAt(e);
@@ -119,6 +119,7 @@ function paint(p: Painter, props: StripProps, begin: number, count: number, mark
     p.rect(x + 1.5, 4.5, CELL - 3, 28, fill, fill === null ? t.line : null);
     const text = props.text?.(a) ?? String(a);
     p.text(x + CELL / 2, 19, text, Math.min(12, 46 / Math.max(2, text.length)), fill === null ? t.faint : inkOn(fill));
+    if (Number.isNaN(times)) p.text(x + CELL / 2, 42, '×?', 10, t.faint);
     if (times > 1) p.text(x + CELL / 2, 42, `×${times}`, 10, t.faint);
     if (a === marked) p.rect(x + 2, 5, CELL - 4, 27, null, t.accent, 3);
     if (line > 0 && a % line === 0) {

@@ -2,8 +2,9 @@
 import { box } from './box/index';
 import { layouts } from './layouts/index';
 import { movement } from './movement/index';
+import { shape } from './shape/index';
 import { symbolic } from './symbolic/index';
 import { tour } from './tour/index';
 import type { Mode } from './mode';
 
-export const MODES: readonly Mode[] = [box, movement, layouts, symbolic, tour];
+export const MODES: readonly Mode[] = [box, shape, movement, layouts, symbolic, tour];

@@ -1,6 +1,6 @@
 // The picture of a box text, whatever it is: a stack of Views, an expression over its variables, a layout.
-import { useMemo, useState } from 'preact/hooks';
-import { type Request, useAnswer } from '../ask';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { type Asked, type Request, useAnswer } from '../ask';
 import type { ViewAnswer } from '../answers';
 import { amountShade, type Shade } from '../draw/colours';
 import { AskedField, type Field, ListField, numbersOf, sizeOf } from '../draw/field';
@@ -34,23 +34,30 @@ export function Picture(props: PictureProps) {
 
 const ViewPicture = (props: PictureProps & { reading: Reading }) => <RequestPicture {...props} request={viewRequest(props.reading)} />;
 
-/** The picture of a `view` request. */
-export function RequestPicture(props: Omit<PictureProps, 'text'> & { request: Request }) {
-  const { request } = props;
+/** The field of a `view` request, and a number that counts up when more of it has come; the last good one while a newer is asked for. */
+export function useField(request: Request | null): { readonly asked: Asked<ViewAnswer>; readonly field: Field | null; readonly version: number } {
   const asked = useAnswer<ViewAnswer>(request);
   const [version, setVersion] = useState(0);
   const key = JSON.stringify(request);
-  const field = useMemo(
-    () => (asked.value === null || asked.pending ? null : new AskedField(asked.value.shape.map(Number), request, () => setVersion((v) => v + 1))),
-    [asked.value, asked.pending, key],
-  );
-  const last = useMemo<{ field: Field | null }>(() => ({ field: null }), []);
-  if (field !== null) last.field = field;
+  const field = useMemo(() => {
+    if (request === null || asked.value === null || asked.pending || asked.value.shape.some((n) => typeof n !== 'number')) return null;
+    return new AskedField(asked.value.shape.map(Number), request, () => setVersion((v) => v + 1));
+  }, [asked.value, asked.pending, key]);
+  const last = useRef<Field | null>(null);
+  if (field !== null) last.current = field;
+  return { asked, field: last.current, version };
+}
+
+/** The picture of a `view` request. */
+export function RequestPicture(props: Omit<PictureProps, 'text'> & { request: Request }) {
+  const { request } = props;
+  const { asked, field, version } = useField(request);
   if (asked.error !== null) return <Refusal error={asked.error} />;
-  if (asked.value === null || last.field === null) return null;
+  if (asked.value === null) return null;
   if (asked.value.shape.some((n) => typeof n !== 'number')) return <p class="faint">Its sizes are symbolic: the mode Symbolic draws it.</p>;
+  if (field === null) return null;
   const names = Object.keys((request as { vars?: object }).vars ?? {});
-  return <Drawn {...props} field={last.field} version={version} names={names} request={request} size={Number(asked.value.size ?? sizeOf(asked.value.shape.map(Number)))} />;
+  return <Drawn {...props} field={field} version={version} names={names} request={request} size={Number(asked.value.size ?? sizeOf(asked.value.shape.map(Number)))} />;
 }
 
 interface DrawnProps extends Omit<PictureProps, 'text'> {

@@ -1,11 +1,22 @@
-// What is hovered, in words: coordinate, address, bytes. Kept on one line, so that nothing moves when it changes.
-import { hover } from '../hover';
+// What is hovered, in words: coordinate, address, what a mode adds. Kept on one line, so that nothing moves when it changes.
+import { type Hover, hover } from '../hover';
 
-export function Whereabouts() {
+interface Props {
+  /** How an address is written. */
+  readonly text?: (address: number) => string;
+  /** What an address is called. */
+  readonly word?: string;
+  /** How a coordinate is written. */
+  readonly place?: (coordinate: readonly number[]) => string;
+  readonly more?: (at: Hover) => readonly string[];
+}
+
+export function Whereabouts(props: Props) {
   const at = hover.value;
   const parts: string[] = [];
-  if (at?.coordinate !== undefined) parts.push(`index (${at.coordinate.join(', ')})`);
+  if (at?.coordinate !== undefined) parts.push(props.place?.(at.coordinate) ?? `index (${at.coordinate.join(', ')})`);
   if (at?.address === null) parts.push('masked');
-  else if (at?.address !== undefined) parts.push(`address ${at.address}`);
+  else if (at?.address !== undefined) parts.push(`${props.word ?? 'address'} ${(props.text ?? String)(at.address)}`);
+  if (at !== null) parts.push(...(props.more?.(at) ?? []));
   return <p class="whereabouts">{parts.length === 0 ? 'Point at a cell, or move with the arrow keys.' : parts.join(' · ')}</p>;
 }
