@@ -20,5 +20,5 @@ viz_build() {
 # viz_tests unit|e2e [NAME...]
 viz_tests() { (cd viz && node tests/run.mjs "$@"); }
 
-# The committed page: `old` where viz/ has changed since, or where it answers otherwise than the program.
-viz_committed() { (cd viz && node tests/committed.mjs "$PWD/../build/plain/strata"); }
+# The committed page is old where viz/ has changed since, or where it answers otherwise than the program.
+viz_committed() { STRATA_PROGRAM=$PWD/build/plain/strata node viz/tests/committed.mjs; }

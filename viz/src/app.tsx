@@ -37,7 +37,7 @@ export function App() {
         </nav>
         <span class="tools">
           <Exports />
-          <Copy text={permalink()} label="link" />
+          <Copy text={permalink()} label="link" caption="copy link" />
           <button type="button" onClick={toggleTheme} aria-label={isDark() ? 'Light colours' : 'Dark colours'} title="Colours">
             {isDark() ? '☀' : '☾'}
           </button>

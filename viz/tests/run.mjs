@@ -53,7 +53,7 @@ stream.on('test:fail', tell(false));
 stream.on('test:stdout', (d) => process.stdout.write(d.message));
 stream.on('test:stderr', (d) => process.stderr.write(d.message));
 stream.on('end', () => {
-  writeFileSync(join(report, `viz-${kind}.xml`), `<testsuite name="viz.${kind}" tests="${cases.length}" failures="${failed}">${cases.join('\n')}</testsuite>\n`);
+  writeFileSync(join(report, `viz-${process.env.STRATA_REPORT ?? kind}.xml`), `<testsuite name="viz.${kind}" tests="${cases.length}" failures="${failed}">${cases.join('\n')}</testsuite>\n`);
   process.stdout.write(`${cases.length} tests, ${failed} failed\n`);
   process.exitCode = failed === 0 && cases.length > 0 ? 0 : 1;
 });

@@ -128,7 +128,7 @@ export function Slider(props: { label: string; value: number; min: number; max: 
 }
 
 /** Copies a text; says so. */
-export function Copy(props: { text: string; label?: string }) {
+export function Copy(props: { text: string; label?: string; caption?: string }) {
   const [done, setDone] = useState(false);
   const timer = useRef(0);
   return (
@@ -143,7 +143,7 @@ export function Copy(props: { text: string; label?: string }) {
         timer.current = window.setTimeout(() => setDone(false), 1500);
       }}
     >
-      {done ? 'copied' : 'copy'}
+      {done ? 'copied' : (props.caption ?? 'copy')}
     </button>
   );
 }
