@@ -40,10 +40,10 @@ describe('movement', () => {
     const opened = await open(browser, hashOf({ mode: 'movement', q: '(2,3)' }));
     const { page } = opened;
     await settled(page);
-    await page.getByLabel('Add').selectOption('permute');
+    await page.getByLabel('Add', { exact: true }).selectOption('permute');
     assert.equal(await page.inputValue('#box'), 'ShapeTracker.from_shape((2, 3)).permute((1, 0))');
     await settled(page);
-    await page.getByLabel('Add').selectOption('flip');
+    await page.getByLabel('Add', { exact: true }).selectOption('flip');
     await page.getByLabel('Argument of flip, step 2').fill('(0,)');
     await settled(page);
     assert.match(await page.inputValue('#box'), /\.flip\(\(0,\)\)$/);

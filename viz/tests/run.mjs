@@ -36,7 +36,7 @@ await build({
 const escape = (text) => text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]).replace(/[^\t\n\r\x20-\uD7FF\uE000-\uFFFD]/g, '?');
 const cases = [];
 let failed = 0;
-const stream = run({ files: files.map((f) => join(out, f.replace(/\.ts$/, '.mjs'))), concurrency: kind === 'e2e' ? 1 : true, timeout: 600_000 });
+const stream = run({ files: files.map((f) => join(out, f.replace(/\.ts$/, '.mjs'))), concurrency: kind === 'e2e' ? 1 : true, timeout: 900_000 });
 const tell = (ok) => (data) => {
   if (data.details?.type === 'suite' || data.nesting > 1 || /\.mjs$/.test(data.name)) {
     if (!ok && /\.mjs$/.test(data.name)) failed += 1;

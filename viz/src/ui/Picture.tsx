@@ -8,6 +8,7 @@ import { GridView } from '../draw/GridView';
 import { Strip, touchesOf } from '../draw/Strip';
 import type { Reading } from '../reading';
 import { addressesRequest, readRequest, viewRequest } from '../requests';
+import type { Witness } from '../witness';
 import { Refusal } from './kit';
 
 const MOST_IN_STRIP = 4096;
@@ -17,12 +18,9 @@ export interface PictureProps {
   readonly text: string;
   /** Whether memory is left out. */
   readonly hides?: boolean;
-  /** An index or a point that is to be seen. */
-  readonly mark?: Place | null;
-  /** Another one. */
-  readonly also?: Place | null;
+  /** What is to be outlined: indices, or values of an expression's variables. */
+  readonly marks?: Witness | null;
 }
-export type Place = Readonly<Record<string, number>> | readonly number[];
 
 export function Picture(props: PictureProps) {
   const asked = useAnswer<Reading>(readRequest(props.text));
@@ -74,7 +72,7 @@ function Drawn(props: DrawnProps) {
   const addresses = all.value === null ? null : numbersOf((all.value as unknown as { addresses: unknown }).addresses, all.arrays);
   const [least, most] = addresses === null ? [0, props.size - 1] : rangeOf(addresses);
   const shade = amountShade(least, most);
-  const marks = [props.mark, props.also].flatMap((place) => (place === null || place === undefined ? [] : [indexOf(place, props.request)]));
+  const marks = (props.marks ?? []).map((at) => indexOf(at, props.request));
   const isMarked = (c: readonly number[]): boolean => marks.some((m) => c.length === m.length && c.every((v, d) => v === m[d]));
   const outline = marks.length === 0 ? undefined : (c: readonly number[]): string | null => (isMarked(c) ? '#d55e00' : null);
   return (
@@ -85,11 +83,12 @@ function Drawn(props: DrawnProps) {
   );
 }
 
-/** A point by names as an index: an expression's variables begin at their least values. */
-function indexOf(place: Place, request: Request): readonly number[] {
-  if (Array.isArray(place)) return place as readonly number[];
-  const { vars } = request as { vars?: Record<string, readonly [number, number]> };
-  return Object.entries(vars ?? {}).map(([name, [least]]) => ((place as Record<string, number>)[name] ?? least) - least);
+/** Coordinates as an index: an expression's variables begin at their least values. */
+function indexOf(at: readonly number[], request: Request): readonly number[] {
+  const { expr, vars } = request as { expr?: string; vars?: Record<string, readonly [number, number]> };
+  if (expr === undefined || vars === undefined) return at;
+  const least = Object.values(vars).map(([first]) => first);
+  return at.map((v, d) => v - (least[d] ?? 0));
 }
 
 function MemoryStrip(props: { id: string; addresses: ArrayLike<number>; shade: Shade }) {

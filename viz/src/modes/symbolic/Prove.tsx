@@ -4,6 +4,7 @@ import { boxText, type Reading } from '../../reading';
 import { param, update } from '../../state';
 import { Choice, Field, Panel, Refusal } from '../../ui/kit';
 import { Picture } from '../../ui/Picture';
+import { type Witness, witnessText } from '../../witness';
 
 type What = 'equal' | 'injective' | 'contiguous' | 'in_bounds';
 const QUESTIONS: readonly (readonly [What, string])[] = [
@@ -15,7 +16,9 @@ const QUESTIONS: readonly (readonly [What, string])[] = [
 
 interface Check {
   readonly answer: 'true' | 'false' | 'unknown';
-  readonly witness: unknown;
+  readonly witness: Witness | null;
+  /** Values of symbolic sizes that belong to the witness. */
+  readonly at?: Readonly<Record<string, number>>;
   readonly note?: string;
 }
 
@@ -38,31 +41,19 @@ export function Prove({ reading }: { reading: Reading }) {
       {asked.error !== null ? <Refusal error={asked.error} text={what === 'equal' ? other : boxText()} /> : null}
       {answer === null || asked.error !== null || request === null ? null : (
         <div class={answer.answer === 'true' ? 'verdict right' : 'verdict'} role="status" data-pending={asked.pending} data-answer={answer.answer}>
-          {words(answer)}
+          {words(answer, reading)}
         </div>
       )}
-      {answer?.answer === 'false' && answer.witness !== null && asked.error === null ? <Witness witness={answer.witness} /> : null}
+      {answer?.answer === 'false' && answer.witness !== null && answer.at === undefined && asked.error === null ? <Picture id="witness" text={boxText()} hides marks={answer.witness} /> : null}
     </Panel>
   );
 }
 
-function words(check: Check): string {
+function words(check: Check, reading: Reading): string {
   const note = check.note === undefined || check.note === '' ? '' : ` ${check.note}`;
   if (check.answer === 'true') return `Yes, proven.${note}`;
   if (check.answer === 'unknown') return `Not decided within the engine's budget.${note}`;
-  return `No.${check.witness === null ? '' : ` Counterexample: ${text(check.witness)}.`}${note}`;
-}
-
-function text(witness: unknown): string {
-  if (Array.isArray(witness)) return witness.every(Array.isArray) ? witness.map(text).join(' and ') : `index (${witness.join(', ')})`;
-  if (typeof witness === 'object' && witness !== null) return Object.entries(witness).map(([name, v]) => `${name} = ${String(v)}`).join(', ');
-  return String(witness);
-}
-
-type Place = readonly number[] | Readonly<Record<string, number>>;
-
-/** The counterexample, outlined in the picture; of a pair, both. */
-function Witness({ witness }: { witness: unknown }) {
-  const pair = Array.isArray(witness) && witness.every((w) => typeof w === 'object');
-  return <Picture id="witness" text={boxText()} hides mark={pair ? ((witness as Place[])[0] ?? null) : (witness as Place)} also={pair ? ((witness as Place[])[1] ?? null) : null} />;
+  const sizes = Object.entries(check.at ?? {}).map(([name, v]) => `${name} = ${v}`);
+  const place = check.witness === null ? '' : ` Counterexample: ${[...sizes, witnessText(check.witness, reading)].join(', ')}.`;
+  return `No.${place}${note}`;
 }

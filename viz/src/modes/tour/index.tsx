@@ -74,10 +74,10 @@ function Page() {
         {verdict?.right === true && next === undefined ? <p>That was the last one.</p> : null}
       </Panel>
       <Panel title="The goal" note={puzzle.rule === undefined ? 'how it looks' : 'one of the ways'}>
-        <Picture id="goal" text={puzzle.goal} hides mark={marked} />
+        <Picture id="goal" text={puzzle.goal} hides marks={marked} />
       </Panel>
       <Panel title="Yours" note="what the box says">
-        <Picture id="yours" text={read.value.text} mark={marked} />
+        <Picture id="yours" text={read.value.text} marks={marked} />
       </Panel>
     </div>
   );

@@ -81,7 +81,7 @@ export const PUZZLES: readonly Puzzle[] = [
     hint: 'The next window begins one address later, and so does the next number of a window.',
     start: '(8,)',
     goal: 'View(shape=(6, 3), strides=(1, 1))',
-    solutions: ['View(shape=(6, 3), strides=(1, 1))', '(8,).pad((0,1)).reshape(1,9).expand(6,9).reshape(54).shrink((0,48)).reshape(6,8).shrink((0,6),(0,3))'],
+    solutions: ['View(shape=(6, 3), strides=(1, 1))', '(1,8).expand(7,8).reshape(56).shrink((0,54)).reshape(6,9).shrink((0,6),(0,3))'],
     miss: 'View(shape=(6, 3), strides=(3, 1))',
   },
   {
@@ -117,12 +117,12 @@ export const PUZZLES: readonly Puzzle[] = [
   {
     id: 'tiled-layout',
     title: 'A layout of tiles',
-    task: 'Four rows of six lie row by row. Write the layout of tiles of 2 by 2: the first mode is (row in the tile, row of tiles), the second (column in the tile, column of tiles).',
-    hint: 'Sizes ((2,2),(2,3)): a row of the tile is 6 addresses, a row of tiles is 12.',
+    task: 'Four rows of six lie row by row. Write the layout of tiles of 2 by 2: the first mode is the place in a tile (row, column), the second the tile (row of tiles, column of tiles).',
+    hint: 'Sizes ((2,2),(2,3)). In a tile, a row is 6 addresses and a column 1; from tile to tile it is 12 down and 2 across.',
     start: '(4,6):(6,1)',
-    goal: '((2,2),(2,3)):((6,12),(1,2))',
-    solutions: ['((2,2),(2,3)):((6,12),(1,2))', '(2,2,2,3):(6,12,1,2)'],
-    miss: '((2,2),(2,3)):((6,12),(1,3))',
+    goal: '((2,2),(2,3)):((6,1),(12,2))',
+    solutions: ['((2,2),(2,3)):((6,1),(12,2))', 'zipped_divide((4,6):(6,1), (2:1, 2:1))'],
+    miss: '((2,2),(2,3)):((6,1),(12,3))',
   },
   {
     id: 'bank-conflict',

@@ -1,13 +1,15 @@
 // Whether a text solves a puzzle. The engine decides; where it says no, it says where.
 import { ask, type Failure } from '../../ask';
 import { numbersOf } from '../../draw/field';
+import { read } from '../../reading';
+import { type Witness, witnessText } from '../../witness';
 import type { Puzzle } from './puzzles';
 
 export interface Verdict {
   readonly right: boolean;
   readonly words: string;
   /** Where solution and goal differ. */
-  readonly witness: Readonly<Record<string, number>> | readonly number[] | null;
+  readonly witness: Witness | null;
   readonly error?: Failure;
 }
 
@@ -18,10 +20,10 @@ export async function verdictOf(puzzle: Puzzle, text: string): Promise<Verdict> 
 async function equalVerdict(puzzle: Puzzle, text: string): Promise<Verdict> {
   const { answer } = await ask({ do: 'check', what: 'equal', a: text, b: puzzle.goal });
   if (answer.error !== undefined) return refused(answer.error);
-  const witness = (answer['witness'] ?? null) as Verdict['witness'];
+  const witness = (answer['witness'] ?? null) as Witness | null;
   if (answer['answer'] === 'true') return { right: true, words: 'Proven equal to the goal.', witness: null };
   if (answer['answer'] === 'unknown') return { right: false, words: 'The engine could not decide this within its budget: try a simpler text.', witness: null };
-  return { right: false, words: witness === null ? String(answer['note'] ?? 'Its shape is another one.') : `Not yet: it differs from the goal at ${placeText(witness)}.`, witness };
+  return { right: false, words: witness === null ? `Not yet: ${String(answer['note'] || 'its shape is another one')}.` : `Not yet: it differs from the goal at ${witnessText(witness, read.peek().reading)}.`, witness };
 }
 
 const BANKS = 32;
@@ -49,7 +51,7 @@ export function columnVerdict(addresses: ArrayLike<number>): Verdict {
     for (let row = 0; row < BANKS; ++row) {
       const bank = (addresses[col * BANKS + row] ?? 0) % BANKS;
       const other = seen.get(bank);
-      if (other !== undefined) return { right: false, words: `Not yet: in column ${col}, rows ${other} and ${row} are both in bank ${bank}.`, witness: [row, col] };
+      if (other !== undefined) return { right: false, words: `Not yet: in column ${col}, rows ${other} and ${row} are both in bank ${bank}.`, witness: [[other, col], [row, col]] };
       seen.set(bank, row);
     }
   }
@@ -57,8 +59,3 @@ export function columnVerdict(addresses: ArrayLike<number>): Verdict {
 }
 
 const refused = (error: Failure): Verdict => ({ right: false, words: error.message, witness: null, error });
-
-export function placeText(witness: NonNullable<Verdict['witness']>): string {
-  if (Array.isArray(witness)) return `index (${witness.join(', ')})`;
-  return Object.entries(witness).map(([name, value]) => `${name} = ${value}`).join(', ');
-}
