@@ -147,7 +147,7 @@ std::optional<std::vector<Variable>> indices_over(const Ints& shape,
   return out;
 }
 
-void add_index_forms(std::vector<Variable> declared, const Expr& index, const Expr& valid,
+void add_index_forms(const std::vector<Variable>& declared, const Expr& index, const Expr& valid,
                      Work& work, Forms& forms) {
   work.charge(std::uint64_t{64} * (count_nodes(index) + count_nodes(valid)));
   std::string text = bounds_text(declared) + render(index);
@@ -169,7 +169,7 @@ void add_index(const ShapeTracker& stack, std::vector<Variable> variables, Work&
   for (std::size_t k = 0; k < idxs.size(); ++k)  // bounds that depend on a size
     if (!stack.shape()[k].is_number()) valid = (idxs[k] < stack.shape()[k].expr()) && valid;
   variables.insert(variables.begin(), indices->begin(), indices->end());
-  add_index_forms(std::move(variables), exprs.index, valid, work, forms);
+  add_index_forms(variables, exprs.index, valid, work, forms);
 }
 
 Forms view_forms(const BoxView& view, const std::vector<Variable>& variables, Work& work) {
@@ -241,7 +241,7 @@ std::string call_code(const BoxLayout& layout, const CodeText& code,
   const std::string_view name = layout.function->name;
   std::string arguments;
   for (std::size_t i = 0; i < layout.args.size(); ++i) {
-    const std::string one = argument_code(layout, i, code, variables);
+    std::string one = argument_code(layout, i, code, variables);
     if (one.empty()) return "";
     if (name == "crd2idx" && layout.args.size() == 1) return one;
     if (name == "size" || name == "cosize") return detail::message(one, ".", name, "()");

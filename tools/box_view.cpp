@@ -3,6 +3,8 @@
 #include <array>
 
 #include "strata/base/quotes.h"
+#include "strata/base/text.h"
+#include "strata/expr/grammar.h"
 #include "tools/box_parts.h"
 #include "tools/brackets.h"
 
