@@ -245,6 +245,23 @@ ViewAnswer ask_view(const ViewQuestion& question, Work& work) {
   return out;
 }
 
+std::optional<std::pair<Index, Index>> ask_same_address(const ShapeTracker& stack, const Index& at,
+                                                        const Work& work) {
+  if (!stack.is_concrete()) return std::nullopt;
+  Work own(static_cast<std::int64_t>(std::min<std::uint64_t>(work.left(), default_budget)));
+  try {
+    const Elements elements(stack, own);
+    const auto address = elements(at);
+    for (std::int64_t e = 0; address && e < elements.size(); ++e) {
+      Index other = elements.index(e);
+      if (other != at && elements(other) == address) return std::pair(at, std::move(other));
+    }
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::budget) throw;
+  }
+  return std::nullopt;
+}
+
 std::optional<ViewsDiffer> ask_equal_view(const ShapeTracker& a, const ShapeTracker& b, Work& work) {
   charge_decisions(a.views(), work);
   charge_decisions(b.views(), work);

@@ -68,6 +68,10 @@ struct ViewAnswer {
 ///   (budget) before the work is done.
 ViewAnswer ask_view(const ViewQuestion& question, Work& work);
 
+/// `at`, and another valid index with its address; nothing where that is not found within `work`.
+std::optional<std::pair<Index, Index>> ask_same_address(const ShapeTracker& stack, const Index& at,
+                                                        const Work& work);
+
 struct ViewsDiffer {
   std::optional<Index> at;  ///< nothing where the shapes differ
 };

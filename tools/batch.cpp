@@ -13,19 +13,46 @@
 namespace strata::tools {
 namespace {
 
+void write_notations(JsonWriter& json, const Expr& e, Work& work) {
+  work.charge(64 * count_nodes(e));
+  json.member("python", render(e, Notation::python)).member("latex", render(e, Notation::latex));
+  json.member("tree", render_tree(e));
+}
+
+/// What an event's text is long, more or less.
+std::uint64_t size_of(const RewriteEvent& event) {
+  std::uint64_t out = 256;
+  for (const auto& [letter, bound] : event.bindings) out += 64 * std::uint64_t{count_nodes(bound)};
+  return out;
+}
+
 void answer_expr(const Request& request, Work& work, JsonWriter& json) {
   const ExprQuestion question{request.text("text"), request.variables(), request.assumptions(),
                               request.points(), Effort::exact};
-  write_expr_answer(json, ask_expr(question, work), request.find("at").has_value());
+  constexpr std::size_t most_events = 1 << 16;
+  const bool traced = request.flag("trace", false);
+  std::vector<RewriteEvent> events;
+  std::optional<RewriteTrace> trace;
+  if (traced)
+    trace.emplace([&](const RewriteEvent& event) {
+      if (events.size() <= most_events) events.push_back(event);
+    });
+  const ExprAnswer answer = ask_expr(question, work);
+  trace.reset();
+  write_expr_answer(json, answer, request.find("at").has_value());
+  if (request.flag("notations", false)) write_notations(json, answer.simplified, work);
+  if (!traced) return;
+  STRATA_CHECK(events.size() <= most_events, budget, "[trace] more than ", most_events,
+               " rules fired");
+  for (const RewriteEvent& event : events) work.charge(size_of(event));
+  write_trace(json, events);
 }
 
 void answer_prove(const Request& request, Work& work, JsonWriter& json) {
   const ExprQuestion question{
       request.text("text"), request.variables(), request.assumptions(), {}, Effort::exact};
   const Proof proof = ask_prove(question, work);
-  json.member("answer", proof.answer == Answer::yes  ? "true"
-                        : proof.answer == Answer::no ? "false"
-                                                     : "unknown");
+  json.member("answer", answer_word(proof.answer));
   if (proof.answer != Answer::no) return;
   json.key("counterexample");
   write_point(json, proof.counterexample);
@@ -62,15 +89,17 @@ std::vector<std::string_view> with(std::span<const std::string_view> keys,
 
 const std::vector<RequestKind>& request_kinds() {
   static const std::vector<RequestKind> kinds = {
-      {"expr", {"text", "vars", "at", "assume"}, answer_expr},
+      {"expr", {"text", "vars", "at", "assume", "trace", "notations"}, answer_expr},
       {"prove", {"text", "vars", "assume"}, answer_prove},
       {"equal_expr", {"a", "b", "vars"}, answer_equal_expr},
       {"affine", {"text", "at"}, answer_affine},
-      {"view", with(view_keys, {"window", "expr", "valid"}), answer_view},
+      {"view", with(view_keys, {"window", "expr", "valid", "why", "facts", "latex"}), answer_view},
       {"equal_view", {"a", "b"}, answer_equal_view},
       {"layout", {"fn", "args", "vars", "table"}, answer_layout},
       {"read", {"text"}, answer_read},
       {"kernel", with(kernel_keys, {"show"}), answer_kernel},
+      {"check", {"what", "a", "b", "size"}, answer_check},
+      {"rules", {}, answer_rules},
   };
   return kinds;
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "strata/expr/rules.h"
 #include "tools/ask_kernel.h"
 #include "tools/ask_layout.h"
 #include "tools/ask_view.h"
@@ -18,6 +19,8 @@ void answer_view(const Request& request, Work& work, JsonWriter& json);
 void answer_view_expr(const Request& request, Work& work, JsonWriter& json);
 void answer_equal_view(const Request& request, Work& work, JsonWriter& json);
 void answer_layout(const Request& request, Work& work, JsonWriter& json);
+void answer_rules(const Request& request, Work& work, JsonWriter& json);
+void answer_check(const Request& request, Work& work, JsonWriter& json);
 void answer_read(const Request& request, Work& work, JsonWriter& json);
 
 /// `window`: pairs of begin and end.
@@ -39,6 +42,19 @@ void write_view_answer(JsonWriter& json, const ViewQuestion& question, const Vie
 /// The fields of the answer about an index expression.
 void write_view_expr_answer(JsonWriter& json, const ViewExprQuestion& question,
                             const ViewExprAnswer& answer, NumberLists* memory = nullptr);
+/// What `why`, `facts` and `latex` ask for.
+void write_view_extras(const Request& request, const ViewQuestion& question,
+                       const ViewAnswer& answer, Work& work, JsonWriter& json);
+/// An index and its validity in LaTeX.
+void write_latex(JsonWriter& json, const IndexExprs& exprs);
+/// The fields of a rule.
+void write_rule(JsonWriter& json, const Rule& rule);
+/// The title of the section of rules whose names begin with `letter`.
+std::string_view rule_section(char letter);
+/// `trace`: every rule that fired, with the instance of it.
+void write_trace(JsonWriter& json, std::span<const RewriteEvent> events);
+/// "true", "false" or "unknown".
+std::string_view answer_word(Answer answer);
 /// The fields of the `layout` answer; a layout of expressions has no table.
 /// Without the table of a layout where it is not wanted; a function whose answer is a table always has it.
 void write_layout_answer(JsonWriter& json, const LayoutAnswer& answer, Work& work,

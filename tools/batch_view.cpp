@@ -204,11 +204,13 @@ void write_view_answer(JsonWriter& json, const ViewQuestion& question, const Vie
 
 void answer_view(const Request& request, Work& work, JsonWriter& json) {
   if (request.find("expr")) return answer_view_expr(request, work, json);
-  request.refuse_unknown(view_keys, {"id", "do", "window"});
+  request.refuse_unknown(view_keys, {"id", "do", "window", "why", "facts", "latex"});
   ViewQuestion question = read_question(request, work);
   question.window = read_window(request, work);
   if (request.memory() != nullptr) question.invalid = no_address;
-  write_view_answer(json, question, ask_view(question, work), request.memory());
+  const ViewAnswer answer = ask_view(question, work);
+  write_view_answer(json, question, answer, request.memory());
+  write_view_extras(request, question, answer, work, json);
 }
 
 void answer_equal_view(const Request& request, Work& work, JsonWriter& json) {

@@ -28,8 +28,8 @@ void write_view_expr_answer(JsonWriter& json, const ViewExprQuestion& question,
 }
 
 void answer_view_expr(const Request& request, Work& work, JsonWriter& json) {
-  static constexpr std::array<std::string_view, 5> keys = {"expr", "valid", "vars", "addresses",
-                                                           "window"};
+  static constexpr std::array<std::string_view, 6> keys = {"expr",      "valid",  "vars",
+                                                           "addresses", "window", "latex"};
   request.refuse_unknown(keys, {"id", "do"});
   ViewExprQuestion question{.index = request.text("expr"),
                             .variables = request.variables(),
@@ -37,7 +37,9 @@ void answer_view_expr(const Request& request, Work& work, JsonWriter& json) {
                             .window = read_window(request, work)};
   if (request.find("valid")) question.valid = request.text("valid");
   if (request.memory() != nullptr) question.invalid = no_address;
-  write_view_expr_answer(json, question, ask_view_expr(question, work), request.memory());
+  const ViewExprAnswer answer = ask_view_expr(question, work);
+  write_view_expr_answer(json, question, answer, request.memory());
+  if (request.flag("latex", false)) write_latex(json, answer.simplified);
 }
 
 }  // namespace strata::tools

@@ -6,7 +6,7 @@
 #include "strata/base/int_math.h"
 #include "strata/base/quotes.h"
 #include "strata/expr/render.h"
-#include "tools/batch.h"
+#include "tools/batch_rows.h"
 #include "tools/command_parts.h"
 #include "tools/commands.h"
 #include "tools/trace_text.h"
@@ -97,16 +97,6 @@ void print_trace(const std::vector<RewriteEvent>& events, Console& console) {
   console.out << paint(console.colour_out, Style::bold, "rules that fired, in order") << '\n';
   if (events.empty()) console.out << "  none\n";
   for (const RewriteEvent& event : events) console.out << "  " << describe(event) << '\n';
-}
-
-void write_trace(JsonWriter& json, const std::vector<RewriteEvent>& events) {
-  json.key("trace").begin_array();
-  for (const RewriteEvent& event : events) {
-    const Rule& row = rule(event.rule);
-    json.begin_object().member("rule", row.name).member("title", row.title);
-    json.member("before", instance(row.before, event)).member("after", instance(row.after, event)).end_object();
-  }
-  json.end_array();
 }
 
 /// Answers, with the rewrites on the way where `events` is given.

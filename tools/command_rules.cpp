@@ -6,29 +6,11 @@
 #include "strata/codegen/decompose.h"
 #include "strata/dtype/scalar.h"
 #include "strata/expr/rules.h"
+#include "tools/batch_rows.h"
 #include "tools/commands.h"
 
 namespace strata::tools {
 namespace {
-
-/// The letter that the names of a section's rules begin with.
-struct Section {
-  char letter;
-  std::string_view title;
-};
-constexpr Section sections[] = {
-    {'D', "division"},          {'M', "modulus"},
-    {'N', "negative divisors"}, {'C', "comparisons: order and equality"},
-    {'S', "min, max, select"},  {'B', "conditions: and, or, not"},
-    {'A', "sums and products"}, {'Y', "symbolic sizes"},
-};
-
-std::string_view title_of(char letter) {
-  for (const Section& s : sections) {
-    if (s.letter == letter) return s.title;
-  }
-  return "no section";
-}
 
 std::string_view check_text(const Rule& rule) {
   return rule.check == Check::z3 ? "z3" : "written proof";
@@ -36,10 +18,8 @@ std::string_view check_text(const Rule& rule) {
 
 std::string rule_json(const Rule& rule) {
   JsonWriter json;
-  json.begin_object().member("name", rule.name).member("section", title_of(rule.name.front()));
-  json.member("title", rule.title).member("before", rule.before).member("after", rule.after);
-  json.member("guard", rule.guard).member("check", rule.check == Check::z3 ? "z3" : "written");
-  return json.member("proof", rule.proof).end_object().take();
+  write_rule(json, rule);
+  return json.take();
 }
 
 void print_line(const Rule& rule, Console& console) {
@@ -53,7 +33,8 @@ void print_line(const Rule& rule, Console& console) {
 
 void print_page(const Rule& rule, Console& console) {
   console.out << paint(console.colour_out, Style::bold, rule.name) << "  " << rule.title << "  ("
-              << title_of(rule.name.front()) << ")\n  " << rule.before << "  ->  " << rule.after << '\n'
+              << rule_section(rule.name.front()) << ")\n  " << rule.before << "  ->  " << rule.after
+              << '\n'
               << "  where    " << (rule.guard == "1" ? "always" : rule.guard) << '\n'
               << "  checked  exhaustively on a box of integers, and by "
               << (rule.check == Check::z3 ? "Z3 with unbounded variables" : "a written proof")
@@ -80,7 +61,7 @@ void print_all(Console& console) {
   for (const Rule& rule : rules()) {
     if (rule.name.front() != section) {
       console.out << (section == '\0' ? "" : "\n")
-                  << paint(console.colour_out, Style::bold, title_of(rule.name.front())) << '\n';
+                  << paint(console.colour_out, Style::bold, rule_section(rule.name.front())) << '\n';
       section = rule.name.front();
     }
     print_line(rule, console);
