@@ -19,6 +19,8 @@ export interface Hover {
   readonly value?: number;
   /** Several threads that are meant together: those that collide in a bank. */
   readonly threads?: readonly number[];
+  /** Of their values these alone, first to last. */
+  readonly values?: readonly [number, number];
   /** A cache line in memory. */
   readonly cacheLine?: number;
 }

@@ -78,6 +78,9 @@ describe('layouts', () => {
     const warps = panel(page, 'Warps: banks and sectors');
     assert.match(await warps.innerText(), /32-way/);
     assert.match(await text(page, 'section:has(#banks) header .note'), /32-way, 32 passes/);
+    await page.locator('#banks').focus();
+    await page.keyboard.press('ArrowDown'); // the first word of bank 0: all threads want one of its words
+    assert.match(await text(page, '.whereabouts'), /^threads 0–31 · value 0 of each · bank 0/);
     await warps.getByLabel('Banks').fill('16');
     await warps.getByLabel('Bytes of an element').fill('2');
     await settled(page);

@@ -8,6 +8,7 @@ import { NumberField, Panel } from '../../ui/kit';
 import { Rows } from '../../ui/Rows';
 import { type Accesses, linesOf, type Machine, type Phase, phasesOf, phaseThreads, requestsOf, totalsOf, vectorFails, vectorsOf, type WarpRequest } from './access';
 import { limits, set, setting, type Setting, whole } from './model';
+import { runs } from './pointed';
 import { byColour } from './shades';
 
 function Numbers(props: { names: readonly (readonly [Setting, string])[] }) {
@@ -47,7 +48,7 @@ export function WarpPanel({ machine: m, accesses, moved }: AccessProps) {
           most={8}
           row={(i) => requestCells(list[i] as WarpRequest, i, i === chosen, accesses, m)}
           lit={(i) => i === chosen}
-          onHover={(i) => (i === null ? point('requests', null) : point('requests', { threads: threadsOf(list[i] as WarpRequest, accesses, m) }))}
+          onHover={(i) => (i === null ? point('requests', null) : point('requests', { threads: threadsOf(list[i] as WarpRequest, accesses, m), values: valuesOf(list[i] as WarpRequest, accesses, m) }))}
           onPick={(i) => update({ request: String(i) })}
         />
       </Panel>
@@ -62,10 +63,11 @@ const threadsOf = (r: WarpRequest, a: Accesses, m: Machine): number[] => {
   const first = r.warp * m.warp;
   return Array.from({ length: Math.min(a.threads - first, m.warp) }, (_, k) => first + k);
 };
+const valuesOf = (r: WarpRequest, a: Accesses, m: Machine): [number, number] => [r.value, Math.min(a.values, r.value + m.vector) - 1];
 const percent = (part: number): string => `${Math.round(part * 100)} %`;
 
 function requestCells(r: WarpRequest, i: number, chosen: boolean, a: Accesses, m: Machine) {
-  const last = Math.min(a.values, r.value + m.vector) - 1, threads = threadsOf(r, a, m);
+  const [, last] = valuesOf(r, a, m), threads = threadsOf(r, a, m);
   return [
     <button type="button" class="copy" aria-pressed={chosen} onClick={() => update({ request: String(i) })}>
       {i}
@@ -173,7 +175,7 @@ function Banks({ request, number, a, m }: { request: WarpRequest; number: number
         }}
         tell={(spot) => {
           const slot = slots[spot.address ?? -1];
-          return slot === undefined ? {} : { address: addressOf(slot), threads: collide(slots, slot, at, spot.coordinate, rows) };
+          return slot === undefined ? {} : { address: addressOf(slot), threads: collide(slots, slot, at, spot.coordinate, rows), values: valuesOf(request, a, m) };
         }}
       />
       <p class="note">A column is a bank, a row a pass: threads below each other wait for one another. Threads that want the same word get it together.</p>
@@ -204,6 +206,8 @@ function slotsOf(phases: readonly Phase[], m: Machine) {
   return { slots, rows, at };
 }
 
+const shortened = (text: string): string => (text.length > 26 ? `${text.slice(0, 24)} …` : text);
+
 export function LinesPanel({ machine: m, accesses, moved }: AccessProps) {
   const a = moved ?? accesses;
   const lines = useMemo(() => linesOf(a, m), [a, JSON.stringify(m)]);
@@ -231,7 +235,7 @@ export function LinesPanel({ machine: m, accesses, moved }: AccessProps) {
           most={8}
           row={(i) => {
             const s = lines.shared[i];
-            return s === undefined ? [] : [s.line, s.threads.length, s.threads.length > 8 ? `${s.threads.slice(0, 7).join(' ')} …` : s.threads.join(' '), s.falsely ? 'false: different elements' : 'the same elements'];
+            return s === undefined ? [] : [s.line, s.threads.length, shortened(runs(s.threads)), s.falsely ? 'false: different elements' : 'the same elements'];
           }}
           lit={(i) => hover.value?.cacheLine === lines.shared[i]?.line}
           onHover={(i) => point('lines', i === null ? null : { cacheLine: lines.shared[i]?.line ?? -1 })}

@@ -10,7 +10,7 @@ import type { Machine } from './access';
 import { coordinateText, type Drawn, indexIn, type Work } from './drawn';
 import { tikz } from './latex';
 import { type Model, whole } from './model';
-import { isMeant, marks, pointed } from './pointed';
+import { isMeant, marks, pointed, runs } from './pointed';
 import { bankOf, byColour, type Colour, COLOURS, lineOf, type Paint, shadeOf, type Text, TEXTS } from './shades';
 
 
@@ -146,7 +146,7 @@ export function Controls({ model, look }: { model: Model; look: Look }) {
 export function Where({ model, look, at }: { model: Model; look: Look; at: (i: number) => number }) {
   const p = pointed(model);
   const d = model.result;
-  return <p class="whereabouts" aria-live="off">{p === null || d === null ? 'Point at a cell, or move with the arrow keys.' : words(model, look, at, d).join(' · ')}</p>;
+  return <p class="whereabouts long">{p === null || d === null ? 'Point at a cell, or move with the arrow keys.' : words(model, look, at, d).join(' · ')}</p>;
 }
 
 function words(model: Model, look: Look, at: (i: number) => number, d: Drawn): string[] {
@@ -157,7 +157,8 @@ function words(model: Model, look: Look, at: (i: number) => number, d: Drawn): s
     const out: string[] = [];
     if (p.a !== null && model.a !== null) out.push(`A at ${coordinateText(model.a, p.a)} = ${model.a.at(p.a)}`);
     if (p.b !== null && model.b !== null && p.from === 'operand-b') out.push(`B at ${coordinateText(model.b, p.b)} = ${model.b.at(p.b)}`);
-    if (p.threads.length > 0) out.push(`threads ${p.threads.join(' ')}`);
+    if (p.threads.length > 0) out.push(`${p.threads.length === 1 ? 'thread' : 'threads'} ${runs(p.threads)}`);
+    if (p.threads.length > 0 && p.values[1] < Infinity) out.push(p.values[0] === p.values[1] ? `value ${p.values[0]} of each` : `values ${p.values.join('–')} of each`);
     if (p.address !== null && out.length === 0) out.push(`value ${p.address}`);
     if (p.cacheLine !== null) out.push(`cache line ${p.cacheLine}`);
     const bank = hover.value?.coordinate?.at(-1);
