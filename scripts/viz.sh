@@ -22,3 +22,6 @@ viz_tests() { (cd viz && node tests/run.mjs "$@"); }
 
 # The committed page is old where viz/ has changed since, or where it answers otherwise than the program.
 viz_committed() { STRATA_PROGRAM=$PWD/build/plain/strata node viz/tests/committed.mjs; }
+
+# The engine's answers beside those of the program: viz_differential PROGRAM COUNT SEED
+viz_differential() { STRATA_PROGRAM=$PWD/$1 STRATA_COUNT=$2 STRATA_SEED=$3 viz_tests differential; }

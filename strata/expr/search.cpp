@@ -101,8 +101,12 @@ class Minimiser {
  private:
   struct Candidate {
     std::int64_t bound;
+    std::uint64_t number;  // in order of discovery
     Box box;
-    bool operator<(const Candidate& other) const { return bound > other.bound; }
+    /// NOTE: total, so that no library's heap decides what the budget is spent on. Of equal bounds the newest comes first.
+    bool operator<(const Candidate& other) const {
+      return bound != other.bound ? bound > other.bound : number < other.number;
+    }
   };
 
   std::int64_t lower_bound(const Box& box) {
@@ -127,7 +131,7 @@ class Minimiser {
     const std::int64_t bound = lower_bound(box);
     if (bound >= best_) return;
     try_corners(box);
-    queue_.push({bound, std::move(box)});
+    queue_.push({bound, pushed_++, std::move(box)});
   }
 
   template <class T>
@@ -157,6 +161,7 @@ class Minimiser {
   Budget& budget_;
   std::int64_t best_ = kPosInf;
   std::priority_queue<Candidate> queue_;
+  std::uint64_t pushed_ = 0;
   std::vector<Interval> intervals_;
   std::vector<std::int64_t> slots_;
 };
