@@ -15,9 +15,6 @@ export function App() {
   const shown = modeShown();
   const mode = MODES.find((m) => m.id === shown) ?? MODES[0];
   useEffect(() => {
-    document.documentElement.dataset['theme'] = isDark() ? 'dark' : 'light';
-  }, [isDark()]);
-  useEffect(() => {
     document.title = mode === undefined ? 'Strata' : `Strata: ${mode.title.toLowerCase()}`;
   }, [mode]);
   if (mode === undefined) return null;

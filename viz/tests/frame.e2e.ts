@@ -145,8 +145,10 @@ describe('frame', () => {
     const opened = await open(browser);
     const tried = await opened.page.evaluate(async () => {
       const script = document.createElement('script');
-      script.textContent = 'try { window.evaluated = eval("1 + 1"); } catch { window.evaluated = "refused"; }';
+      // Later: what a test evaluates is allowed to evaluate.
+      script.textContent = 'setTimeout(() => { try { window.evaluated = eval("1 + 1"); } catch { window.evaluated = "refused"; } }, 0)';
       document.head.append(script);
+      await new Promise((done) => setTimeout(done, 50));
       const fetched = await fetch('https://example.invalid/').then(() => 'fetched', () => 'refused');
       return [(window as unknown as { evaluated: unknown }).evaluated, fetched, document.cookie];
     });
