@@ -15,7 +15,7 @@ struct CheckAnswer {
   Answer answer = Answer::unknown;
   std::vector<Index> witness = {};  ///< one coordinate, two for injective; none where there is none to show
   Values at = {};         ///< values of variables that are no coordinates, with the witness
-  std::string note = "";  ///< in a sentence, where there is something to say
+  std::string note = {};  ///< in a sentence, where there is something to say
 };
 
 // Each throws Error (request) where the text is of a kind that the question has no meaning for, (shape) where coordinates do not fit.

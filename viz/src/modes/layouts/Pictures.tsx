@@ -185,8 +185,8 @@ export function MemoryPanel({ model, look, at }: { model: Model; look: Look; at:
   const addressOf = (place: readonly number[]): number => owners.begin + (byRows ? (place[0] ?? 0) * cols + (place[1] ?? 0) : (place[0] ?? 0) + rows * (place[1] ?? 0));
   const p = pointed(model);
   const shade = shadeOf(d, at, look.paint);
-  const first = (a: number): number => owners.of.get(a)?.[0] ?? 0;
-  const shared = [...owners.of.values()].filter((list) => list.length > 1).length;
+  const first = (a: number): number => Math.max(0, owners.first[a - owners.begin] ?? 0);
+  const { shared } = owners;
   return (
     <Panel title="Memory as a tile" note={`${owners.of.size} of ${owners.span} elements touched${shared > 0 ? `, ${shared} more than once` : ''}`}>
       <div class="fields">
@@ -201,7 +201,7 @@ export function MemoryPanel({ model, look, at }: { model: Model; look: Look; at:
           span: (_, row, begin, out) => {
             for (let k = 0; k < out.length; ++k) {
               const a = addressOf([row, begin + k]);
-              out[k] = owners.of.has(a) ? a : NaN;
+              out[k] = (owners.first[a - owners.begin] ?? -1) < 0 ? NaN : a;
             }
           },
         }}
@@ -230,6 +230,10 @@ interface Owners {
   readonly begin: number;
   readonly span: number;
   readonly of: ReadonlyMap<number, readonly number[]>;
+  /** The first index that leads to each element from `begin` on, -1 for none. */
+  readonly first: Int32Array;
+  /** Elements that several indices lead to. */
+  readonly shared: number;
 }
 const MOST_MEMORY = 1 << 16;
 
@@ -247,7 +251,11 @@ function ownersOf(d: Drawn | null, at: (i: number) => number): Owners | null {
     else list.push(i);
   }
   const begin = Math.min(0, least);
-  return most - begin + 1 > MOST_MEMORY * 4 ? null : { begin, span: most - begin + 1, of };
+  const span = most - begin + 1;
+  if (span > MOST_MEMORY * 4) return null;
+  const first = new Int32Array(span).fill(-1);
+  for (const [a, list] of of) first[a - begin] = list[0] ?? -1;
+  return { begin, span, of, first, shared: [...of.values()].filter((list) => list.length > 1).length };
 }
 
 const defaultRows = (span: number): number => Math.max(1, 2 ** Math.floor(Math.log2(Math.sqrt(span))));

@@ -1,5 +1,5 @@
 // A swizzle of the addresses: its three numbers, and before and after side by side with what it does to the banks.
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { Failure } from '../../ask';
 import { param, update } from '../../state';
 import { NumberField, Refusal } from '../../ui/kit';
@@ -61,14 +61,16 @@ interface PairProps {
 
 export function SwizzlePair(props: PairProps) {
   const { model, look, machine } = props;
+  const key = JSON.stringify(machine);
+  const [before, after] = useMemo(() => [ways(props.accesses, machine), ways(props.moved, machine)], [props.accesses, props.moved, key]);
   return (
     <div class="pair">
       <figure>
-        <figcaption>Before{ways(props.accesses, machine)}</figcaption>
+        <figcaption>Before{before}</figcaption>
         <ResultGrid id="before" label="Before the swizzle" model={model} look={look} at={props.before} />
       </figure>
       <figure>
-        <figcaption>After{ways(props.moved, machine)}</figcaption>
+        <figcaption>After{after}</figcaption>
         <ResultGrid id="after" label="After the swizzle" model={model} look={look} at={props.after} />
       </figure>
     </div>

@@ -25,8 +25,18 @@ export function drawn(text: string, layout: Layout, table: ArrayLike<number> | n
     size: sizeOfTree(layout.shape),
     field: new IndexField(pictureShape(sizes)),
     names: sizes.map((_, k) => `mode ${k}`).slice(2).reverse(),
-    at: table === null ? (i) => valueAt(layout, i) : (i) => table[i] ?? NaN,
+    at: table === null ? evaluated(layout) : (i) => table[i] ?? NaN,
   };
+}
+
+const MOST_KEPT = 1 << 21;
+
+/** Values by index, kept where they are few enough to be. */
+function evaluated(layout: Layout): (index: number) => number {
+  const size = sizeOfTree(layout.shape);
+  if (size > MOST_KEPT) return (i) => valueAt(layout, i);
+  let kept: Float64Array | null = null;
+  return (i) => (kept ??= Float64Array.from({ length: size }, (_, k) => valueAt(layout, k)))[i] ?? NaN;
 }
 
 /** The picture's dimensions, panels first. */
