@@ -21,7 +21,6 @@ interface Rule {
   readonly after: string;
 }
 
-const guardText = (guard: string): string => (guard === '1' ? 'always' : guard);
 const proofText = (step: Step): string => (step.proof !== '' ? step.proof : step.check === 'z3' ? 'proven by Z3, for all values' : 'proven in writing');
 
 export function Steps(props: { steps: readonly Step[]; parts: Parts; vars: Readonly<Record<string, readonly [number, number]>>; result: string }) {
@@ -30,8 +29,10 @@ export function Steps(props: { steps: readonly Step[]; parts: Parts; vars: Reado
   const at = Number.isInteger(chosen) && chosen >= 0 && chosen < steps.length ? chosen : null;
   const show = (k: number | null): void => update({ step: k === null ? undefined : String(k) });
   return (
-    <Panel wide title="Rules that fired" note={steps.length === 0 ? 'none: no rule makes it simpler' : `${steps.length} ${steps.length === 1 ? 'step' : 'steps'}, in order; click one`}>
-      {steps.length === 0 ? null : (
+    <Panel wide title="Rules that fired" note={steps.length === 0 ? '' : `${steps.length} ${steps.length === 1 ? 'step' : 'steps'}, in order; click one`}>
+      {steps.length === 0 ? (
+        <p class="faint">None: no rule makes it simpler.</p>
+      ) : (
         <>
           <ol class="steps">
             {steps.map((step, k) => (
@@ -43,11 +44,19 @@ export function Steps(props: { steps: readonly Step[]; parts: Parts; vars: Reado
                   <code>{step.before}</code> <span aria-label="becomes">→</span> <code>{step.after}</code>
                 </span>
                 <span class="reason">
-                  <span class="faint">if</span> <code>{guardText(step.guard)}</code> <span class="faint">· {proofText(step)}</span>
+                  {step.guard === '1' || step.guard === 'always' ? (
+                    'always'
+                  ) : (
+                    <>
+                      if <code>{step.guard}</code>
+                    </>
+                  )}{' '}
+                  <span class="faint">· {proofText(step)}</span>
                 </span>
               </li>
             ))}
           </ol>
+          {steps.some((s) => (s.before + s.after).includes('#')) ? <p class="faint">A name with # is that variable where the condition holds.</p> : null}
           {at === null ? <p class="faint">The result is {props.result}.</p> : <At {...props} step={at} />}
         </>
       )}

@@ -132,6 +132,8 @@ function Boxes({ parts, unbound }: { parts: Parts; unbound: readonly string[] })
 
 // --- answers ---
 
+const isAlways = (valid: string): boolean => valid.trim() === '' || valid.trim() === '1';
+
 interface Notations {
   readonly python?: string;
   readonly latex?: string;
@@ -144,12 +146,12 @@ function Answers({ reading }: { reading: Reading }) {
     for (const name of reading.unbound ?? []) out[name] ??= [Number(PROPOSED.min), Number(PROPOSED.max)];
     return out;
   }, [reading]);
-  const assume = [...parts.assume, ...(parts.valid === '' ? [] : [parts.valid])];
+  const assume = [...parts.assume, ...(isAlways(parts.valid) ? [] : [parts.valid])];
   const asked = useAnswer<ExprAnswer & Notations & { trace: readonly Step[] }>({ do: 'expr', text: parts.text, vars, ...(assume.length === 0 ? {} : { assume }), trace: true, notations: true });
   const answer = asked.value;
   return (
     <>
-      <Panel title="Simplified" note={parts.valid === '' ? '' : 'where it is valid'}>
+      <Panel title="Simplified" note={isAlways(parts.valid) ? '' : 'the same where it is valid; its bounds hold everywhere'}>
         {asked.error === null ? null : <Refusal error={asked.error} />}
         {answer === null ? null : (
           <div data-pending={asked.pending}>
@@ -195,6 +197,7 @@ function Values(props: { text: string; valid: string; vars: Bounds }) {
         {asked.error === null ? null : <Refusal error={asked.error} />}
         {field === null ? null : <GridView id="values" label="Values" field={field} shade={shade} version={version} names={names} firsts={firsts} />}
         <Whereabouts word="value" place={placed} />
+        {values === null ? null : <p class="note">{takenText(values)}</p>}
         {values === null || values.length > MOST_WRITTEN ? null : <Spelling name="in order" text={[...values].map((v) => (Number.isNaN(v) ? '·' : String(v))).join(' ')} />}
       </Panel>
       {values === null || !values.some((v) => !Number.isNaN(v)) ? null : (
@@ -204,6 +207,14 @@ function Values(props: { text: string; valid: string; vars: Bounds }) {
       )}
     </>
   );
+}
+
+/** The values that are taken, in a sentence. */
+function takenText(values: Float64Array): string {
+  const valid = [...values].filter((v) => !Number.isNaN(v));
+  if (valid.length === 0) return 'taken: none, it is nowhere valid';
+  const [least, most] = rangeOf(values);
+  return `taken: ${least} to ${most}, ${new Set(valid).size} different ones, in ${valid.length} of ${values.length} places`;
 }
 
 function Touched(props: { values: Float64Array; least: number; most: number }) {
