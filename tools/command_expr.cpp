@@ -6,6 +6,7 @@
 #include "strata/base/int_math.h"
 #include "strata/base/quotes.h"
 #include "strata/expr/render.h"
+#include "tools/batch.h"
 #include "tools/batch_rows.h"
 #include "tools/command_parts.h"
 #include "tools/commands.h"
