@@ -7,6 +7,7 @@ import { amountShade } from '../../draw/colours';
 import { numbersOf } from '../../draw/field';
 import { GridView } from '../../draw/GridView';
 import { Strip, touchesOf } from '../../draw/Strip';
+import { offer } from '../../export';
 import { boxText, read, type Reading, setBoxText } from '../../reading';
 import { Elsewhere } from '../../ui/Elsewhere';
 import { Field, Panel, Refusal, Spelling } from '../../ui/kit';
@@ -149,6 +150,7 @@ function Answers({ reading }: { reading: Reading }) {
   const assume = [...parts.assume, ...(isAlways(parts.valid) ? [] : [parts.valid])];
   const asked = useAnswer<ExprAnswer & Notations & { trace: readonly Step[] }>({ do: 'expr', text: parts.text, vars, ...(assume.length === 0 ? {} : { assume }), trace: true, notations: true });
   const answer = asked.value;
+  useEffect(() => (answer === null ? undefined : offer('expression', { json: () => answer, latex: () => answer.latex ?? '' })), [answer]);
   return (
     <>
       <Panel title="Simplified" note={isAlways(parts.valid) ? '' : 'the same where it is valid; its bounds hold everywhere'}>
