@@ -16,7 +16,7 @@ class StrataConan(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
     options = {"tbb": [True, False], "zlib": [True, False]}
     default_options = {"tbb": True, "zlib": True}
-    exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "strata/*", "tools/*"
+    exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "strata/*", "tools/*", "viz/strata.html.gz"
 
     def set_version(self):
         text = Path(self.recipe_folder, "strata/base/version.h").read_text(encoding="utf-8")
@@ -37,8 +37,9 @@ class StrataConan(ConanFile):
     def generate(self):
         CMakeDeps(self).generate()
         toolchain = CMakeToolchain(self)
-        # What is not asked for is not looked for; LLVM and OpenCL are the system's, and no packages of Conan's.
-        wanted_packages = {"TBB": self.options.tbb, "ZLIB": self.options.zlib, "LLVM": False, "OpenCL": False}
+        # What is not asked for is not looked for; LLVM, OpenCL and cpp-httplib are the system's, and no packages of Conan's.
+        wanted_packages = {"TBB": self.options.tbb, "ZLIB": self.options.zlib, "LLVM": False, "OpenCL": False,
+                           "httplib": False, "PkgConfig": False}
         for name, wanted in wanted_packages.items():
             toolchain.cache_variables[f"CMAKE_DISABLE_FIND_PACKAGE_{name}"] = not wanted
         toolchain.cache_variables["STRATA_PYTHON"] = False

@@ -1,5 +1,5 @@
 # What `cmake --install` lays down, in four components: dev (headers, libraries, the CMake package, strata.pc), program
-# (the program, completions, the manual page), plugin (the LLVM device's) and, where STRATA_PYTHON_INSTALL_DIR says where to,
+# (the program, its page, completions, the manual page), plugin (the LLVM device's) and, where STRATA_PYTHON_INSTALL_DIR says where to,
 # python.
 include(CMakePackageConfigHelpers)
 
@@ -23,6 +23,11 @@ endif()
 if(TARGET strata_llvm)
   install(TARGETS strata_llvm LIBRARY DESTINATION ${plugin_dir} COMPONENT plugin)
 endif()
+
+if(TARGET strata_http)
+  install(TARGETS strata_http LIBRARY DESTINATION ${plugin_dir} COMPONENT program)
+endif()
+install(FILES viz/strata.html.gz DESTINATION ${CMAKE_INSTALL_DATADIR}/strata COMPONENT program OPTIONAL)
 
 # What the static libraries were built with, users link too: those of its package's name, sought by whom it links.
 # floors_above(TARGET OUT): the floors that link TARGET, themselves or by a floor below; those below come first in the list.

@@ -110,6 +110,7 @@ const Command* find_command(std::string_view name) {
 
 Invocation::Invocation(const Command& command, std::span<const std::string> words)
     : command_(&command) {
+  const auto nested = split(command.nests, '|');
   bool only_arguments = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
@@ -118,6 +119,8 @@ Invocation::Invocation(const Command& command, std::span<const std::string> word
         help_ = true;
       } else {
         arguments_.push_back(word);
+        const bool nests = std::find(nested.begin(), nested.end(), word) != nested.end();
+        only_arguments = only_arguments || nests;
       }
     } else if (word == "--") {
       only_arguments = true;

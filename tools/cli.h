@@ -50,13 +50,14 @@ struct Command {
   std::string_view name;
   std::string_view arguments;  ///< "TEXT", "[FILE...]"
   std::size_t least = 0, most = 0;
-  std::string_view completes;  ///< of the arguments: "" nothing, "FILE", "COMMAND", or "bash|zsh|fish"
+  std::string_view completes;  ///< of the arguments: "" nothing, "FILE", "COMMAND", "bash|zsh|fish", "FILE|expr"
   std::string_view summary;  ///< one line
   std::string_view description;
   std::string_view failure;  ///< when the exit status is 1, but for what can happen to each: ""
   std::span<const Option> options;
   std::span<const Example> examples;
   int (*run)(const Invocation&, Console&);
+  std::string_view nests = {};  ///< "expr|view": from such an argument on, all words are those of that command
 };
 
 /// All commands, in the order that --help shows.

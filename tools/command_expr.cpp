@@ -6,9 +6,11 @@
 #include "strata/base/int_math.h"
 #include "strata/base/quotes.h"
 #include "strata/expr/render.h"
+#include "tools/batch.h"
 #include "tools/batch_rows.h"
 #include "tools/command_parts.h"
 #include "tools/commands.h"
+#include "tools/link.h"
 #include "tools/trace_text.h"
 
 namespace strata::tools {
@@ -110,7 +112,21 @@ ExprAnswer ask(const ExprQuestion& question, std::vector<RewriteEvent>* events) 
 
 }  // namespace
 
+int link_expr(const Invocation& invocation, Console& console, const LinkUse& use) {
+  const ExprQuestion question = read_question(invocation);
+  try {
+    ask(question, nullptr);
+  } catch (const TextError& e) {
+    return report_text_error(e, question.variables, console);
+  }
+  std::string text = declared(question.variables, in_one_line(question.text));
+  for (const std::string& condition : question.assume)
+    text += detail::message("; assume ", in_one_line(condition));
+  return use({"expression", std::move(text)});
+}
+
 int command_expr(const Invocation& invocation, Console& console) {
+  if (invocation.has("--link")) return link_expr(invocation, console, print_link(console));
   const ExprQuestion question = read_question(invocation);
   const bool traced = invocation.has("--trace");
   std::vector<RewriteEvent> events;

@@ -12,6 +12,7 @@
 #include "tools/commands.h"
 #include "tools/kernel_run.h"
 #include "tools/kernel_target.h"
+#include "tools/link.h"
 #include "tools/request.h"
 #include "tools/units.h"
 
@@ -230,9 +231,44 @@ int tell(const Invocation& invocation, const Told& told, std::span<const std::st
   return told.run && told.run->agrees == false ? 1 : 0;
 }
 
+int report_kernel_error(const TextError& e, Console& console) {
+  console.err << paint(console.colour_err, Style::red, "strata:") << ' ' << e.what() << '\n';
+  if (e.column() != 0) console.err << show_caret(e.text(), e.column()) << '\n';
+  return 1;
+}
+
+/// What the page is told beside the text. A device without a language of its own leaves the choice to the page.
+std::vector<std::pair<std::string, std::string>> link_parts(const Invocation& invocation) {
+  std::vector<std::pair<std::string, std::string>> out;
+  if (const auto opts = invocation.value("--opts")) out.emplace_back("opts", in_one_line(*opts));
+  if (const KernelLanguage* language = language_of(*read_kernel_target(invocation).device))
+    out.emplace_back("target", language->word);
+  if (const auto bytes = invocation.value("--vector-bytes"))
+    out.emplace_back("vector_bytes", *bytes);
+  return out;
+}
+
 }  // namespace
 
+int link_kernel(const Invocation& invocation, Console& console, const LinkUse& use) {
+  for (const std::string_view option : {"--run", "--repeat", "--values"})
+    if (invocation.has(option))
+      throw UsageError(detail::message(option, " is not for the page: leave it out"),
+                       &invocation.command());
+  std::string storage;
+  read_sections(invocation, storage);
+  const std::string& text = invocation.arguments().front();
+  try {
+    read_kernel(text);
+    read_opts(invocation.value("--opts").value_or("auto"), "--opts");
+  } catch (const TextError& e) {
+    return report_kernel_error(e, console);
+  }
+  return use({"kernel", text, link_parts(invocation)});
+}
+
 int command_kernel(const Invocation& invocation, Console& console) {
+  if (invocation.has("--link")) return link_kernel(invocation, console, print_link(console));
   std::string storage;
   const std::vector<std::string_view> sections = read_sections(invocation, storage);
   const VariableValues values = read_values(invocation);
@@ -256,9 +292,7 @@ int command_kernel(const Invocation& invocation, Console& console) {
         {text, device, kernel.kernel(), target.target, run_kernel(kernel, device, values, repeats)},
         sections, console);
   } catch (const TextError& e) {
-    console.err << paint(console.colour_err, Style::red, "strata:") << ' ' << e.what() << '\n';
-    if (e.column() != 0) console.err << show_caret(e.text(), e.column()) << '\n';
-    return 1;
+    return report_kernel_error(e, console);
   }
 }
 

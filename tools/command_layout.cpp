@@ -7,6 +7,7 @@
 #include "tools/batch_rows.h"
 #include "tools/command_parts.h"
 #include "tools/commands.h"
+#include "tools/link.h"
 #include "tools/picture.h"
 
 namespace strata::tools {
@@ -113,9 +114,30 @@ LayoutAnswer read_and_ask(const Invocation& invocation, const std::vector<Variab
   return ask_layout(*function, LayoutArguments(texts, "the arguments", false, variables, work));
 }
 
+/// `composition(A, B)`, or the layout as it is.
+std::string call_text(const std::vector<std::string>& words) {
+  if (words.size() == 1) return in_one_line(words.front());
+  std::string arguments;
+  for (const std::string_view word : std::span(words).subspan(1))
+    arguments += detail::message(arguments.empty() ? "" : ", ", in_one_line(word));
+  return detail::message(words.front(), "(", arguments, ")");
+}
+
 }  // namespace
 
+int link_layout(const Invocation& invocation, Console& console, const LinkUse& use) {
+  const std::vector<Variable> variables = read_variables(invocation);
+  Work work(default_budget);
+  try {
+    read_and_ask(invocation, variables, work);
+  } catch (const TextError& e) {
+    return report_text_error(e, variables, console);
+  }
+  return use({"layouts", declared(variables, call_text(invocation.arguments()))});
+}
+
 int command_layout(const Invocation& invocation, Console& console) {
+  if (invocation.has("--link")) return link_layout(invocation, console, print_link(console));
   const std::vector<Variable> variables = read_variables(invocation);
   Work work(default_budget);
   try {

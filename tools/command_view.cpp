@@ -6,6 +6,7 @@
 #include "tools/batch_rows.h"
 #include "tools/command_parts.h"
 #include "tools/commands.h"
+#include "tools/link.h"
 #include "tools/picture.h"
 #include "tools/view_text.h"
 
@@ -57,21 +58,43 @@ Movement read_movement(const MovementOp& op, const std::string& value, const Int
   return {{}, text.paddings(value, where)};
 }
 
+/// `((1, 1), (0, 2))` or `(1, 0)`, as Python's tuples.
+std::string movement_text(const MovementOp& op, const Movement& movement) {
+  if (!op.takes_pairs) return render(movement.numbers);
+  std::string out;
+  for (const auto& [before, after] : movement.pairs)
+    out += detail::message(out.empty() ? "" : ", ", "(", before.render(), ", ", after.render(), ")");
+  return detail::message("(", out, movement.pairs.size() == 1 ? ",)" : ")");
+}
+
+/// `View(...)`, or a stack of them; where operations follow it, a shape alone says a contiguous View.
+std::string start_text(const ShapeTracker& start, bool is_moved) {
+  if (start.views().size() > 1) return start.render();
+  const View& view = start.views().front();
+  if (!is_moved || !view.contiguous()) return view.render();
+  return detail::message("ShapeTracker.from_shape(", render(view.shape()), ")");
+}
+
+/// What is asked, and in `said` the start and the operations as the page's box has them.
 ViewQuestion read_question(const Invocation& invocation, const std::vector<Variable>& sizes,
-                           Work& work) {
+                           Work& work, std::string& said) {
   const ViewText text(sizes);
   ViewQuestion question{ShapeTracker(read_start(invocation, text, work)),
                         !invocation.has("--no-simplify"), invocation.has("--addresses"), std::nullopt};
+  const ShapeTracker start = question.stack;
+  std::string moves;
   for (const auto& [option, value] : invocation.options()) {
     const MovementOp* op = find_movement(option.substr(2));
     if (op == nullptr) continue;
     const Movement movement = read_movement(*op, value, question.stack.shape(), text);
+    moves += detail::message(".", op->name, "(", movement_text(*op, movement), ")");
     question.stack = apply_movement(question.stack, *op, movement, work);
   }
   if (const auto names = invocation.value("--idxs")) {
     question.idxs.emplace();
     for (const std::string_view name : split(*names, ',')) question.idxs->emplace_back(name);
   }
+  said = start_text(start, !moves.empty()) + moves;
   return question;
 }
 
@@ -130,7 +153,8 @@ void draw_stack(const ViewAnswer& answer, Lines& lines, Console& console, bool c
 
 int view_stack(const Invocation& invocation, const std::vector<Variable>& sizes, Console& console) {
   Work work(default_budget);
-  const ViewQuestion question = read_question(invocation, sizes, work);
+  std::string said;
+  const ViewQuestion question = read_question(invocation, sizes, work, said);
   const ViewAnswer answer = ask_view(question, work);
   const bool why = invocation.has("--why");
   if (invocation.has("--json")) {
@@ -168,15 +192,21 @@ std::vector<PictureAxis> axes_of(const std::vector<Variable>& variables) {
   return axes;
 }
 
-int view_expr(const Invocation& invocation, const std::vector<Variable>& variables, Console& console) {
+ViewExprQuestion read_expr_question(const Invocation& invocation,
+                                    const std::vector<Variable>& variables, bool addresses) {
   refuse_stack_options(invocation);
+  return {.index = *invocation.value("--expr"),
+          .valid = invocation.value("--valid").value_or("1"),
+          .variables = variables,
+          .addresses = addresses,
+          .index_name = "--expr",
+          .valid_name = "--valid"};
+}
+
+int view_expr(const Invocation& invocation, const std::vector<Variable>& variables, Console& console) {
   Work work(default_budget);
-  const ViewExprQuestion question{.index = *invocation.value("--expr"),
-                                  .valid = invocation.value("--valid").value_or("1"),
-                                  .variables = variables,
-                                  .addresses = invocation.has("--addresses"),
-                                  .index_name = "--expr",
-                                  .valid_name = "--valid"};
+  const ViewExprQuestion question =
+      read_expr_question(invocation, variables, invocation.has("--addresses"));
   const ViewExprAnswer answer = ask_view_expr(question, work);
   if (invocation.has("--json")) {
     JsonWriter json;
@@ -196,15 +226,52 @@ int view_expr(const Invocation& invocation, const std::vector<Variable>& variabl
   return 0;
 }
 
-}  // namespace
-
-int command_view(const Invocation& invocation, Console& console) {
-  const std::vector<Variable> variables = read_variables(invocation);
+/// Whether it is about --expr. @throws UsageError where it says nothing to look at
+bool is_about_an_expr(const Invocation& invocation) {
   const bool expression = invocation.has("--expr");
   if (!expression && !invocation.has("--shape") && !invocation.has("--views"))
     throw UsageError("'view' needs --shape, --views or --expr", &invocation.command());
   if (!expression && invocation.has("--valid"))
     throw UsageError("--valid goes with --expr", &invocation.command());
+  return expression;
+}
+
+PageLink read_link(const Invocation& invocation, const std::vector<Variable>& variables) {
+  Work work(default_budget);
+  if (!is_about_an_expr(invocation)) {
+    std::string said;
+    read_question(invocation, variables, work, said);
+    const auto is_move = [](const auto& option) {
+      return find_movement(option.first.substr(2)) != nullptr;
+    };
+    const auto options = invocation.options();
+    const bool is_moved = std::any_of(options.begin(), options.end(), is_move);
+    return {is_moved ? "movement" : "shape", declared(variables, said)};
+  }
+  ask_view_expr(read_expr_question(invocation, variables, false), work);
+  std::string text = in_one_line(*invocation.value("--expr"));
+  if (const auto valid = invocation.value("--valid"))
+    text += detail::message("; valid ", in_one_line(*valid));
+  return {"expression", declared(variables, text)};
+}
+
+}  // namespace
+
+int link_view(const Invocation& invocation, Console& console, const LinkUse& use) {
+  const std::vector<Variable> variables = read_variables(invocation);
+  PageLink link;
+  try {
+    link = read_link(invocation, variables);
+  } catch (const TextError& e) {
+    return report_text_error(e, variables, console);
+  }
+  return use(link);
+}
+
+int command_view(const Invocation& invocation, Console& console) {
+  if (invocation.has("--link")) return link_view(invocation, console, print_link(console));
+  const std::vector<Variable> variables = read_variables(invocation);
+  const bool expression = is_about_an_expr(invocation);
   try {
     return expression ? view_expr(invocation, variables, console)
                       : view_stack(invocation, variables, console);

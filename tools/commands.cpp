@@ -15,6 +15,7 @@ constexpr Option expr_options[] = {
     {"--trace",    "",                "",                         false, "list each rewrite rule that fired, with its instance"},
     {"--no-exact", "",                "",                         false, "use the rewrite rules alone, without the exact step on small boxes"},
     {"--json",     "",                "",                         false, "print the answer as 'strata batch' does"},
+    {"--link",     "",                "",                         false, "print only the URL of the page that shows this (strata viz)"},
 };
 constexpr Example expr_examples[] = {
     {"strata expr '(a + b*10) % 10' --var a=0..10 --var b=0..10", "simplifies to (a%10): b has no influence"},
@@ -45,6 +46,7 @@ constexpr Option view_options[] = {
     {"--var",         "NAME=MIN..MAX", "", true,  "a variable and its inclusive bounds: of --expr, or of symbolic sizes"},
     {"--addresses",   "",              "", false, "list all addresses in row-major order, -1 where masked"},
     {"--json",        "",              "", false, "print the answer as 'strata batch' does"},
+    {"--link",        "",              "", false, "print only the URL of the page that shows this (strata viz)"},
     {"--color",       "WHEN",          "always|never|auto", false, "colours: always, never, or auto: on a terminal that shows them"},
 };
 constexpr Example view_examples[] = {
@@ -70,6 +72,7 @@ constexpr std::string_view layout_names =
 constexpr Option layout_options[] = {
     {"--var",   "NAME=MIN..MAX", "",         true,  "a variable of symbolic sizes, and its inclusive bounds"},
     {"--json",  "",     "",                  false, "print the answer as 'strata batch' does"},
+    {"--link",  "",     "",                  false, "print only the URL of the page that shows this (strata viz)"},
     {"--color", "WHEN", "always|never|auto", false, "colours: always, never, or auto: on a terminal that shows them"},
 };
 constexpr Example layout_examples[] = {
@@ -98,6 +101,7 @@ constexpr Option kernel_options[] = {
     {"--values", "NAME=VALUE,...", "", true, "values of its variables, for --run"},
     {"--repeat", "N",        "", false, "how many runs are measured (default 10, or those of one second)"},
     {"--json",   "",         "", false, "print one JSON object with all of it"},
+    {"--link",   "",         "", false, "print only the URL of the page that shows this (strata viz)"},
     {"--color",  "WHEN",     "always|never|auto", false, "colours: always, never, or auto: on a terminal that shows them"},
 };
 constexpr Example kernel_examples[] = {
@@ -105,6 +109,20 @@ constexpr Example kernel_examples[] = {
     {"strata kernel 'a: f32[8,4]; b = a.sum(1)' --opts 'UPCAST 0 4' --show axes", "opts: UPCAST 0 4"},
     {"strata kernel 'n: 1..100; a: i32[n]; b = a*2' --device INTERP --show proof --run --values n=50", "check       not checked: INTERP is the oracle itself"},
     {"strata kernel 'a: f32[64,64]; b: f32[64,64]; c = a @ b' --show passes", "passes"},
+};
+
+constexpr std::string_view viz_words = "expr|view|layout|kernel";
+constexpr Option viz_options[] = {
+    {"--no-open", "", "", false, "start no browser: print the URL alone"},
+    {"--serve",   "", "", false, "serve the page on this machine's loopback address, until Ctrl-C; FILE is followed as it grows"},
+};
+constexpr Example viz_examples[] = {
+    {"strata viz",                                                "the page: type what you want to see"},
+    {"strata viz view --shape 3,2 --permute 1,0 --reshape 3,2",   "as 'strata view', drawn"},
+    {"strata viz kernel 'a: f32[64,64]; b: f32[64,64]; c = a @ b' --opts 'UPCAST 0 4'", "loops, UOps, source, proof, linked"},
+    {"STRATA_VIZ=t.jsonl ./program; strata viz t.jsonl",          "what the program did"},
+    {"strata viz --serve 8080 t.jsonl",                           "while it runs; from elsewhere: ssh -L 8080:127.0.0.1:8080 HOST"},
+    {"strata layout '(4,(2,2)):(2,(1,8))' --link",                "a URL to keep, instead of the text"},
 };
 
 constexpr std::string_view tour_chapters = "sum|gradient|movement|symbolic";
@@ -238,6 +256,15 @@ constexpr Command command_table[] = {
      "Buffers: outputs are data0, data1, ..., inputs follow.",
      "the text is refused, the device fails, or --run differs from INTERP",
      kernel_options, kernel_examples, command_kernel},
+    {"viz", "[COMMAND WORD... | FILE]", 0, any, "FILE|expr|view|layout|kernel", "the page where all of this is seen, in a browser",
+     "COMMAND is expr, view, layout or kernel, with its words: the page shows what they look at. FILE is a\n"
+     "trace that STRATA_VIZ=FILE made a program write, as JSON lines, compressed or not. Options go first,\n"
+     "and after --serve may stand a port (default: a free one).\n"
+     "The page is one file that needs no network. It is written to the folder viz of the cache, and shown by\n"
+     "BROWSER or the desktop; where there is none, its URL is printed for another one. A server answers to\n"
+     "this machine alone (127.0.0.1, ::1; tunnels end there, too), and gives the page and FILE, nothing else.",
+     "the page or FILE cannot be read, or the words are refused",
+     viz_options, viz_examples, command_viz, viz_words},
     {"tour", "[CHAPTER...]", 0, any, tour_chapters, "2+3 through every layer, then gradients, movement, symbolic integers",
      "Each stage is lines of C++ and what they print. Chapters: sum (Tensor, LazyOp, schedule, kernel,\n"
      "UOps, C, LLVM IR, buffers, 5), gradient, movement (ShapeTrackers), symbolic (Variables, sizes).",

@@ -16,13 +16,17 @@ std::string words(std::string_view choices) {
 
 /// What the arguments of `c` may be, with blanks between; "" for files and for anything.
 std::string argument_words(const Command& c) {
+  constexpr std::string_view kFiles = "FILE|";
   if (c.completes == "FILE") return {};
+  if (c.completes.starts_with(kFiles)) return words(c.completes.substr(kFiles.size()));
   if (c.completes != "COMMAND") return words(c.completes);
   std::string out;
   for (const Command& other : commands())
     out += detail::message(out.empty() ? "" : " ", other.name);
   return out;
 }
+
+bool completes_files(const Command& c) { return c.completes.starts_with("FILE"); }
 
 // `text` inside single quotes, as every shell here reads it.
 std::string single_quoted(std::string_view text) {
@@ -49,8 +53,11 @@ std::string bash_command(const Command& c) {
   std::string out = "    " + std::string(c.name) + ")\n";
   if (!values.empty()) out += "      case \"$before\" in\n" + values + "      esac\n";
   out += "      if [[ $word == -* ]]; then COMPREPLY=($(compgen -W '" + names + "' -- \"$word\"))\n";
-  if (c.completes == "FILE") {
-    out += "      else COMPREPLY=($(compgen -f -- \"$word\"))\n";
+  if (completes_files(c)) {
+    const std::string more = argument_words(c);
+    out += detail::message("      else COMPREPLY=($(compgen -f ",
+                           more.empty() ? "" : detail::message("-W '", more, "' "),
+                           "-- \"$word\"))\n");
   } else if (!c.completes.empty()) {
     out += "      else COMPREPLY=($(compgen -W '" + argument_words(c) + "' -- \"$word\"))\n";
   }
@@ -95,6 +102,12 @@ std::string zsh_action(const std::string& choices) {
   return choices.empty() ? " " : detail::message("(", choices, ")");
 }
 
+std::string zsh_arguments(const Command& c) {
+  const std::string words = argument_words(c);
+  if (!completes_files(c)) return zsh_action(words);
+  return words.empty() ? "_files" : detail::message("{_files; compadd -- ", words, "}");
+}
+
 std::string zsh_command(const Command& c) {
   std::string out = "    " + std::string(c.name) + ")\n      _arguments '--help[show help]'";
   for (const Option& o : c.options) {
@@ -105,9 +118,8 @@ std::string zsh_command(const Command& c) {
   }
   if (c.most > 0) {
     const std::string many = c.most > 1 ? "*" : "1";
-    out += " \\\n        " +
-           single_quoted(many + ":" + zsh_text(c.arguments) + ":" +
-                         (c.completes == "FILE" ? "_files" : zsh_action(argument_words(c))));
+    out +=
+        " \\\n        " + single_quoted(many + ":" + zsh_text(c.arguments) + ":" + zsh_arguments(c));
   }
   return out + " ;;\n";
 }
@@ -151,9 +163,8 @@ std::string fish_script() {
       if (!o.choices.empty()) out += " -a '" + words(o.choices) + "'";
       out += " -d " + single_quoted(o.help) + "\n";
     }
-    if (c.completes == "FILE") {
-      out += seen + " -F\n";
-    } else if (!c.completes.empty()) {
+    if (completes_files(c)) out += seen + " -F\n";
+    if (!argument_words(c).empty()) {
       out += seen + " -a '" + argument_words(c) + "'\n";
     }
   }

@@ -35,7 +35,7 @@ std::string exit_status_text(const Command& c) {
 
 std::string help_text(bool colour) {
   std::string out = detail::message(paint(colour, Style::bold, "strata"), ": ", program_summary,
-                                    "\n\n", program_description, "\n");
+                                    "\n", program_description, "\n");
   out += detail::message("\n", paint(colour, Style::bold, "Usage"),
                          "  strata COMMAND [ARGUMENTS]\n", heading(colour, "Commands"));
   std::size_t width = 0;

@@ -208,21 +208,25 @@ DiskCache::DiskCache(const std::string& folder, std::uint64_t limit)
 
 DiskCache::~DiskCache() = default;
 
+Fd DiskCache::open_private(const std::string& folder, std::string& why) {
+  make_folders(folder);
+  struct stat status{};
+  Fd out(openat(AT_FDCWD, folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!out) {
+    why = last_error_text();
+    if (lstat(folder.c_str(), &status) == 0 && S_ISLNK(status.st_mode))
+      why = refusal(status, geteuid());
+  } else {
+    why = fstat(out.get(), &status) == 0 ? refusal(status, geteuid()) : last_error_text();
+  }
+  return why.empty() ? std::move(out) : Fd();
+}
+
 std::shared_ptr<const Fd> DiskCache::open_folder(std::string& why) const {
   why = folder_.empty() ? "there is neither STRATA_CACHE_DIR nor XDG_CACHE_HOME nor HOME" : "";
   if (!why.empty()) return nullptr;
-  make_folders(folder_);
-  struct stat status{};
-  Fd folder(openat(AT_FDCWD, folder_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!folder) {
-    why = last_error_text();
-    if (lstat(folder_.c_str(), &status) == 0 && S_ISLNK(status.st_mode))
-      why = refusal(status, geteuid());
-  } else {
-    why = fstat(folder.get(), &status) == 0 ? refusal(status, geteuid()) : last_error_text();
-  }
-  if (!why.empty()) return nullptr;
-  return std::make_shared<const Fd>(std::move(folder));
+  Fd folder = open_private(folder_, why);
+  return folder ? std::make_shared<const Fd>(std::move(folder)) : nullptr;
 }
 
 /// The folder's handle, while it can be trusted; a new one where the folder has been deleted meanwhile.

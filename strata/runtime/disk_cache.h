@@ -65,6 +65,9 @@ class DiskCache {
   /// CACHE_SIZE in bytes.
   static std::uint64_t default_limit();
 
+  /// `folder`, made where it is missing and opened where it is its user's alone; else nothing, and why not.
+  static Fd open_private(const std::string& folder, std::string& why);
+
   /// Why entries in a folder or file with this status cannot be trusted by `user`; empty where they can.
   static std::string refusal(const struct stat& status, ::uid_t user);
 

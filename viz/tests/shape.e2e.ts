@@ -218,10 +218,14 @@ describe('shape', () => {
     await close(opened);
   });
 
-  test('saved as SVG', async () => {
+  test('saved as SVG, JSON, LaTeX', async () => {
     const opened = await shown(browser, 'View(shape=(2, 2), strides=(1, 2))', { hex: '1' });
     const [download] = await Promise.all([opened.page.waitForEvent('download'), opened.page.getByLabel('Save').selectOption('elements.svg')]);
     const svg = readFileSync(await download.path(), 'utf8');
+    for (const [name, right] of [['view.json', /"strides": \[\s*1,\s*2\s*\]/], ['view.tex', /ridx1.*ridx0|ridx0.*ridx1/]] as const) {
+      const [saved] = await Promise.all([opened.page.waitForEvent('download'), opened.page.getByLabel('Save').selectOption(name)]);
+      assert.match(readFileSync(await saved.path(), 'utf8'), right);
+    }
     for (const address of ['0x00', '0x01', '0x02', '0x03']) assert.ok(svg.includes(`>${address}<`), address);
     await close(opened);
   });

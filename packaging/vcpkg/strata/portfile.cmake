@@ -1,5 +1,5 @@
 # An overlay port of the checkout that it lies in: vcpkg install strata --overlay-ports=packaging/vcpkg. Without the LLVM device,
-# whose plugin wants the system's LLVM 19.
+# whose plugin wants the system's LLVM 19, and without `strata viz --serve`.
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../.." ABSOLUTE)
 
 vcpkg_check_features(OUT_FEATURE_OPTIONS feature_options
@@ -8,7 +8,8 @@ vcpkg_check_features(OUT_FEATURE_OPTIONS feature_options
     zlib CMAKE_DISABLE_FIND_PACKAGE_ZLIB
     opencl CMAKE_DISABLE_FIND_PACKAGE_OpenCL)
 vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}"
-  OPTIONS ${feature_options} -DSTRATA_PYTHON=OFF -DCMAKE_DISABLE_FIND_PACKAGE_LLVM=ON)
+  OPTIONS ${feature_options} -DSTRATA_PYTHON=OFF -DCMAKE_DISABLE_FIND_PACKAGE_LLVM=ON
+          -DCMAKE_DISABLE_FIND_PACKAGE_httplib=ON -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON)
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/strata)
 vcpkg_fixup_pkgconfig()

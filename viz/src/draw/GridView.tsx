@@ -13,6 +13,8 @@ export interface GridProps {
   readonly shade: Shade;
   readonly label: string;
   readonly names?: readonly string[];
+  /** What the first element of each dimension is called, 0 where nothing is said. */
+  readonly firsts?: readonly number[];
   readonly text?: (address: number) => string;
   readonly most?: number;
   /** Counts up when the field has more to show. */
@@ -43,6 +45,7 @@ export function GridView(props: GridProps) {
     theme: theme(),
     text: props.text ?? String,
     names: props.names ?? [],
+    firsts: props.firsts ?? [],
     address: props.focus !== undefined ? props.focus.address : (at?.address ?? null),
     coordinate: props.focus !== undefined ? props.focus.coordinate : props.byAddress === true && at?.from !== id ? null : (at?.coordinate ?? null),
     ...(props.group === undefined ? {} : { group: props.group }),

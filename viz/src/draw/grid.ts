@@ -18,6 +18,8 @@ export interface Look {
   text(address: number): string;
   /** What stands before rows and above columns and panels; names of the dimensions. */
   readonly names: readonly string[];
+  /** The label of each dimension's first element, 0 where there is none. */
+  readonly firsts?: readonly number[];
   /** Cells that are to be seen: the address or the coordinate that is hovered. */
   readonly address: number | null;
   readonly coordinate: readonly number[] | null;
@@ -277,15 +279,16 @@ export class Grid {
     const size = Math.min(12, s * 0.42);
     if (size < 6) return;
     const rank = shape.length;
+    const first = (d: number): number => look.firsts?.[d] ?? 0;
     if (rank >= 2) {
       const [r0, r1] = this.visible(y, rowsOf(shape), this.height);
-      for (let r = r0; r < r1; ++r) p.text(x - s * 0.2, y + (r + 0.5) * s, String(r), size, look.theme.faint, 'end');
+      for (let r = r0; r < r1; ++r) p.text(x - s * 0.2, y + (r + 0.5) * s, String(r + first(rank - 2)), size, look.theme.faint, 'end');
     }
     const [c0, c1] = this.visible(x, colsOf(shape), this.width);
-    for (let c = c0; c < c1; ++c) p.text(x + (c + 0.5) * s, y - s * 0.3, String(c), size, look.theme.faint);
+    for (let c = c0; c < c1; ++c) p.text(x + (c + 0.5) * s, y - s * 0.3, String(c + first(rank - 1)), size, look.theme.faint);
     if (rank <= 2) return;
     const lead = coordinateOf(shape, panel, 0, 0).slice(0, -2);
-    const title = lead.map((v, d) => `${look.names[d] ?? 'i' + d}=${v}`).join(' ');
+    const title = lead.map((v, d) => `${look.names[d] ?? 'i' + d}=${v + first(d)}`).join(' ');
     p.text(x, y - s * 0.85, title, size, look.theme.ink, 'start');
   }
 

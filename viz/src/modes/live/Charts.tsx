@@ -214,7 +214,8 @@ export function Memory(props: { trace: Trace; version: number }) {
       const x = (block.from / span) * width, w = Math.max(1, ((block.to - block.from) / span) * width);
       p.rect(x, y(base + block.bytes), w, Math.max(1, (room * block.bytes) / top), kindColour(block.block / 64), block === at ? t.accent : t.paper, block === at ? 2 : 0.5);
     }
-    p.path(over.map(({ at: time, held }) => [(time / span) * width, y(held)] as const), t.ink, null, 1.5);
+    // Steps: what is held stays until it changes.
+    p.path(over.flatMap(({ at: time, held }, i) => [[(time / span) * width, y(over[i - 1]?.held ?? 0)], [(time / span) * width, y(held)]] as const), t.ink, null, 1.5);
     p.text(2, height - 8, '0', 11, t.faint, 'start');
     p.text(width - 2, height - 8, timeText(span), 11, t.faint, 'end');
     p.text(2, 10, bytesText(top), 11, t.ink, 'start');

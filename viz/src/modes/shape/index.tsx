@@ -1,11 +1,12 @@
 // Shape and stride: one View by its boxes, the box of its elements, the strip of memory that they come from.
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { type Asked, type Request, useAnswer } from '../../ask';
 import type { ViewAnswer, ViewOfStack } from '../../answers';
 import { amountShade, type Shade } from '../../draw/colours';
 import { numbersOf } from '../../draw/field';
 import { GridView } from '../../draw/GridView';
 import { Strip, touchesOf } from '../../draw/Strip';
+import { offer } from '../../export';
 import type { Hover } from '../../hover';
 import { boxText, read, type Reading } from '../../reading';
 import { param, update } from '../../state';
@@ -22,11 +23,13 @@ import { boxesOf, plain, type Plain, readBoxes } from './view';
 const EXAMPLE = 'View(shape=(2, 2), strides=(2, 1))';
 const MOST_COUNTED = 1 << 16;
 
+type Latex = ViewAnswer & { readonly idx_latex: string; readonly valid_latex: string };
+
 function Page() {
   const { reading } = read.value;
   const typed = useMemo(() => readBoxes(boxText()), [boxText()]);
   const request = reading?.kind === 'view' ? reading.request : null;
-  const asked = useAnswer<ViewAnswer>(request === null ? null : { ...request, simplify: true });
+  const asked = useAnswer<Latex>(request === null ? null : { ...request, simplify: true, latex: true });
   // A text that cannot be read may have just come from the boxes: they stay.
   if (request === null && (typed === null || reading !== null)) return reading === null ? null : <Elsewhere wants="a View" example={EXAMPLE} />;
   const views = asked.value?.views ?? [];
@@ -85,7 +88,7 @@ function bytesAt(at: Hover): string[] {
 
 // --- pictures ---
 
-function Pictures({ asked, request }: { asked: Asked<ViewAnswer>; request: Request }) {
+function Pictures({ asked, request }: { asked: Asked<Latex>; request: Request }) {
   const view = asked.value;
   const { field, version } = useField(request);
   const single = view?.views.length === 1 ? (view.views[0] as ViewOfStack) : null;
@@ -94,6 +97,7 @@ function Pictures({ asked, request }: { asked: Asked<ViewAnswer>; request: Reque
   const few = size <= MOST_COUNTED && !asked.pending && asked.error === null;
   const all = useAnswer<ViewAnswer & { addresses: unknown }>(few ? { ...request, addresses: true } : null);
   const addresses = useMemo(() => (all.value === null ? null : numbersOf(all.value.addresses, all.arrays)), [all.value]);
+  useEffect(() => (view === null ? undefined : offer('view', { json: () => view, latex: () => view.idx_latex })), [view]);
   if (view === null) return null;
   if (view.shape.some((n) => typeof n !== 'number'))
     return (
@@ -162,7 +166,7 @@ function Memory(props: MemoryProps) {
   );
 }
 
-function Facts(props: { view: ViewAnswer; addresses: Float64Array | null; numbers: Plain | null }) {
+function Facts(props: { view: Latex; addresses: Float64Array | null; numbers: Plain | null }) {
   const { view, addresses } = props;
   const span = view.real_size === null ? null : Number(view.real_size);
   const touched = useMemo(() => (addresses !== null ? new Set([...addresses].filter((a) => !Number.isNaN(a))).size : view.contiguous ? Number(view.size) : null), [addresses, view]);
@@ -172,6 +176,7 @@ function Facts(props: { view: ViewAnswer; addresses: Float64Array | null; number
       <div>
         <Spelling name="index" text={view.idx} />
         <Spelling name="valid" text={view.valid} />
+        <Spelling name="LaTeX" text={view.idx_latex} />
         <Spelling name="text" text={view.text} />
       </div>
       <dl class="facts">

@@ -1,0 +1,21 @@
+// In place of zlib_gzip.cpp where zlib is not to be had.
+#include "strata/base/check.h"
+#include "tools/gzip.h"
+
+namespace strata::tools {
+namespace {
+
+constexpr std::string_view kRemedy =
+    ", and Strata was built without zlib: build with it (Debian: zlib1g-dev)";
+
+}  // namespace
+
+std::string gunzip(std::string_view what, std::string_view, std::size_t) {
+  throw Error(ErrorKind::undefined, detail::message("[gzip] ", what, ": it is compressed", kRemedy));
+}
+
+std::string gzip(std::string_view) {
+  throw Error(ErrorKind::undefined, detail::message("[gzip] this is to be compressed", kRemedy));
+}
+
+}  // namespace strata::tools
