@@ -14,7 +14,7 @@ viz_build() {
   local bytes
   bytes=$(wc -c < build/viz/strata.html)
   echo "the page has $bytes bytes"
-  [ "$bytes" -le 1572864 ]
+  [ "$bytes" -le 1500000 ]
 }
 
 # viz_tests unit|e2e [NAME...]

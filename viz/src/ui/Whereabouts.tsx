@@ -1,5 +1,6 @@
 // What is hovered, in words: coordinate, address, what a mode adds. Kept on one line, so that nothing moves when it changes.
 import { type Hover, hover } from '../hover';
+import { type Formula, withValues } from '../values';
 
 interface Props {
   /** How an address is written. */
@@ -8,6 +9,8 @@ interface Props {
   readonly word?: string;
   /** How a coordinate is written. */
   readonly place?: (coordinate: readonly number[]) => string;
+  /** The index expression, which is shown with its values. */
+  readonly formula?: Formula | null;
   readonly more?: (at: Hover) => readonly string[];
 }
 
@@ -17,6 +20,8 @@ export function Whereabouts(props: Props) {
   if (at?.coordinate !== undefined) parts.push(props.place?.(at.coordinate) ?? `index (${at.coordinate.join(', ')})`);
   if (at?.address === null) parts.push('masked');
   else if (at?.address !== undefined) parts.push(`${props.word ?? 'address'} ${(props.text ?? String)(at.address)}`);
+  const { formula } = props;
+  if (at?.coordinate !== undefined && formula !== undefined && formula !== null && at.coordinate.length === formula.names.length && /[-+*/%]/.test(formula.text)) parts.push(`= ${withValues(formula, at.coordinate)}`);
   if (at !== null) parts.push(...(props.more?.(at) ?? []));
   return <p class="whereabouts">{parts.length === 0 ? 'Point at a cell, or move with the arrow keys.' : parts.join(' · ')}</p>;
 }

@@ -198,7 +198,7 @@ function Values(props: { text: string; valid: string; vars: Bounds }) {
       <Panel wide title="Values" note={names.length === 0 ? '' : names.length === 1 ? `${names[0]} across` : `${names.at(-2)} down, ${names.at(-1)} across${names.length > 2 ? `, a panel for each ${names.slice(0, -2).join(', ')}` : ''}`}>
         {asked.error === null ? null : <Refusal error={asked.error} />}
         {field === null ? null : <GridView id="values" label="Values" field={field} shade={shade} version={version} names={names} firsts={firsts} />}
-        <Whereabouts word="value" place={placed} />
+        <Whereabouts word="value" place={placed} formula={{ text, names, least: firsts }} />
         {values === null ? null : <p class="note">{takenText(values)}</p>}
         {values === null || values.length > MOST_WRITTEN ? null : <Spelling name="in order" text={[...values].map((v) => (Number.isNaN(v) ? '·' : String(v))).join(' ')} />}
       </Panel>

@@ -11,6 +11,7 @@ import { read, setBoxText } from '../../reading';
 import { param, update } from '../../state';
 import { Elsewhere } from '../../ui/Elsewhere';
 import { Choice, Field, Panel, Refusal, Slider, Spelling } from '../../ui/kit';
+import { ridx } from '../../values';
 import { Whereabouts } from '../../ui/Whereabouts';
 import type { Mode } from '../mode';
 import { type Chain, chainOf, chainText, MOVEMENTS, type Op, opText, stateRequest, tuple } from './chain';
@@ -57,7 +58,7 @@ function Steps({ chain }: { chain: Chain }) {
         ) : (
           <Stage state={state} before={fits ? past : null} from={fits ? from : null} shade={shade} step={step} />
         )}
-        <Whereabouts />
+        <Whereabouts formula={now.value === null ? null : { text: now.value.idx, names: ridx(now.value.shape.length) }} />
       </Panel>
       {now.value === null ? null : <Stack view={now.value} shade={shade} />}
       {now.value === null ? null : <Merging chain={chain} step={step} view={now.value} />}
@@ -198,6 +199,7 @@ function Levels(props: { views: ViewAnswer['views']; shade: Shade; span: number;
   if (levels.some((l) => l === null)) return <p class="faint">The Views have more than {MOST_CELLS} elements.</p>;
   const known = levels as Level[];
   const places = placesOfHover(known);
+  const way = places.length === 0 ? 'Point at a cell of any View.' : wayText(known, places);
   const last = known.at(-1);
   return (
     <>
@@ -220,6 +222,7 @@ function Levels(props: { views: ViewAnswer['views']; shade: Shade; span: number;
           </div>
         );
       })}
+      <p class="whereabouts way">{way}</p>
       {views.length > 4 ? <p class="faint">{views.length - 4} more Views lie below.</p> : null}
       {last === undefined ? null : (
         <div class="level">
@@ -253,6 +256,17 @@ function placesOfHover(levels: readonly Level[]): (number | null)[] {
   }
   if (at.address === undefined || at.address === null) return [];
   return [...climb(levels, at.address), at.address];
+}
+
+/** The way that an index goes: through each View to its address. */
+export function wayText(levels: readonly Level[], places: readonly (number | null)[]): string {
+  const steps = levels.map((level, k) => {
+    const at = places[k];
+    const name = `View ${levels.length - 1 - k}`;
+    return at === null || at === undefined ? `${name}: nothing` : `${name}: number ${at} = (${unravel(at, level.shape).join(', ')})`;
+  });
+  const address = places[levels.length];
+  return [...steps, address === null || address === undefined ? 'masked' : `address ${address}`].join(' → ');
 }
 
 /** From an address up: the first element of each View that leads to it. */

@@ -18,6 +18,7 @@ import { tuple } from '../movement/chain';
 import type { Mode } from '../mode';
 import { ViewBoxes } from './Boxes';
 import { linesOf, rangeOf, Touches } from './touches';
+import { ridx } from '../../values';
 import { boxesOf, plain, type Plain, readBoxes } from './view';
 
 const EXAMPLE = 'View(shape=(2, 2), strides=(2, 1))';
@@ -118,7 +119,7 @@ function Pictures({ asked, request }: { asked: Asked<Latex>; request: Request })
     <>
       <Panel title="Elements" note={`shape ${tuple(view.shape)}; each cell has its address, a masked one a point`}>
         {field === null ? null : <GridView id="elements" label={`Elements of shape ${view.shape.join(' by ')}`} field={field} shade={shade} version={version} text={text} />}
-        <Whereabouts text={text} more={bytesAt} />
+        <Whereabouts text={text} formula={{ text: view.idx, names: ridx(view.shape.length) }} more={bytesAt} />
       </Panel>
       <Memory numbers={numbers} addresses={addresses} least={least} most={most} none={range === null} shade={shade} text={text} />
       <Panel wide title="Facts">
