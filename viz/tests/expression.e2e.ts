@@ -42,7 +42,7 @@ describe('expression', () => {
     await valued(page, '0 2 4 1 3 5');
     await page.locator('#values').focus();
     for (const key of ['Home', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key);
-    assert.equal(await page.locator('.whereabouts').innerText(), 'ridx0=1 ridx1=1 · value 1');
+    assert.equal(await page.locator('.whereabouts').innerText(), 'ridx0=1 ridx1=1 · value 1 = (((((1*2)+1)%3)*2)+(((1*2)+1)//3))');
     assert.match(await bounds(page), /0 to 5 exact/);
     assert.deepEqual(opened.faults, []);
     await close(opened);
@@ -91,7 +91,7 @@ describe('expression', () => {
     const { page } = opened;
     await page.locator('#values').focus();
     for (const key of ['Home', 'ArrowRight', 'ArrowDown', 'PageDown']) await page.keyboard.press(key);
-    assert.equal(await page.locator('.whereabouts').innerText(), 'b=0 a=6 c=3 · value 603');
+    assert.equal(await page.locator('.whereabouts').innerText(), 'b=0 a=6 c=3 · value 603 = 6*100 + 0*10 + 3');
     assert.equal(await row(page, 'in order'), '492 493 494 502 503 504 592 593 594 602 603 604');
     await close(opened);
   });

@@ -165,7 +165,7 @@ describe('shape', () => {
     await page.locator('#elements').focus();
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('ArrowDown');
-    assert.equal(await page.locator('.whereabouts').innerText(), 'index (1, 0) · address 0x20 · byte 256 · cache line 4');
+    assert.equal(await page.locator('.whereabouts').innerText(), 'index (1, 0) · address 0x20 = ((1*32)+0) · byte 256 · cache line 4');
     const facts = await page.locator('.facts').innerText();
     assert.match(facts, /52 elements, 416 bytes/);
     assert.match(facts, /40 addresses/);

@@ -19,9 +19,13 @@ export function Whereabouts(props: Props) {
   const parts: string[] = [];
   if (at?.coordinate !== undefined) parts.push(props.place?.(at.coordinate) ?? `index (${at.coordinate.join(', ')})`);
   if (at?.address === null) parts.push('masked');
-  else if (at?.address !== undefined) parts.push(`${props.word ?? 'address'} ${(props.text ?? String)(at.address)}`);
-  const { formula } = props;
-  if (at?.coordinate !== undefined && formula !== undefined && formula !== null && at.coordinate.length === formula.names.length && /[-+*/%]/.test(formula.text)) parts.push(`= ${withValues(formula, at.coordinate)}`);
+  else if (at?.address !== undefined) parts.push(`${props.word ?? 'address'} ${(props.text ?? String)(at.address)}${computed(at, props.formula)}`);
   if (at !== null) parts.push(...(props.more?.(at) ?? []));
   return <p class="whereabouts">{parts.length === 0 ? 'Point at a cell, or move with the arrow keys.' : parts.join(' · ')}</p>;
+}
+
+function computed(at: Hover, formula: Formula | null | undefined): string {
+  const { coordinate } = at;
+  if (formula === null || formula === undefined || coordinate?.length !== formula.names.length || !/[-+*/%]/.test(formula.text)) return '';
+  return ` = ${withValues(formula, coordinate)}`;
 }
