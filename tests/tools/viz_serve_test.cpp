@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -271,15 +272,21 @@ TEST(VizServer, CtrlCEndsTheCommand) {
   const std::string trace = write_file(folder.file("trace.jsonl"), "{}\n"),
                     said = folder.file("said");
   int status = -1;
+  std::atomic<bool> ended = false;
   std::thread program([&] {
     std::ofstream out(said), err(folder.file("err"));
     Console console{out, err};
     status = run_program(std::vector<std::string>{"viz", "--no-open", "--serve", trace}, console);
+    ended = true;
   });
   std::string url;
-  while (!url.ends_with('\n')) {
+  while (!url.ends_with('\n') && !ended) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     url = contents(said);
+  }
+  if (ended) {
+    program.join();
+    FAIL() << "the server ended by itself: " << contents(folder.file("err"));
   }
   const int port = std::stoi(url.substr(url.rfind(':') + 1));
   const std::string served = get(port, "/");
