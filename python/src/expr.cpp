@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "python/src/expr_casters.h"
+#include "python/src/pictures.h"
 #include "python/src/running.h"
 #include "strata/expr/evaluate.h"
 #include "strata/expr/exact.h"
@@ -426,6 +427,7 @@ void bind_expr(py::module_& m) {
   bind_expr_texts(expr);
   bind_expr_methods(expr);
   bind_expr_expansion(expr);
+  bind_pictures(expr);
   bind_variable_class(variable);
   bind_expr_functions(m);
 }

@@ -2,6 +2,7 @@
 #include <variant>
 
 #include "python/src/expr_casters.h"
+#include "python/src/pictures.h"
 #include "strata/view/layout_algebra.h"
 #include "strata/view/layout_by_mode.h"
 #include "strata/view/layout_convert.h"
@@ -297,6 +298,7 @@ void bind_layout_class(LayoutClass& c) {
 }
 
 void bind_layout_protocol(LayoutClass& c) {
+  bind_pictures(c);
   c.def(
       "__eq__", [](const Layout& a, const Layout& b) { return a == b; }, py::arg("other"),
       py::is_operator(), "Whether they are written the same.");

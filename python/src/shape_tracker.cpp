@@ -1,6 +1,7 @@
 // ShapeTracker: a stack of Views, and what can be asked of it.
 #include "strata/view/shape_tracker.h"
 
+#include "python/src/pictures.h"
 #include "python/src/running.h"
 #include "python/src/view_casters.h"
 #include "strata/view/equal.h"
@@ -164,9 +165,11 @@ void bind_tracker_questions(TrackerClass& c) {
       "written.");
   c.def("fingerprint", &fingerprint, py::arg("seed") = 0, release,
         "A number that stacks of one meaning share. For sizes that are numbers.");
-  c.def("addresses", &addresses, py::arg("most") = std::int64_t{1} << 24, release,
-        "The addresses of all indices in row-major order, -1 for an invalid one.\n\n"
-        ">>> ShapeTracker.from_shape((3, 2)).permute((1, 0)).addresses()\n[0, 2, 4, 1, 3, 5]");
+  c.def(
+      "addresses", [](const ShapeTracker& st, std::int64_t most) { return addresses(st, most); },
+      py::arg("most") = std::int64_t{1} << 24, release,
+      "The addresses of all indices in row-major order, -1 for an invalid one.\n\n"
+      ">>> ShapeTracker.from_shape((3, 2)).permute((1, 0)).addresses()\n[0, 2, 4, 1, 3, 5]");
 }
 
 void bind_stack_proof(py::module_& m) {
@@ -206,6 +209,7 @@ void bind_shape_tracker(py::module_& m) {
   tracker.def(
       "__ne__", [](const ShapeTracker& a, const ShapeTracker& b) { return !(a == b); },
       py::arg("other"), py::is_operator());
+  bind_pictures(tracker);
   tracker.def("render", &ShapeTracker::render, "The text that repr() gives.");
   tracker.def("__repr__", &ShapeTracker::render);
   tracker.def("__hash__", &ShapeTracker::hash);

@@ -1,6 +1,7 @@
 // View: shape, strides, offset and mask; what movement does to it.
 #include "strata/view/view.h"
 
+#include "python/src/pictures.h"
 #include "python/src/view_casters.h"
 
 namespace strata::python {
@@ -204,6 +205,7 @@ void bind_view(py::module_& m) {
       "__ne__", [](const View& a, const View& b) { return !(a == b); }, py::arg("other"),
       py::is_operator());
   bind_view_protocol(view);
+  bind_pictures(view);
   bind_shape_tracker(m);
 }
 

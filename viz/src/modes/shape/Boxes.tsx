@@ -34,7 +34,7 @@ function Cell(props: CellProps) {
         if (next >= (props.least ?? -Infinity)) take(String(next));
       }}
     >
-      <Field label={props.label} hideLabel={props.shown !== true} width="8ch" numeric={!props.symbolic} value={value} error={typed === null ? null : problemOf(typed, props.symbolic, props.least)} onChange={take} />
+      <Field label={props.label} hideLabel={props.shown !== true} width={`${Math.max(8, value.length + 3)}ch`} numeric={!props.symbolic} value={value} error={typed === null ? null : problemOf(typed, props.symbolic, props.least)} onChange={take} />
     </span>
   );
 }

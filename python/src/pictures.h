@@ -1,0 +1,28 @@
+// viz() and _repr_html_() of the classes of the algebra; strata/_viz.py does what they say.
+#pragma once
+
+#include <string>
+
+#include "python/src/bind.h"
+
+namespace strata::python {
+
+template <class Class>
+void bind_pictures(Class& c) {
+  c.def(
+      "viz",
+      [](const py::object& self, bool open) {
+        return py::module_::import("strata._viz").attr("show")(self, open).cast<std::string>();
+      },
+      py::arg("open") = true,
+      "The URL of the page that shows this, which is opened in a browser, too, unless `open` is "
+      "False.");
+  c.def(
+      "_repr_html_",
+      [](const py::object& self) {
+        return py::module_::import("strata._viz").attr("picture")(self).template cast<std::string>();
+      },
+      "What a notebook shows: the addresses where they are few numbers, and the text.");
+}
+
+}  // namespace strata::python

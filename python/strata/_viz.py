@@ -1,0 +1,169 @@
+"""What viz() and _repr_html_() do: the page with an object in it, and a small picture for notebooks."""
+from __future__ import annotations
+
+import gzip
+import html
+import os
+import stat
+import tempfile
+import webbrowser
+from pathlib import Path
+from typing import Any, Iterator, List, Optional, Sequence, Tuple
+from urllib.parse import quote
+
+from . import _strata
+from ._strata._layout import size as size_of
+
+MOST_CELLS = 256
+STYLE = "border:1px solid #8888;padding:2px 6px;text-align:right;font-family:monospace"
+
+
+def _expressions(tree: Any) -> Iterator[_strata.Expr]:
+    """Those among nested tuples of sizes."""
+    left = [tree]
+    while left:
+        item = left.pop()
+        if isinstance(item, tuple):
+            left.extend(reversed(item))
+        elif isinstance(item, _strata.Expr):
+            yield item
+
+
+def _declared(variables: Sequence[_strata.Variable], text: str) -> str:
+    bounds = dict.fromkeys(f"{v.name}: {v.min}..{v.max}; " for v in variables)
+    return "".join(bounds) + text
+
+
+def box_text(value: Any) -> Tuple[str, str]:
+    """The page's mode, and what its box says for an object. Bound variables are said by their bounds."""
+    if isinstance(value, _strata.Layout):
+        variables = [v for e in _expressions((value.shape, value.stride)) for v in e.vars()]
+        return "layouts", _declared(variables, value.render())
+    if isinstance(value, _strata.Expr):
+        return "expression", _declared(value.vars(), _strata.Expr.render(value))  # not as a tree
+    plain, _ = value.unbind()
+    return "shape", _declared(plain.vars(), plain.render())
+
+
+def fragment(value: Any) -> str:
+    """`#mode=...&q=...`"""
+    mode, text = box_text(value)
+    return f"#mode={mode}&q={quote(text, safe='')}"
+
+
+def page() -> bytes:
+    """The page. It is what STRATA_VIZ_PAGE names, by an absolute path, or lies in the package."""
+    chosen = os.environ.get("STRATA_VIZ_PAGE", "")
+    place = Path(chosen) if chosen.startswith("/") else Path(__file__).resolve().parent / "strata.html.gz"
+    if not place.is_file():
+        place = Path(_strata.__file__).parent / "strata.html.gz"  # of a build, which links to its sources
+    if not place.is_file():
+        raise FileNotFoundError(f"[viz] the page is not here (sought: {place}; STRATA_VIZ_PAGE may name strata.html.gz, by an absolute path)")
+    return gzip.decompress(place.read_bytes())
+
+
+def private_folder() -> Path:
+    """The folder of pages, which is its user's alone. Raises PermissionError where it is not."""
+    named = [os.environ.get("STRATA_CACHE_DIR", ""), os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")]
+    if named[0]:
+        cache = Path(named[0]).absolute()
+    elif named[1].startswith("/"):
+        cache = Path(named[1], "strata")
+    elif named[2].startswith("/"):
+        cache = Path(named[2], ".cache", "strata")
+    else:
+        raise FileNotFoundError("[viz] no folder for the page: there is neither STRATA_CACHE_DIR nor XDG_CACHE_HOME nor HOME")
+    folder = cache / "viz"
+    for part in [*reversed(cache.parents), cache, folder]:
+        if not part.exists() and not part.is_symlink():
+            part.mkdir(mode=0o700, exist_ok=True)
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        raise PermissionError(f"[viz] {folder} cannot be used: it is no folder of this user's alone")
+    return folder
+
+
+def keep(name: str, content: bytes) -> Path:
+    """The path of a file with this content in the private folder; written in one step, where it has another one."""
+    folder = private_folder()
+    path = folder / name
+    if not path.is_symlink() and path.is_file() and path.read_bytes() == content:
+        return path
+    handle, half = tempfile.mkstemp(dir=folder, prefix=name + ".")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(half, path)
+    except OSError:
+        os.unlink(half)
+        raise
+    return path
+
+
+def show(value: Any, open: bool) -> str:
+    """The URL of the page with the object in it, which a browser is shown, too, where it is to open."""
+    url = keep("strata.html", page()).as_uri() + fragment(value)
+    if open:
+        # What opens files drops fragments: it gets a file that goes on to the URL.
+        escaped = html.escape(url)
+        launcher = f'<!doctype html><meta charset="utf-8"><title>Strata</title><meta http-equiv="refresh" content="0;url={escaped}">\n'
+        webbrowser.open(keep("open-python.html", launcher.encode()).as_uri())
+    return url
+
+
+def _table(rows: Sequence[Sequence[Optional[int]]], caption: str) -> str:
+    lines = []
+    for row in rows:
+        cells = "".join(f'<td style="{STYLE}">{"·" if cell is None else cell}</td>' for cell in row)
+        lines.append(f"<tr>{cells}</tr>")
+    title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    return f'<table style="display:inline-table;border-collapse:collapse;margin:4px">{title}{"".join(lines)}</table>'
+
+
+def _tables(shape: Sequence[int], cells: Sequence[Optional[int]]) -> str:
+    """A table for each index of the dimensions before the last two; cells are row-major."""
+    rows, columns = ([1, 1, *shape])[-2:]
+    out = []
+    for number in range(len(cells) // max(1, rows * columns)):
+        part = cells[number * rows * columns:(number + 1) * rows * columns]
+        place: List[int] = []
+        rest = number
+        for size in reversed(shape[:-2]):
+            place.insert(0, rest % size)
+            rest //= size
+        caption = "[" + ", ".join(map(str, place)) + ", :, :]" if place else ""
+        out.append(_table([part[r * columns:(r + 1) * columns] for r in range(rows)], caption))
+    return "".join(out)
+
+
+def _stack_picture(stack: _strata.ShapeTracker) -> str:
+    shape = stack.shape
+    numbers = [size for size in shape if isinstance(size, int)]
+    count = 1
+    for size in numbers:
+        count *= size
+    if len(numbers) != len(shape) or stack.vars() or not 0 < count <= MOST_CELLS:
+        return ""
+    return _tables(numbers, [None if address < 0 else address for address in stack.addresses(MOST_CELLS)])
+
+
+def _layout_picture(layout: _strata.Layout) -> str:
+    size = size_of(layout)
+    if layout.rank > 2 or any(True for _ in _expressions((layout.shape, layout.stride))) or not isinstance(size, int) or size > MOST_CELLS:
+        return ""
+    rows = size_of(layout.mode(0)) if layout.rank == 2 else 1
+    assert isinstance(rows, int)
+    values = [int(layout(k)) for k in range(size)]  # mode 0 is the fastest
+    return _table([values[r::rows] for r in range(rows)], "")
+
+
+def picture(value: Any) -> str:
+    """HTML: the addresses where they are few numbers, the text, and what the page's URL ends in."""
+    if isinstance(value, _strata.Layout):
+        drawn = _layout_picture(value)
+    elif isinstance(value, _strata.Expr):
+        drawn = ""
+    else:
+        drawn = _stack_picture(value if isinstance(value, _strata.ShapeTracker) else _strata.ShapeTracker((value,)))
+    text = f"<code>{html.escape(value.render())}</code>"
+    return f'<div>{text}<div>{drawn}</div><small><code>strata.html{html.escape(fragment(value))}</code></small></div>'
