@@ -113,6 +113,8 @@ function Pictures({ asked, request }: { asked: Asked<Latex>; request: Request })
     );
   const range = numbers === null ? spanOf(addresses) : rangeOf(numbers);
   const [least, most] = range ?? [0, 0];
+  // Memory holds masked elements, too: it is drawn as long as it is without the mask.
+  const whole = (numbers === null ? null : rangeOf({ ...numbers, mask: numbers.shape.map((n) => [0, n] as const) })) ?? [least, most];
   const shade = amountShade(Math.min(0, least), Math.max(0, most));
   const text = (a: number): string => addressText(a, isHex());
   return (
@@ -121,7 +123,7 @@ function Pictures({ asked, request }: { asked: Asked<Latex>; request: Request })
         {field === null ? null : <GridView id="elements" label={`Elements of shape ${view.shape.join(' by ')}`} field={field} shade={shade} version={version} text={text} />}
         <Whereabouts text={text} formula={{ text: view.idx, names: ridx(view.shape.length) }} more={bytesAt} />
       </Panel>
-      <Memory numbers={numbers} addresses={addresses} least={least} most={most} none={range === null} shade={shade} text={text} />
+      <Memory numbers={numbers} addresses={addresses} least={Math.min(least, whole[0])} most={Math.max(most, whole[1])} none={range === null} shade={shade} text={text} />
       <Panel wide title="Facts">
         <Facts view={view} addresses={addresses} numbers={numbers} />
       </Panel>
