@@ -17,6 +17,8 @@ export function App() {
   useEffect(() => {
     document.title = mode === undefined ? 'Strata' : `Strata: ${mode.title.toLowerCase()}`;
   }, [mode]);
+  // Where tabs do not fit beside each other, the current one is to be seen.
+  useEffect(() => document.querySelector('.top nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' }), [mode]);
   if (mode === undefined) return null;
   return (
     <>

@@ -1,5 +1,6 @@
 // The built page in Debian's chromium: what end-to-end tests share.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -59,4 +60,23 @@ export async function settled(page: Page): Promise<void> {
 export function folder(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), 'strata-viz-'));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Violation {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+}
+
+/** What axe-core finds that is serious or critical. */
+export async function violations(page: Page): Promise<string[]> {
+  // The page's CSP has no eval; what a test evaluates is outside of it.
+  await page.evaluate(axe);
+  const found = await page.evaluate(async () => {
+    const run = (window as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe;
+    return (await run.run()).violations.filter((v) => v.impact === 'serious' || v.impact === 'critical');
+  });
+  return found.map((v) => `${v.id} (${v.impact}): ${v.nodes.map((n) => n.html).slice(0, 3).join(' | ')}`);
 }

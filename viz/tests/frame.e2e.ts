@@ -1,29 +1,10 @@
 // What all modes share: accessibility, links, undo, keys, theme, saving, no network, first picture before the engine.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { after, before, describe, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { MODES_SHOWN } from './modes';
-import { close, HOME, hashOf, launch, open, settled } from './browser';
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-interface Violation {
-  readonly id: string;
-  readonly impact: string;
-  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
-}
-
-async function violations(page: Page): Promise<string[]> {
-  // The page's CSP has no eval; what a test evaluates is outside of it.
-  await page.evaluate(axe);
-  const found = await page.evaluate(async () => {
-    const run = (window as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe;
-    return (await run.run()).violations.filter((v) => v.impact === 'serious' || v.impact === 'critical');
-  });
-  return found.map((v) => `${v.id} (${v.impact}): ${v.nodes.map((n) => n.html).slice(0, 3).join(' | ')}`);
-}
+import { close, HOME, hashOf, launch, open, settled, violations } from './browser';
 
 describe('frame', () => {
   let browser: Browser;

@@ -1,14 +1,13 @@
-// Live traces: of the digits training, and of a graph of ten thousand nodes. STRATA_DIGITS is the example's program, STRATA_PYTHON_PATH the
-// folder of the Python module, STRATA_PROGRAM `strata`.
+// Live traces: of the digits training, and of a graph of ten thousand nodes. STRATA_PYTHON_PATH is the folder of the Python module.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
-import { close, folder, hashOf, launch, open, settled } from './browser';
+import type { Browser } from 'playwright-core';
+import { close, folder, hashOf, launch, open, settled, violations } from './browser';
+import { DIGITS_TRACE, loadTrace, traceDigits } from './traces';
 
-const DIGITS = process.env['STRATA_DIGITS'] ?? '../build/release/digits';
 const PYTHON_PATH = process.env['STRATA_PYTHON_PATH'] ?? '../build/plain/python';
 
 // A sum of 2,000 terms, each of five operations: a graph of at least ten thousand nodes.
@@ -21,19 +20,13 @@ for i in range(2000):
 print(y.tolist())
 `;
 
-async function load(page: Page, file: string): Promise<void> {
-  await page.setInputFiles('#trace-file', file);
-  await page.waitForSelector('.live-head');
-  await page.waitForFunction(() => /the program ended/.test(document.querySelector('.live-head')?.textContent ?? ''), null, { timeout: 20_000 });
-}
-
 describe('live', () => {
   let browser: Browser;
   const kept = folder();
-  const digits = join(kept.path, 'digits.jsonl'), wide = join(kept.path, 'wide.jsonl');
+  const digits = join(kept.path, DIGITS_TRACE), wide = join(kept.path, 'wide.jsonl');
   before(async () => {
     const quiet = { ...process.env, STRATA_DISK_CACHE: '0' };
-    execFileSync(DIGITS, ['--data', '../examples/data/digits.csv', '--epochs', '2'], { env: { ...quiet, STRATA_VIZ: digits } });
+    traceDigits(digits);
     execFileSync('/usr/bin/python3', ['-c', WIDE], { env: { ...quiet, STRATA_VIZ: wide, STRATA_DEVICE: 'INTERP', PYTHONPATH: PYTHON_PATH } });
     browser = await launch();
   });
@@ -45,7 +38,7 @@ describe('live', () => {
   test('the digits training: kernels, schedule with reasons, timeline, memory', async () => {
     const opened = await open(browser, hashOf({ mode: 'live' }));
     const { page } = opened;
-    await load(page, digits);
+    await loadTrace(page, digits);
     const main = page.locator('main');
     assert.match(await main.innerText(), /digits/);
     assert.match(await main.innerText(), /accesses proven/);
@@ -63,10 +56,24 @@ describe('live', () => {
     await close(opened);
   });
 
+  test('no violation of accessibility in any side', async () => {
+    for (const dark of [false, true])
+      for (const width of [390, 1400]) {
+        const opened = await open(browser, hashOf({ mode: 'live' }), { dark, width });
+        await loadTrace(opened.page, digits);
+        for (const side of ['Kernels', 'Graphs and schedules', 'Timeline', 'Memory']) {
+          await opened.page.getByRole('button', { name: side, exact: true }).click();
+          await settled(opened.page);
+          assert.deepEqual(await violations(opened.page), [], `${side}, ${width}${dark ? ', dark' : ''}`);
+        }
+        await close(opened);
+      }
+  });
+
   test('a load opens its View', async () => {
     const opened = await open(browser, hashOf({ mode: 'live' }));
     const { page } = opened;
-    await load(page, digits);
+    await loadTrace(page, digits);
     const lines = readFileSync(digits, 'utf8').split('\n').filter((l) => l.includes('"event":"kernel"'));
     const kernel = JSON.parse(lines[0] ?? '{}') as { kernel: number; ast: { op: string; view?: string }[] };
     const load0 = kernel.ast.findIndex((n) => n.op === 'BufferOps.LOAD');
@@ -81,7 +88,7 @@ describe('live', () => {
 
   test('it is saved as a Chrome trace', async () => {
     const opened = await open(browser, hashOf({ mode: 'live' }));
-    await load(opened.page, digits);
+    await loadTrace(opened.page, digits);
     const [download] = await Promise.all([opened.page.waitForEvent('download'), opened.page.getByLabel('Save').selectOption('trace.json')]);
     const { traceEvents } = JSON.parse(readFileSync(await download.path(), 'utf8')) as { traceEvents: { ph: string; dur?: number; ts?: number; name: string }[] };
     const complete = traceEvents.filter((e) => e.ph === 'X');
@@ -92,7 +99,7 @@ describe('live', () => {
   test('ten thousand nodes: laid out within 2 s, panned and zoomed within 33 ms a frame', async () => {
     const opened = await open(browser, hashOf({ mode: 'live', side: 'graph' }));
     const { page } = opened;
-    await load(page, wide);
+    await loadTrace(page, wide);
     await page.waitForSelector('#tensors');
     const nodes = /(\d+) of (\d+) nodes/.exec(await page.locator('main').innerText());
     assert.ok(Number(nodes?.[1]) >= 10_000 && nodes?.[1] === nodes?.[2], nodes?.[0] ?? 'no nodes');

@@ -5,6 +5,7 @@ export const MODES_SHOWN: readonly { readonly name: string; readonly state: Reco
   { name: 'expression', state: { mode: 'expression', q: 'a: 0..9; b: 0..9; (a + b*10) % 10 + (b*4+3)//4; valid a < 8', step: '1' } },
   { name: 'movement', state: { mode: 'movement', q: 'ShapeTracker.from_shape((3,2)).permute((1,0)).reshape((3,2))' } },
   { name: 'layouts', state: { mode: 'layouts', q: 'zipped_divide((8,8):(8,1), (4:1, 2:1))' } },
-  { name: 'symbolic', state: { mode: 'symbolic', q: 'n: 1..12; (n,3).permute(1,0)', prove: 'contiguous' } },
+  { name: 'symbolic', state: { mode: 'symbolic', q: 'n: 1..12; (n,3).permute(1,0)', prove: 'injective' } },
+  { name: 'live', state: { mode: 'live' } },
   { name: 'tour', state: { mode: 'tour', puzzle: 'transpose', q: 'View(shape=(4, 3), strides=(3, 1))' } },
 ];

@@ -132,15 +132,17 @@ function Link(props: { op: Op; here: boolean; at: number; chain: Chain; onShow: 
       />
       <span class="note">{after.error !== null ? <span class="bad">{after.error.message}</span> : `${tuple(after.value?.shape ?? [])}${views > 1 ? `, ${views} Views` : ''}`}</span>
       <span class="spring" />
-      <button type="button" disabled={at === 0} aria-label={`Move step ${at + 1} up`} onClick={() => swap(at - 1)}>
-        ↑
-      </button>
-      <button type="button" disabled={at === chain.ops.length - 1} aria-label={`Move step ${at + 1} down`} onClick={() => swap(at + 1)}>
-        ↓
-      </button>
-      <button type="button" aria-label={`Remove step ${at + 1}`} onClick={() => props.onChange(chain.ops.filter((_, i) => i !== at), at)}>
-        ×
-      </button>
+      <span class="row-buttons">
+        <button type="button" disabled={at === 0} aria-label={`Move step ${at + 1} up`} onClick={() => swap(at - 1)}>
+          ↑
+        </button>
+        <button type="button" disabled={at === chain.ops.length - 1} aria-label={`Move step ${at + 1} down`} onClick={() => swap(at + 1)}>
+          ↓
+        </button>
+        <button type="button" aria-label={`Remove step ${at + 1}`} onClick={() => props.onChange(chain.ops.filter((_, i) => i !== at), at)}>
+          ×
+        </button>
+      </span>
     </li>
   );
 }
@@ -156,7 +158,7 @@ function Player({ step, count }: { step: number; count: number }) {
     <div class="fields">
       <button type="button" onClick={() => update(playing ? { play: undefined } : { play: '1', step: step >= count ? '0' : String(step) }, 'play')}>
         {playing ? 'Pause' : 'Play'}
-      </button>{' '}
+      </button>
       <Slider label="Step" min={0} max={count} value={step} onChange={(v) => update({ step: String(v), play: undefined }, 'step')} />
     </div>
   );
