@@ -98,6 +98,8 @@ const std::vector<RequestKind>& request_kinds() {
       {"layout", {"fn", "args", "vars", "table"}, answer_layout},
       {"read", {"text"}, answer_read},
       {"kernel", with(kernel_keys, {"show"}), answer_kernel},
+      {"order", with(kernel_keys, {"values", "limit"}), answer_order},
+      {"evaluate", {"text", "seed", "values"}, answer_evaluate},
       {"check", {"what", "a", "b", "size"}, answer_check},
       {"rules", {}, answer_rules},
   };

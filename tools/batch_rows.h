@@ -30,6 +30,8 @@ std::optional<Window> read_window(const Request& request, Work& work);
 inline constexpr std::array<std::string_view, 4> kernel_keys = {"text", "target", "vector_bytes",
                                                                 "opts"};
 void answer_kernel(const Request& request, Work& work, JsonWriter& json);
+void answer_order(const Request& request, Work& work, JsonWriter& json);
+void answer_evaluate(const Request& request, Work& work, JsonWriter& json);
 
 /// A number, or what is none as its text.
 void write_int(JsonWriter& json, const Int& n);

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "strata/expr/evaluate.h"
-
 namespace strata::tools {
 namespace {
 
@@ -15,70 +13,10 @@ constexpr double kMostBytes = 4.0 * (1 << 30);
 constexpr double kMostOracle = 1 << 22;
 constexpr double kMostSeconds = 1;
 
-/// Sizes as numbers.
-class Sizes {
- public:
-  explicit Sizes(const VariableValues& values) : values_(values) {}
-
-  std::int64_t operator()(const Int& size) const {
-    if (size.is_number()) return size.value();
-    Values known;
-    for (const Variable& v : variables(size.expr())) known.emplace_back(v, value(v));
-    return evaluate(size.expr(), known);
-  }
-  /// As a double: shapes between may have more elements than 64 bits count.
-  double elements(const Ints& shape) const {
-    double out = 1;
-    for (const Int& size : shape) out *= static_cast<double>((*this)(size));
-    return out;
-  }
-
- private:
-  std::int64_t value(const Variable& v) const {
-    const auto it = std::find_if(values_.begin(), values_.end(),
-                                 [&](const auto& known) { return known.first == v.name(); });
-    STRATA_CHECK(it != values_.end(), domain, "[run] the variable ", v.name(),
-                 " has no value: --values ", v.name(), "=", v.max());
-    STRATA_CHECK(v.min() <= it->second && it->second <= v.max(), domain, "[run] ", v.name(), " = ",
-                 it->second, " is outside of its bounds [", v.min(), ", ", v.max(), "]");
-    return it->second;
-  }
-
-  const VariableValues& values_;
-};
-
-double operations_of(Ops op) {
-  if (op == Ops::MULACC) return 2;
-  if (is_reduce(op)) return 1;
-  const bool free = op == Ops::NOOP || op == Ops::CAST || op == Ops::BITCAST || op == Ops::WHERE;
-  return is_elementwise(op) && !free ? 1 : 0;
-}
-
 // --- input ---
 
-/// splitmix64: the same numbers on every machine.
-class Random {
- public:
-  std::uint64_t next() {
-    std::uint64_t z = (state_ += 0x9E3779B97F4A7C15U);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
-    return z ^ (z >> 31);
-  }
-  /// Floats in [-1, 1), integers in [-100, 100] or [0, 100].
-  Scalar value(DType dtype) {
-    if (dtype.is_bool()) return Scalar((next() & 1) != 0);
-    if (dtype.is_float()) return Scalar::of(dtype, static_cast<double>(next() >> 11) * 0x1p-52 - 1);
-    const auto n = static_cast<std::int64_t>(next() % 201) - 100;
-    return Scalar::of(dtype, dtype.is_unsigned() && n < 0 ? -n : n);
-  }
-
- private:
-  std::uint64_t state_ = 2026;
-};
-
-std::vector<Buffer> random_buffers(const Kernel& kernel, const Sizes& sizes) {
-  Random random;
+std::vector<Buffer> random_buffers(const Kernel& kernel, const KernelSizes& sizes) {
+  RandomValues random;
   std::vector<Buffer> out;
   const std::size_t given = kernel.buffers.size() - kernel.temporaries.size();
   for (const BufferUse& use : std::span(kernel.buffers).first(given)) {
@@ -87,7 +25,7 @@ std::vector<Buffer> random_buffers(const Kernel& kernel, const Sizes& sizes) {
     Buffer buffer = Buffer::allocate(used ? sizes(use.size) : 0, dtype);
     auto* at = static_cast<std::byte*>(buffer.data());
     for (std::int64_t k = 0; k < buffer.size(); ++k, at += dtype.itemsize())
-      store_scalar(random.value(dtype), at);
+      store_scalar(random.next(dtype), at);
     out.push_back(std::move(buffer));
   }
   return out;
@@ -102,7 +40,7 @@ std::vector<Buffer> copies_of(const std::vector<Buffer>& buffers) {
 // --- comparison ---
 
 /// How far results may be apart, relative to the largest one: sums in another order, functions within their errors.
-double tolerance_of(const Kernel& kernel, const Sizes& sizes) {
+double tolerance_of(const Kernel& kernel, const KernelSizes& sizes) {
   int bits = 53;
   double terms = 1;
   for (const LazyNode* n : postorder(kernel.ast)) {
@@ -137,7 +75,7 @@ void compare_buffers(const Buffer& got, const Buffer& expected, Difference& out)
 }
 
 void check(const CompiledKernel& kernel, const Device& device, const VariableValues& values,
-           const std::vector<Buffer>& buffers, const Sizes& sizes, KernelRun& out) {
+           const std::vector<Buffer>& buffers, const KernelSizes& sizes, KernelRun& out) {
   if (device.name() == "NULL") return void(out.check = "not checked: NULL runs nothing");
   if (device.name() == "INTERP")
     return void(out.check = "not checked: INTERP is the oracle itself");
@@ -171,28 +109,6 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-KernelWork work_of(const Kernel& kernel, const VariableValues& values) {
-  const Sizes sizes(values);
-  KernelWork out;
-  for (const LazyNode* n : postorder(kernel.ast)) {
-    if (n->op == Ops::SINK || n->op == Ops::STORE) continue;
-    const double elements = sizes.elements(is_reduce(n->op) ? n->src[0].shape() : n->shape);
-    const double operations = operations_of(n->op) * elements;
-    out.operations += operations;
-    out.oracle_elements += elements;
-    const DType dtype = n->src.empty() ? n->dtype : n->src.back().dtype();
-    out.floats = out.floats || (operations > 0 && dtype.is_float());
-    out.doubles = out.doubles || (operations > 0 && dtype == dtypes::float64);
-  }
-  for (const BufferUse& use : kernel.buffers) {
-    if (use.dtype.is_none()) continue;
-    const int ways = (use.read ? 1 : 0) + (use.written ? 1 : 0);
-    out.bytes +=
-        ways * static_cast<double>(sizes(use.size)) * static_cast<double>(use.dtype.itemsize());
-  }
-  return out;
-}
-
 KernelRun run_kernel(const CompiledKernel& kernel, const Device& device, const VariableValues& values,
                      std::optional<std::int64_t> repeats, Compare compare) {
   KernelRun out;
@@ -200,7 +116,7 @@ KernelRun run_kernel(const CompiledKernel& kernel, const Device& device, const V
   STRATA_CHECK(out.work.bytes <= kMostBytes, budget, "[run] the buffers have ",
                static_cast<std::int64_t>(std::min(out.work.bytes, 9e18)),
                " bytes, more than a trial may take");
-  const Sizes sizes(values);
+  const KernelSizes sizes(values);
   const std::vector<Buffer> buffers = random_buffers(kernel.kernel(), sizes);
   out.threads = kernel.kernel().parallel ? default_executor().concurrency() : 1;
   if (compare == Compare::where_quick) check(kernel, device, values, buffers, sizes, out);

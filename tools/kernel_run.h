@@ -8,23 +8,9 @@
 #include <vector>
 
 #include "strata/runtime/device.h"
+#include "tools/ask_kernel_values.h"
 
 namespace strata::tools {
-
-/// Values of a kernel's variables, by name.
-using VariableValues = std::vector<std::pair<std::string, std::int64_t>>;
-
-/// What a kernel does at given sizes.
-struct KernelWork {
-  double operations =
-      0;  ///< of the AST, each once an element; MULACC is two, conversions and selections none
-  double bytes = 0;            ///< each buffer once for reading and once for writing, as it is used
-  double oracle_elements = 0;  ///< that INTERP computes
-  bool floats = false;         ///< true iff some operation is on floats
-  bool doubles = false;        ///< true iff some operation is on f64
-};
-/// @throws Error (domain) for a variable without a value or outside of its bounds
-KernelWork work_of(const Kernel& kernel, const VariableValues& values);
 
 /// Bytes a second and operations a second that generated kernels reach here; 0 where the device computes nothing.
 struct Roofline {

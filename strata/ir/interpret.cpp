@@ -37,8 +37,9 @@ struct Target {
 /// A list made ready: where registers lie, where blocks end, what pointers and variables are.
 class Program {
  public:
-  Program(const UOpGraph& uops, std::span<const Memory> buffers, VariableValues values)
-      : list(uops), first(uops.size()), partner(uops.size()) {
+  Program(const UOpGraph& uops, std::span<const Memory> buffers, VariableValues values,
+          const AccessObserver& told)
+      : list(uops), observer(told ? &told : nullptr), first(uops.size()), partner(uops.size()) {
     target.resize(uops.size());
     function.resize(uops.size());
     for (const UOp u : uops) {
@@ -66,6 +67,7 @@ class Program {
   }
 
   const UOpGraph& list;
+  const AccessObserver* observer;        ///< null where there is none
   std::vector<std::size_t> first;        ///< register of each UOp
   std::vector<std::size_t> partner;      ///< of LOOP and IF: their end's number
   std::vector<Target> target;            ///< of definitions of memory
@@ -253,6 +255,7 @@ class Instance {
     STRATA_CHECK(element >= 0 && element < target.size, domain, failing_place(u), " ", does,
                  " element ", index.text(), k == 0 ? std::string() : detail::message(" + ", k),
                  " of ", target.name, ", which has ", target.size);
+    if (program_->observer != nullptr) (*program_->observer)(u, static_cast<std::int64_t>(element));
     const auto width = static_cast<Int128>(pointer.dtype().pointee().itemsize());
     return target.data + static_cast<std::ptrdiff_t>(element * width);
   }
@@ -295,9 +298,9 @@ void run_together(const Program& program, std::uint64_t count, std::uint64_t bud
 }  // namespace
 
 void interpret(const UOpGraph& list, std::span<const Memory> buffers, VariableValues values,
-               std::uint64_t budget) {
+               std::uint64_t budget, const AccessObserver& observer) {
   verify(list);
-  const Program program(list, buffers, values);
+  const Program program(list, buffers, values, observer);
   const std::uint64_t count = program.instances();
   if (program.has_barrier) return run_together(program, count, budget);
   for (std::uint64_t k = 0; k < count; ++k) Instance(program, k).run(budget);

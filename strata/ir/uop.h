@@ -31,6 +31,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <iterator>
 #include <memory>
@@ -217,13 +218,15 @@ struct Memory {
   void* data = nullptr;
   std::int64_t size = 0;  ///< elements
 };
+/// Is told of each element that a LOAD or STORE touches, in order; a vector's one lane after another.
+using AccessObserver = std::function<void(UOp access, std::int64_t element)>;
 /// Runs a list, one UOp after another, with each access checked: the reference for what lists mean. SPECIAL is looped over.
 /// `buffers` by slot; `values` of DEFINE_VAR by name.
 /// @throws Error (domain) for what verify refuses, an access outside, a buffer or value that is missing or outside of its
 ///         bounds; (budget) after `budget` UOps.
 void interpret(const UOpGraph& list, std::span<const Memory> buffers,
                std::span<const std::pair<std::string, std::int64_t>> values = {},
-               std::uint64_t budget = std::uint64_t{1} << 32);
+               std::uint64_t budget = std::uint64_t{1} << 32, const AccessObserver& observer = {});
 /// `op` on scalars, as ops.def says; floats of 16 bits are computed in f32 and rounded. The table behind `interpret` and the INTERP device.
 /// @pre the dtypes fit; `to` is the dtype of CAST and BITCAST
 Scalar evaluate(Ops op, std::span<const Scalar> operands, DType to = dtypes::none);
