@@ -93,7 +93,7 @@ CompiledKernel compiled_for(const LazyOp& kernel, const KernelTarget& target,
       std::make_shared<const Kernel>(compile_kernel(kernel, target.target, std::move(opts)));
   std::vector<CompiledKernel> before;
   for (const auto& first : whole->before) before.emplace_back(first, device.compile(*first));
-  return CompiledKernel(whole, device.compile(*whole), std::move(before));
+  return CompiledKernel(whole, device.compile(*whole), std::move(before), &device);
 }
 
 }  // namespace strata::tools

@@ -65,10 +65,11 @@ T& Flag<T>::known_value() const {
 
 template <class T>
 void Flag<T>::note_known(const T& value) const {
-  if constexpr (!std::is_same_v<T, std::string>) {
+  if constexpr (std::is_same_v<T, std::string>)
+    quick_.store(!value.empty(), std::memory_order_relaxed);
+  else
     quick_.store(value, std::memory_order_relaxed);
-    is_quick_.store(true, std::memory_order_release);
-  }
+  is_quick_.store(true, std::memory_order_release);
 }
 
 template <class T>

@@ -11,6 +11,7 @@
 #include "strata/base/standard.h"
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -63,6 +64,13 @@ class Flag final : public FlagBase {
   /// for before is told without a lock.
   /// @throws Error (domain) naming the variable when the environment holds text that is no T.
   T get() const;
+  /// Whether the value is a text that is not empty, told as quickly as a number is.
+  bool has_text() const
+    requires std::same_as<T, std::string>
+  {
+    if (is_quick_.load(std::memory_order_acquire)) return quick_.load(std::memory_order_relaxed);
+    return !get().empty();
+  }
   /// Puts `value` in force and returns what was before. Prefer ScopedFlag.
   T exchange(T value);
 
@@ -75,14 +83,14 @@ class Flag final : public FlagBase {
 
   void note_known(const T& value) const;  // @pre mutex_ is held
 
-  /// What is told without a lock: not a text.
+  /// What is told without a lock: of a text, whether there is one.
   using Quick = std::conditional_t<std::is_same_v<T, std::string>, bool, T>;
 
   Default default_;
   mutable std::mutex mutex_;
   mutable std::optional<T> value_;  // in force; none before it was asked for
   mutable std::atomic<Quick> quick_{};
-  mutable std::atomic<bool> is_quick_{false};  // quick_ is what value_ is
+  mutable std::atomic<bool> is_quick_{false};  // quick_ says what value_ is
 };
 
 /// Overrides a flag until the end of the scope.

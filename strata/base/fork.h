@@ -16,6 +16,7 @@ enum class ForkOrder {
   kernel_cache,  ///< compiled kernels
   graph,         ///< memory of nodes, then the table of nodes
   memory,        ///< free blocks
+  trace,         ///< the trace that the flag VIZ asks for
   flags,
   expressions,  ///< the table of expressions
   threads,      ///< oneTBB: beginning to use it

@@ -43,7 +43,13 @@ JsonWriter& JsonWriter::value(std::string_view text) {
   static constexpr std::string_view hex = "0123456789abcdef";
   separate();
   out_ += '"';
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; };
   for (std::size_t i = 0; i < text.size();) {
+    std::size_t end = i;
+    while (end < text.size() && is_plain(text[end])) ++end;
+    out_.append(text, i, end - i);
+    i = end;
+    if (i == text.size()) break;
     const std::size_t length = utf8_length(text, i);
     const auto c = static_cast<unsigned char>(text[i]);
     if (length == 0) {

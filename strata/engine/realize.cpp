@@ -9,6 +9,7 @@
 #include "strata/base/interrupt.h"
 #include "strata/engine/kernel_cache.h"
 #include "strata/engine/storage.h"
+#include "strata/engine/trace_graph.h"
 #include "strata/schedule/memory_plan.h"
 #include "strata/view/strided.h"
 
@@ -29,7 +30,7 @@ std::int64_t size_of(const LazyOp& n) { return product(n.shape()).vmax(); }
 
 class Realizing {
  public:
-  Realizing(std::span<const LazyOp> roots, const Device& device) : device_(device) {
+  Realizing(std::span<const LazyOp> roots, const Device& device) : traced_(roots), device_(device) {
     for (const LazyOp& r : roots) asked_.insert(r.node());
     items_ = schedule(roots, fusion_options());
     plan_ = plan_memory(items_, [&](const LazyOp& n) { return is_kept(n); });
@@ -37,11 +38,13 @@ class Realizing {
       blocks_.push_back(Buffer::allocate(bytes, dtypes::uint8));
     for (const LazyOp& r : roots)
       if (r.op() == Ops::EMPTY) memory_of(r);
+    traced_.scheduled(roots, items_, plan_, blocks_, device_);
   }
 
   void run() {
     for (std::size_t k = 0; k < items_.size(); ++k) {
       const ScheduleItem& item = items_[k];
+      traced_.at_item(k);
       try {
         item.is_kernel() ? run_kernel(item) : share(item);
       } catch (const Error& e) {
@@ -53,6 +56,7 @@ class Realizing {
         if (is_kept(output) && is_last(output, k))
           output.realize_as(std::make_shared<BufferStorage>(memory_of(output)));
     }
+    traced_.done();
   }
 
  private:
@@ -119,6 +123,7 @@ class Realizing {
     }
   }
 
+  TracedRealize traced_;
   const Device& device_;
   std::unordered_set<const LazyNode*> asked_;
   std::vector<ScheduleItem> items_;

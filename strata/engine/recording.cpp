@@ -1,10 +1,12 @@
 #include "strata/engine/recording.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <limits>
 
 #include "strata/base/interrupt.h"
+#include "strata/runtime/trace_kernel.h"
 
 namespace strata {
 
@@ -20,11 +22,15 @@ class Recording::Listening final : public RunListener, public FeedListener {
 Recording::Recording() : listening_(std::make_unique<Listening>(*this)) {}
 Recording::~Recording() = default;
 
-void Recording::stop() {
+void Recording::stop(std::string name) {
   if (listening_ == nullptr) return;
   fed_ = std::move(listening_->fed);
   for (const FeedListener::Fed& f : fed_) held_.push_back(f.buffer);
   listening_.reset();
+  name_ = std::move(name);
+  static constinit std::atomic<std::uint64_t> last{0};
+  key_ = {0, ++last};
+  if (TraceFile* const trace = TraceFile::current()) traced_capture(*trace);
 }
 
 std::size_t Recording::add_memory(const Buffer& buffer) {
@@ -65,11 +71,52 @@ void Recording::set_value(const std::string& name, std::int64_t value) {
 }
 
 void Recording::replay() {
+  if (TraceFile* const trace = TraceFile::current()) return replay_traced(*trace);
   for (const FeedListener::Fed& f : fed_) f.fill(f.buffer.data());
   for (Step& step : steps_) {
     if (step.looks) check_interrupt();
     run(step);
   }
+}
+
+void Recording::replay_traced(TraceFile& trace) {
+  const std::int64_t capture = traced_capture(trace), begin = trace.now();
+  std::vector<std::int64_t> marks;  // between steps
+  marks.reserve(steps_.size() + 1);
+  for (const FeedListener::Fed& f : fed_) f.fill(f.buffer.data());
+  for (Step& step : steps_) {
+    if (step.looks) check_interrupt();
+    marks.push_back(trace.now() - begin);
+    run(step);
+  }
+  marks.push_back(trace.now() - begin);
+  JsonWriter json = TraceFile::line("replay", begin);
+  json.member("capture", capture).member("ns", marks.back());
+  json.member("threads", std::int64_t{default_executor().concurrency()}).key("marks").begin_array();
+  for (const std::int64_t mark : marks) json.value(mark);
+  trace.write(json.end_array().end_object().take());
+  trace.flush();
+}
+
+/// The number of the recording in the trace, where it is written once.
+std::int64_t Recording::traced_capture(TraceFile& trace) {
+  if (const auto known = trace.find(TraceTable::capture, key_)) return *known;
+  JsonWriter json;
+  json.begin_object().member("at", trace.now()).member("name", std::string_view(name_));
+  json.key("steps").begin_array();
+  for (const Step& step : steps_) {
+    json.begin_object().member("kernel", traced_kernel(trace, *step.kernel)).key("places").begin_array();
+    for (const std::size_t place : step.places) json.value(static_cast<std::int64_t>(place));
+    json.end_array().end_object();
+  }
+  json.end_array().key("places").begin_array();  // in bytes
+  std::vector<std::int64_t> bytes(memory_.size());
+  for (const Buffer& b : held_)
+    if (const auto place = place_of(b))
+      bytes[*place] = std::max(bytes[*place], static_cast<std::int64_t>(b.nbytes()));
+  for (const std::int64_t n : bytes) json.value(n);
+  const TraceFile::Once once{"capture", json.end_array().end_object().take()};
+  return trace.write_once(TraceTable::capture, key_, {&once, 1});
 }
 
 void Recording::run(Step& step) {

@@ -10,6 +10,7 @@
 
 #include "strata/engine/feed.h"
 #include "strata/engine/realize.h"
+#include "strata/runtime/trace_file.h"
 
 namespace strata {
 
@@ -28,7 +29,8 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  void stop();
+  /// @param name of what was recorded, for a trace
+  void stop(std::string name = {});
   std::size_t size() const { return steps_.size(); }
   const CompiledKernel& kernel(std::size_t k) const { return *steps_[k].kernel; }
 
@@ -57,6 +59,8 @@ class Recording {
     bool looks;  // whether to go on, before it: what ran since another that did takes a while
   };
   void run(Step& step);
+  void replay_traced(TraceFile& trace);
+  std::int64_t traced_capture(TraceFile& trace);
   void add(const RanKernel& ran);
   std::size_t add_memory(const Buffer& buffer);
 
@@ -69,6 +73,8 @@ class Recording {
   std::unordered_map<const void*, std::size_t> place_;
   std::vector<bool> written_;     // by place
   std::vector<void*> arguments_;  // of the step that runs
+  std::string name_;
+  Hash128 key_{};  // in traces: no other recording's
 };
 
 }  // namespace strata

@@ -572,6 +572,8 @@ struct TextOfArg {
 
 }  // namespace
 
+std::string arg_text(const LazyNode& n) { return std::visit(TextOfArg(), n.arg); }
+
 std::string LazyOp::text() const {
   std::string out;
   std::unordered_map<const LazyNode*, std::size_t> number;
@@ -586,7 +588,7 @@ std::string LazyOp::text() const {
     line.resize(std::max<std::size_t>(line.size(), 26), ' ');
     line += detail::message(": ", n->dtype.name(), " ", render(n->shape));
     line.resize(std::max<std::size_t>(line.size(), 50), ' ');
-    out += detail::message(line, " [", sources, "] ", std::visit(TextOfArg(), n->arg), "\n");
+    out += detail::message(line, " [", sources, "] ", arg_text(*n), "\n");
   }
   return out;
 }

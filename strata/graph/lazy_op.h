@@ -234,6 +234,8 @@ inline std::vector<const LazyNode*> postorder(const LazyOp& root) { return posto
 
 /// A movement op as the ShapeTracker that takes its indices to those of its operand. @pre is_movement(n.op)
 ShapeTracker movement_of(const LazyNode& n);
+/// What the node has beside its sources, as text() says it.
+std::string arg_text(const LazyNode& n);
 /// What a reduction of nothing gives: 0, 1, the least or the greatest value of `dtype`. @pre is_reduce(op)
 Scalar identity_of(Ops op, DType dtype);
 

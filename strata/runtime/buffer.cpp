@@ -5,6 +5,7 @@
 
 #include "strata/base/int_math.h"
 #include "strata/runtime/allocator.h"
+#include "strata/runtime/trace_file.h"
 
 namespace strata {
 namespace {
@@ -31,8 +32,13 @@ class HostMemory : public DeviceMemory {
 class OwnedMemory final : public HostMemory {
  public:
   explicit OwnedMemory(std::size_t bytes)
-      : HostMemory(Allocator::host().allocate(bytes)), bytes_(bytes) {}
-  ~OwnedMemory() override { Allocator::host().free(host(), bytes_); }
+      : HostMemory(Allocator::host().allocate(bytes)), bytes_(bytes) {
+    trace_allocated(host(), bytes);
+  }
+  ~OwnedMemory() override {
+    trace_freed(host());  // before another thread can have it
+    Allocator::host().free(host(), bytes_);
+  }
 
  private:
   std::size_t bytes_;

@@ -13,6 +13,7 @@
 #include "strata/expr/evaluate.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/looking.h"
+#include "strata/runtime/trace_kernel.h"
 
 namespace strata {
 
@@ -124,12 +125,19 @@ class LongRun {
   std::atomic<std::int64_t> next_{0};
 };
 
+std::uint64_t next_id() {
+  static constinit std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
 }  // namespace
 
-CompiledKernel::CompiledKernel(std::shared_ptr<const Kernel> kernel,
-                               std::shared_ptr<Program> program, std::vector<CompiledKernel> before)
+CompiledKernel::CompiledKernel(std::shared_ptr<const Kernel> kernel, std::shared_ptr<Program> program,
+                               std::vector<CompiledKernel> before, const Device* device)
     : kernel_(std::move(kernel)),
       program_(std::move(program)),
+      device_(device),
+      id_(next_id()),
       has_parts_(program_->has_parts()),
       looks_(program_->looks()) {
   const std::vector<Variable>& mine = kernel_->variables;
@@ -215,7 +223,14 @@ void CompiledKernel::run(std::span<const Buffer> buffers, NamedValues values, Ex
   for (const Buffer& b : between) memory.push_back(b.data());
   std::vector<std::int64_t> all = arguments(values);
   const RunReport report(k);
+  TraceFile* const trace = TraceFile::current();
+  const std::int64_t begin = trace != nullptr ? trace->now() : 0;
   replay({memory.data(), memory.size()}, all, executor);
+  if (trace == nullptr) return;
+  const int threads = !k.parallel           ? 1
+                      : executor != nullptr ? executor->concurrency()
+                                            : default_executor().concurrency();
+  trace_run(*trace, *this, begin, threads, {memory.data(), memory.size()}, values);
 }
 
 std::int64_t CompiledKernel::turns(std::span<const std::int64_t> values) const {

@@ -14,6 +14,7 @@
 #include "strata/runtime/cpu_features.h"
 #include "strata/runtime/devices.h"
 #include "strata/runtime/tbb_executor.h"
+#include "strata/runtime/trace_kernel.h"
 
 namespace strata {
 
@@ -148,16 +149,19 @@ CompiledKernel compile(const LazyOp& ast, const Device& device,
   if (flags::DEBUG.get() >= 1) say_devices(device);
   std::optional<RewriteLog> rewrites;
   if (flags::DEBUG.get() >= 5) rewrites.emplace(say);
+  TracedCompile traced;
   const auto whole = std::make_shared<const Kernel>(
       compile_kernel(ast, target_of(device, deterministic), std::move(opts)));
   const auto made = [&](const std::shared_ptr<const Kernel>& kernel,
                         std::vector<CompiledKernel> before) {
     say_compiled(*kernel, device);
-    return CompiledKernel(kernel, device.compile(*kernel), std::move(before));
+    return CompiledKernel(kernel, device.compile(*kernel), std::move(before), &device);
   };
   std::vector<CompiledKernel> before;
   for (const auto& first : whole->before) before.push_back(made(first, {}));
-  return made(whole, std::move(before));
+  CompiledKernel out = made(whole, std::move(before));
+  traced.done(out);
+  return out;
 }
 
 }  // namespace strata

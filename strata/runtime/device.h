@@ -63,14 +63,17 @@ class Device {
 /// A kernel with the program that a device made of it.
 class CompiledKernel {
  public:
-  /// `before`: those of kernel->before, in order.
+  /// @param before those of kernel->before, in order
+  /// @param device what made the program; null where nobody needs to know
   CompiledKernel(std::shared_ptr<const Kernel> kernel, std::shared_ptr<Program> program,
-                 std::vector<CompiledKernel> before = {});
+                 std::vector<CompiledKernel> before = {}, const Device* device = nullptr);
   CompiledKernel(Kernel kernel, std::shared_ptr<Program> program)
       : CompiledKernel(std::make_shared<const Kernel>(std::move(kernel)), std::move(program)) {}
 
   const Kernel& kernel() const { return *kernel_; }
   Program& program() const { return *program_; }
+  const Device* device() const { return device_; }  ///< null where it was not said
+  std::uint64_t id() const { return id_; }  ///< another one for each that is made, not copied
 
   /// Runs the kernel on buffers by slot, its variables set to `values`, on the threads of `executor` (null: default_executor()).
   /// @throws Error (shape) where a buffer is missing, of another dtype or smaller than the kernel says, (domain) for a variable
@@ -104,6 +107,8 @@ class CompiledKernel {
 
   std::shared_ptr<const Kernel> kernel_;
   std::shared_ptr<Program> program_;
+  const Device* device_;
+  std::uint64_t id_;
   std::vector<CompiledKernel> first_;  // what runs before it
   std::vector<std::vector<int>> places_;  // for each of their variables, the place among those of this one; -1: begin0, end0
   int begin_ = -1, end_ = -1;          // places of begin0 and end0 among the variables

@@ -92,6 +92,7 @@ ScheduleItem kernel_of(const std::vector<Stored>& stored,
                        const std::unordered_map<const LazyNode*, Boundary>& cut, Boundary why) {
   ScheduleItem out = KernelOf(stored, cut).run();
   out.why = why;
+  if (stored[0].output.op() == Ops::CONCAT) out.part = stored[0].value;
   return out;
 }
 

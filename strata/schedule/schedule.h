@@ -4,6 +4,7 @@
 //     std::cout << item.text() << item.ast.text();
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct ScheduleItem {
   std::vector<LazyOp> inputs;      ///< nodes that it reads: realized, or outputs of items before
   Values values;                   ///< of the variables
   Boundary why = Boundary::asked;  ///< why its first output is not inside of another kernel
+  std::optional<LazyOp> part = {};  ///< of a CONCAT: which of its sources is computed, into its place
 
   bool is_kernel() const { return ast.op() == Ops::SINK; }
   /// "a kernel of shape (64, 10): shared" and where the user wrote it, in a line: what explain() says.

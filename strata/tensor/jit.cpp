@@ -199,7 +199,8 @@ class Jit::Capture {
   }
 
   /// Calls the function on copies of the inputs, whose memory is then no other's. What is assigned to them the inputs get.
-  std::vector<Tensor> capture(const Function& function, std::span<const Tensor> inputs) {
+  std::vector<Tensor> capture(const Function& function, std::span<const Tensor> inputs,
+                              const std::string& name) {
     std::vector<Tensor> own;
     std::vector<Buffer> memory;
     values_.clear();  // of a call that was to be captured and threw
@@ -219,7 +220,7 @@ class Jit::Capture {
       if (!watching.has_clash()) hand_back(watching, own, inputs);
       throw;
     }
-    recording->stop();
+    recording->stop(name);
     for (std::size_t k = 0; k < own.size(); ++k) {
       inputs_[k].place = recording->place_of(memory[k]);
       inputs_[k].is_written = watching.has_assigned(state_of(own[k]));
@@ -543,7 +544,7 @@ Jit::Capture* Jit::replayable(std::span<const Tensor> inputs) {
 std::vector<Tensor> Jit::run(std::span<const Tensor> inputs) {
   ++runs_;
   if (flags::CHECK_INDEX.get()) return first_run(function_, inputs);
-  if (Capture* const known = find(inputs)) return known->capture(function_, inputs);
+  if (Capture* const known = find(inputs)) return known->capture(function_, inputs, name_);
   std::vector<Tensor> results = first_run(function_, inputs);
   captures_.push_front(std::make_unique<Capture>(inputs));
   if (captures_.size() > most_captures_) captures_.pop_back();
