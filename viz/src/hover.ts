@@ -14,6 +14,8 @@ export interface Hover {
   readonly op?: number;
   readonly loop?: number;
   readonly line?: number;
+  /** Whose address it is, where there are several buffers: its slot. */
+  readonly buffer?: number;
   /** Of a layout: thread and value. */
   readonly thread?: number;
   readonly value?: number;
