@@ -154,9 +154,9 @@ TEST(CliKernel, Json) {
   std::string keys;
   for (const auto& member : document.root().as_object("kernel"))
     keys += std::string(member.key) + " ";
-  EXPECT_EQ(
-      keys,
-      "name device target vector_bytes buffers opts first ast axes loops uops ops source lines asm proof "
+  EXPECT_EQ(keys,
+            "name device target vector_bytes buffers opts first ast axes loops uops ops source "
+            "lines asm proof "
             "accesses passes ");
   EXPECT_TRUE(has(r.out, R"("buffers":[{"name":"b","dtype":"f32","size":"n","read":false,"written":true})"))
       << r.out;
