@@ -49,6 +49,8 @@ export function useReading(): void {
 export function modeShown(): string {
   const said = state.value['mode'];
   if (said !== undefined && said !== '') return said;
+  // A page that came with a trace is about that.
+  if (state.value['q'] === undefined && document.getElementById('trace') !== null) return 'live';
   const kind = read.value.reading?.kind;
   return kind === 'kernel' ? 'kernel' : kind === 'layout' ? 'layouts' : kind === 'expr' ? 'expression' : 'box';
 }
