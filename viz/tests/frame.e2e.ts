@@ -108,6 +108,7 @@ describe('frame', () => {
       times.push(await opened.page.evaluate(() => Number(document.querySelector<HTMLElement>('[data-engine]')?.dataset['milliseconds'])));
       await close(opened);
     }
+    assert.ok(Math.min(...times) <= 1000, `${times.join(', ')} ms`);
     console.log(`engine ready after ${times.map(Math.round).join(', ')} ms`);
   });
 
