@@ -224,7 +224,6 @@ function Levels(props: { views: ViewAnswer['views']; shade: Shade; span: number;
           </div>
         );
       })}
-      <p class="whereabouts way">{way}</p>
       {views.length > 4 ? <p class="faint">{views.length - 4} more Views lie below.</p> : null}
       {last === undefined ? null : (
         <div class="level">
@@ -232,6 +231,7 @@ function Levels(props: { views: ViewAnswer['views']; shade: Shade; span: number;
           <Strip id="memory" label="Memory" touched={touchesOf(last.addresses)} first={0} last={Math.max(0, props.span - 1)} shade={props.shade} />
         </div>
       )}
+      <p class="whereabouts way">{way}</p>
     </>
   );
 }
