@@ -38,7 +38,7 @@ export function Run(props: { text: Request }) {
     <Panel
       wide
       title="Run"
-      note="as WGSL, compared with the interpreter of UOps on random inputs"
+      note="as WGSL, compared with the interpreter on random inputs"
       actions={
         <button type="button" disabled={!there || busy} onClick={() => void run()}>
           {busy ? 'running …' : 'Run on WebGPU'}
