@@ -10,6 +10,10 @@ const GAP = 2;
 const RECTANGLES = 8; // pixels a cell from which cells are rectangles
 const TEXTS = 18; // and from which they have texts
 const LARGEST = 96;
+const FEW_PANELS = 64;
+const HEIGHT = 420; // that many panels are arranged for
+const LEAST_PITCH = 12; // pixels from panel to panel
+const MOST_PANELS = 4096; // that are drawn at once, whatever their pitch
 
 export interface Look {
   readonly shade: Shade;
@@ -56,7 +60,8 @@ export class Grid {
     const panels = panelsOf(shape);
     if (shape.length > 3) return Math.max(1, shape.at(-3) ?? 1);
     const [w, h] = [colsOf(shape) + GAP, rowsOf(shape) + GAP];
-    const aspect = Math.max(0.5, this.width / Math.max(1, this.height));
+    // Of many panels the height follows from how many stand in a row, never the other way round: each would change the other.
+    const aspect = Math.max(0.5, this.width / (panels > FEW_PANELS ? HEIGHT : Math.max(1, this.height)));
     return Math.max(1, Math.min(panels, Math.ceil(Math.sqrt((panels * h * aspect) / w))));
   }
   private get margin(): number {
@@ -106,11 +111,13 @@ export class Grid {
     this.y = this.margin * this.scale;
   }
 
-  /** A pixel a cell, less where all cells are few enough to be looked at. */
+  /** A pixel a cell, and no more panels than can be told apart; less where all of it is little enough to be looked at. */
   private leastScale(): number {
-    const cells = this.worldWidth * this.worldHeight;
+    const { shape } = this.field;
     const whole = Math.min(this.width / this.worldWidth, this.height / this.worldHeight);
-    return cells <= 1 << 21 ? Math.min(1, whole) : 1;
+    const least = shape.length < 3 ? 1 : Math.max(1, LEAST_PITCH / Math.sqrt((colsOf(shape) + GAP) * (rowsOf(shape) + GAP)));
+    const isLittle = this.worldWidth * this.worldHeight <= 1 << 21 && panelsOf(shape) <= MOST_PANELS;
+    return isLittle ? Math.min(least, whole) : least;
   }
 
   zoom(factor: number, px: number, py: number): void {

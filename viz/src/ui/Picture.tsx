@@ -36,10 +36,15 @@ const ViewPicture = (props: PictureProps & { reading: Reading }) => <RequestPict
 export function useField(request: Request | null): { readonly asked: Asked<ViewAnswer>; readonly field: Field | null; readonly version: number } {
   const asked = useAnswer<ViewAnswer>(request);
   const [version, setVersion] = useState(0);
+  const frame = useRef(0);
   const key = JSON.stringify(request);
   const field = useMemo(() => {
     if (request === null || asked.value === null || asked.pending || asked.value.shape.some((n) => typeof n !== 'number')) return null;
-    return new AskedField(asked.value.shape.map(Number), request, () => setVersion((v) => v + 1));
+    return new AskedField(asked.value.shape.map(Number), request, () => {
+      // Tiles come one after the other: they are drawn together, once a frame.
+      cancelAnimationFrame(frame.current);
+      frame.current = requestAnimationFrame(() => setVersion((v) => v + 1));
+    });
   }, [asked.value, asked.pending, key]);
   const last = useRef<Field | null>(null);
   if (field !== null) last.current = field;
@@ -74,10 +79,12 @@ function Drawn(props: DrawnProps) {
   const shade = amountShade(least, most);
   const marks = (props.marks ?? []).map((at) => indexOf(at, props.request));
   const isMarked = (c: readonly number[]): boolean => marks.some((m) => c.length === m.length && c.every((v, d) => v === m[d]));
+  const { expr, vars } = props.request as { expr?: string; vars?: Record<string, readonly [number, number]> };
+  const firsts = expr === undefined ? [] : Object.values(vars ?? {}).map(([least]) => least);
   const outline = marks.length === 0 ? undefined : (c: readonly number[]): string | null => (isMarked(c) ? '#d55e00' : null);
   return (
     <>
-      <GridView id={props.id} label="Addresses" field={props.field} shade={shade} version={props.version} names={props.names} outline={outline} />
+      <GridView id={props.id} label="Addresses" field={props.field} shade={shade} version={props.version} names={props.names} firsts={firsts} outline={outline} />
       {props.hides === true || addresses === null ? null : <MemoryStrip id={`${props.id}-memory`} addresses={addresses} shade={shade} />}
     </>
   );
