@@ -26,9 +26,9 @@ export function write(state: State): string {
 }
 
 const rank = (name: string): number => (name === 'mode' ? 0 : name === 'q' ? 1 : 2);
-// Brackets are left as they are in links by hardly any reader: they are encoded, too.
+// Brackets are left as they are in links by hardly any reader: they are encoded, too. Half a pair of UTF-16 has no encoding.
 const encode = (text: string): string =>
-  encodeURIComponent(text).replace(/[!'()*]/g, (c) => '%' + c.charCodeAt(0).toString(16).toUpperCase());
+  encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD')).replace(/[!'()*]/g, (c) => '%' + c.charCodeAt(0).toString(16).toUpperCase());
 
 export const state: ReadonlySignal<State> = current;
 export const canUndo = computed(() => past.value.length > 0);
@@ -36,6 +36,13 @@ export const canRedo = computed(() => future.value.length > 0);
 
 /** The value of `name`, or `otherwise` where the state has none. */
 export const param = (name: string, otherwise = ''): string => current.value[name] ?? otherwise;
+
+/** The value of `name` as a whole number of [least, most]; `otherwise` where the link says anything else. */
+export function whole<T>(name: string, otherwise: T, least: number, most: number): number | T {
+  const said = param(name);
+  const value = Number(said);
+  return /^-?\d+$/.test(said) && value >= least && value <= most ? value : otherwise;
+}
 
 /** Changes values; `undefined` takes one away. Steps with one `merge` in a row are undone together. */
 export function update(changes: Record<string, string | undefined>, merge: string | null = null): void {
@@ -82,5 +89,6 @@ addEventListener('hashchange', () => {
   if (write(next) === write(current.peek())) return;
   past.value = [...past.peek().slice(-MOST_STEPS), current.peek()];
   future.value = [];
+  merging = null;
   current.value = next;
 });

@@ -1,6 +1,6 @@
 // The rules that fired, one after the other: what each did here, when it may, and why it is right.
 import { type Request, useAnswer } from '../../ask';
-import { param, update } from '../../state';
+import { update, whole } from '../../state';
 import { Panel, Spelling } from '../../ui/kit';
 import type { Parts } from './parts';
 import { wholes } from './replay';
@@ -25,8 +25,7 @@ const proofText = (step: Step): string => (step.proof !== '' ? step.proof : step
 
 export function Steps(props: { steps: readonly Step[]; parts: Parts; vars: Readonly<Record<string, readonly [number, number]>>; result: string }) {
   const { steps } = props;
-  const chosen = Number(param('step', '-1'));
-  const at = Number.isInteger(chosen) && chosen >= 0 && chosen < steps.length ? chosen : null;
+  const at = whole('step', null, 0, steps.length - 1);
   const show = (k: number | null): void => update({ step: k === null ? undefined : String(k) });
   return (
     <Panel wide title="Rules that fired" note={steps.length === 0 ? '' : `${steps.length} ${steps.length === 1 ? 'step' : 'steps'}, in order; click one`}>

@@ -3,11 +3,11 @@ import { useMemo } from 'preact/hooks';
 import { kindColour } from '../../draw/colours';
 import { GridView } from '../../draw/GridView';
 import { hover, point } from '../../hover';
-import { update } from '../../state';
+import { update, whole } from '../../state';
 import { NumberField, Panel } from '../../ui/kit';
 import { Rows } from '../../ui/Rows';
 import { type Accesses, linesOf, type Machine, type Phase, phasesOf, phaseThreads, requestsOf, totalsOf, vectorFails, vectorsOf, type WarpRequest } from './access';
-import { limits, set, setting, type Setting, whole } from './model';
+import { limits, set, setting, type Setting } from './model';
 import { runs } from './pointed';
 import { byColour } from './shades';
 

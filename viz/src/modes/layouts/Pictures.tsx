@@ -4,12 +4,12 @@ import { amountShade, inkOn, kindColour, theme } from '../../draw/colours';
 import { GridView } from '../../draw/GridView';
 import type { Spot } from '../../draw/grid';
 import { hover } from '../../hover';
-import { param, update } from '../../state';
+import { param, update, whole } from '../../state';
 import { Choice, NumberField, Panel } from '../../ui/kit';
 import type { Machine } from './access';
 import { coordinateText, type Drawn, indexIn, type Work } from './drawn';
 import { tikz } from './latex';
-import { type Model, whole } from './model';
+import { type Model } from './model';
 import { isMeant, marks, pointed, runs } from './pointed';
 import { bankOf, byColour, type Colour, COLOURS, lineOf, type Paint, shadeOf, type Text, TEXTS } from './shades';
 

@@ -4,6 +4,7 @@ import type { LayoutAnswer } from '../../answers';
 import { useAnswer } from '../../ask';
 import { numbersOf } from '../../draw/field';
 import { boxText, read } from '../../reading';
+import { whole } from '../../state';
 import { Elsewhere } from '../../ui/Elsewhere';
 import { Panel } from '../../ui/kit';
 import type { Mode } from '../mode';
@@ -12,7 +13,7 @@ import { BankPanel, LinesPanel, WarpPanel } from './AccessPanel';
 import { splitCall } from './call';
 import { workOf } from './drawn';
 import { operation } from './functions';
-import { machine, type Model, useModel, whole } from './model';
+import { machine, type Model, useModel } from './model';
 import { OperationPanel, Presets } from './Operation';
 import { Controls, lookOf, MemoryPanel, OperandGrid, ResultGrid, Where } from './Pictures';
 import { SwizzleFields, SwizzlePair } from './Swizzling';
@@ -23,8 +24,8 @@ import { TablePanel } from './TablePanel';
 const MOST_COUNTED = 1 << 16;
 
 function Page() {
-  const { reading, error } = read.value;
-  if (reading === null && error === null) return null;
+  const { reading, error, pending } = read.value;
+  if (reading === null && error === null && pending) return null;
   const call = splitCall(boxText());
   const isCall = call.fn === '' ? (call.args[0] ?? '').includes(':') : operation(call.fn) !== undefined;
   if (error === null ? reading?.kind === 'layout' : isCall || reading?.kind === 'layout') return <Layouts />;

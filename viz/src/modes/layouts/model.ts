@@ -1,10 +1,10 @@
 // What the mode shows: the call in the box, its operands and its result, and what a user chose.
-import { useMemo } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import type { LayoutAnswer } from '../../answers';
 import { type Asked, type Failure, type Request, useAnswer } from '../../ask';
 import { numbersOf } from '../../draw/field';
 import { boxText, read } from '../../reading';
-import { param, update } from '../../state';
+import { param, update, whole } from '../../state';
 import type { Machine } from './access';
 import { type Call, splitArguments, splitCall } from './call';
 import { drawn, type Drawn, LONGEST_TABLE } from './drawn';
@@ -84,7 +84,10 @@ export function useModel(): Model {
   const isSwizzle = op.family === 'swizzle', swizzleText = isSwizzle ? args.join() : param('swz');
   const swizzling = parseSwizzle(swizzleText);
   const asked: Asked<LayoutAnswer> = useAnswer<LayoutAnswer>(request === null ? null : fn === '' ? alone(args[0] ?? '', vars) : isSwizzle ? request : { ...request, table: false });
-  const text = isSwizzle ? (swizzling === null || asked.error !== null ? null : plainText(swizzling)) : (asked.value?.layout ?? null);
+  // A swizzle's picture, too, is the one before until the engine has accepted the new one: its period may be any power of two.
+  const accepted = useRef<string | null>(null);
+  if (isSwizzle && !asked.pending) accepted.current = swizzling === null || asked.error !== null ? null : plainText(swizzling);
+  const text = isSwizzle ? accepted.current : (asked.value?.layout ?? null);
   const isValue = op.family === 'value';
   const a = useOperand(op.args[0] === 'A' && fn !== '' ? (args[0] ?? null) : null, vars);
   const b = useOperand(op.args[1] === 'B' && !isTiler(args[1] ?? '') ? (args[1] ?? null) : null, vars);
@@ -130,9 +133,7 @@ const MOST: Record<Setting, number> = { bytes: 64, vector: 64, warp: 1024, banks
 export const limits = (name: Setting): [number, number] => [name === 'base' ? 0 : 1, MOST[name]];
 
 export function setting(name: Setting): number {
-  const said = Number(param(name, String(MACHINE[name])));
-  const [least, most] = limits(name);
-  return Number.isInteger(said) && said >= least && said <= most ? said : MACHINE[name];
+  return whole(name, MACHINE[name], ...limits(name));
 }
 export const set = (name: Setting, value: number): void => update({ [name]: value === MACHINE[name] ? undefined : String(value) }, name);
 
@@ -141,9 +142,3 @@ export const machine = (): Machine => ({
   sectorBytes: setting('sector'), lineBytes: setting('cache'), base: setting('base'),
 });
 
-/** A whole number of the link within [least, most], or `otherwise`. */
-export function whole(name: string, otherwise: number, least: number, most: number): number {
-  const text = param(name);
-  const n = Number(text);
-  return text === '' || !Number.isInteger(n) || n < least || n > most ? otherwise : n;
-}

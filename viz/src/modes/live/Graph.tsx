@@ -155,7 +155,7 @@ class View {
     if (this.drawn === null) return;
     const [w, h] = [this.drawn.width * WIDE, this.drawn.layers.length * HIGH];
     // A graph that is too large to be read whole begins at its end: what was asked for is there.
-    const whole = Math.min(1, this.width / Math.max(1, w), this.height / Math.max(1, h));
+    const whole = Math.min(1, this.width / Math.max(1, w), (this.height - 8) / Math.max(1, h));
     this.scale = Math.max(whole, 0.004);
     this.x = (this.width - w * this.scale) / 2;
     this.y = Math.max(4, (this.height - h * this.scale) / 2);

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { kindColour } from '../../draw/colours';
 import { offer } from '../../export';
-import { param, update } from '../../state';
+import { param, update, whole } from '../../state';
 import { Choice, NumberField, Panel, Spelling } from '../../ui/kit';
 import { Rows } from '../../ui/Rows';
 import type { Mode } from '../mode';
@@ -11,11 +11,12 @@ import { Memory, Roofline, Timeline } from './Charts';
 import { Graph, opColour, shortOp } from './Graph';
 import { loaded, loadFile, loadGiven, problem } from './source';
 import { chromeTrace, type TensorGraph, totalsOf, type Trace, type TracedKernel, type TraceNode } from './trace';
-import { bytesText, rateText, timeText } from './units';
+import { bytesText, counted, rateText, timeText } from './units';
 
 type Side = 'kernels' | 'graph' | 'time' | 'memory';
 const SIDES: readonly (readonly [Side, string])[] = [['kernels', 'Kernels'], ['graph', 'Graphs and schedules'], ['time', 'Timeline'], ['memory', 'Memory']];
 
+const MOST_ROOF = 1e9;
 const dragged = signal(false);
 if (typeof document !== 'undefined') void loadGiven();
 
@@ -76,7 +77,7 @@ function Ask() {
 
 function Shown(props: { trace: Trace; name: string; version: number; follows: boolean }) {
   const { trace, version } = props;
-  const side = param('side', 'kernels') as Side;
+  const side = SIDES.find(([name]) => name === param('side'))?.[0] ?? 'kernels';
   useEffect(() => offer('trace', { json: () => chromeTrace(trace) }), [trace]);
   const state = trace.ended ? 'the program ended' : props.follows ? 'the program runs' : 'the trace was cut';
   return (
@@ -84,14 +85,14 @@ function Shown(props: { trace: Trace; name: string; version: number; follows: bo
       <div class="fields live-head">
         <strong>{String(trace.head?.['program'] ?? props.name)}</strong>
         <span class="note">
-          {trace.devices.map((d) => `${d.name}, ${d.threads} threads`).join('; ')} · {timeText(trace.last)} · {trace.kernels.size} kernels · {trace.runs.length} runs · {state}
+          {trace.devices.map((d) => `${d.name}, ${counted(d.threads, 'thread')}`).join('; ')} · {timeText(trace.last)} · {counted(trace.kernels.size, 'kernel')} · {counted(trace.runs.length, 'run')} · {state}
         </span>
         <span class="spring" />
         <FileButton />
       </div>
       {trace.faults.length === 0 ? null : (
         <details>
-          <summary class="bad">{trace.faults.length} lines could not be read</summary>
+          <summary class="bad">{counted(trace.faults.length, 'line')} could not be read</summary>
           <pre>{trace.faults.join('\n')}</pre>
         </details>
       )}
@@ -121,7 +122,7 @@ function Shown(props: { trace: Trace; name: string; version: number; follows: bo
   );
 }
 
-const pickedKernel = (): number | null => (param('kernel') === '' ? null : Number(param('kernel')));
+const pickedKernel = (): number | null => whole('kernel', null, 0, Number.MAX_SAFE_INTEGER);
 
 // --- kernels ---
 
@@ -131,8 +132,8 @@ function Kernels({ trace, version }: { trace: Trace; version: number }) {
   const picked = pickedKernel() ?? totals[0]?.kernel.kernel ?? null;
   const kernel = picked === null ? undefined : trace.kernels.get(picked);
   const best = totals.filter((r) => r.runs > 0 && r.least > 0);
-  const flops = Number(param('gflops')) * 1e9 || Math.max(1, ...best.map((r) => (r.kernel.operations / r.least) * 1e9));
-  const bandwidth = Number(param('gbytes')) * 1e9 || Math.max(1, ...best.map((r) => (r.kernel.bytes / r.least) * 1e9));
+  const flops = whole('gflops', 0, 1, MOST_ROOF) * 1e9 || Math.max(1, ...best.map((r) => (r.kernel.operations / r.least) * 1e9));
+  const bandwidth = whole('gbytes', 0, 1, MOST_ROOF) * 1e9 || Math.max(1, ...best.map((r) => (r.kernel.bytes / r.least) * 1e9));
   return (
     <>
       <Panel title="Kernels" note="the dearest first">
@@ -163,8 +164,8 @@ function Kernels({ trace, version }: { trace: Trace; version: number }) {
       <Panel title="Roofline" note="each kernel's best run">
         <Roofline totals={totals} flops={flops} bandwidth={bandwidth} picked={picked} onPick={(k) => update({ kernel: String(k) }, 'roofline')} />
         <div class="fields">
-          <NumberField label="Gop/s" min={1} max={1e9} value={Math.max(1, Math.round(flops / 1e9))} onChange={(v) => update({ gflops: String(v) }, 'roof')} />
-          <NumberField label="GB/s" min={1} max={1e9} value={Math.max(1, Math.round(bandwidth / 1e9))} onChange={(v) => update({ gbytes: String(v) }, 'roof')} />
+          <NumberField label="Gop/s" min={1} max={MOST_ROOF} value={Math.max(1, Math.round(flops / 1e9))} onChange={(v) => update({ gflops: String(v) }, 'roof')} />
+          <NumberField label="GB/s" min={1} max={MOST_ROOF} value={Math.max(1, Math.round(bandwidth / 1e9))} onChange={(v) => update({ gbytes: String(v) }, 'roof')} />
           <span class="note">{param('gflops') === '' ? 'the best of this trace; strata bench measures the machine' : ''}</span>
         </div>
       </Panel>
@@ -173,8 +174,10 @@ function Kernels({ trace, version }: { trace: Trace; version: number }) {
   );
 }
 
+const TEXTS = [['source', 'source'], ['uops', 'UOps'], ['axes', 'loops and opts']] as const;
+
 function KernelPage({ kernel }: { kernel: TracedKernel }) {
-  const shown = param('show', 'source');
+  const shown = TEXTS.find(([name]) => name === param('show'))?.[0] ?? 'source';
   const text = shown === 'uops' ? kernel.uops : shown === 'axes' ? `${kernel.axes}opts: ${kernel.opts.join(', ') || 'none'}\n` : kernel.source;
   return (
     <>
@@ -183,7 +186,7 @@ function KernelPage({ kernel }: { kernel: TracedKernel }) {
         <Spelling name="proof" text={kernel.proof.text} />
         <Spelling name="buffers" text={kernel.buffers.map((b, i) => `data${i}: ${b.dtype}[${b.size}]${b.written ? (b.read ? ' read, written' : ' written') : ' read'}`).join('\n')} />
         <Spelling name="passes" text={Object.entries(kernel.passes).map(([name, ns]) => `${name} ${timeText(ns)}`).join(', ')} />
-        <Choice label="Text" value={shown} options={[['source', 'source'], ['uops', 'UOps'], ['axes', 'loops and opts']]} onChange={(v) => update({ show: v })} />
+        <Choice label="Text" value={shown} options={TEXTS} onChange={(v) => update({ show: v })} />
         <pre class="scroll" tabIndex={0} aria-label={`${shown} of ${kernel.name}`}>
           {text}
         </pre>
@@ -209,8 +212,7 @@ function KernelPage({ kernel }: { kernel: TracedKernel }) {
 /** A graph, and what its picked node is. */
 function NodesPanel(props: { id: string; title: string; note?: string; nodes: readonly TraceNode[]; files: readonly string[]; colour?: (n: number) => string; tell?: (n: number) => string | null }) {
   const key = `${props.id}-node`;
-  const said = param(key);
-  const picked = said === '' || Number(said) >= props.nodes.length ? null : Number(said);
+  const picked = whole(key, null, 0, props.nodes.length - 1);
   const node = picked === null ? undefined : props.nodes[picked];
   return (
     <Panel title={props.title} {...(props.note === undefined ? {} : { note: props.note })}>
@@ -244,12 +246,12 @@ function NodeFacts(props: { node: TraceNode; number: number; files: readonly str
 
 function Graphs({ trace, version }: { trace: Trace; version: number }) {
   const graphs = [...trace.graphs.values()];
-  const chosen = Number(param('graph', String(graphs.reduce((best, g) => (g.count > best.count ? g : best), graphs[0] ?? { count: 0, graph: 0 }).graph)));
-  const graph = trace.graphs.get(chosen) ?? graphs[0];
+  const largest = graphs.reduce<TensorGraph | undefined>((best, g) => (best !== undefined && best.count >= g.count ? best : g), undefined);
+  const graph = trace.graphs.get(whole('graph', -1, 0, Number.MAX_SAFE_INTEGER)) ?? largest;
   const owners = useMemo(() => (graph === undefined ? new Map<number, number>() : ownersOf(graph)), [graph, version]);
   if (graph === undefined) return <p class="faint">No graph was realized yet.</p>;
   const byKernel = param('colour', 'op') === 'kernel';
-  const item = param('item') === '' ? null : Number(param('item'));
+  const item = whole('item', null, 0, graph.schedule.length - 1);
   return (
     <>
       <NodesPanel
@@ -261,7 +263,7 @@ function Graphs({ trace, version }: { trace: Trace; version: number }) {
         colour={(n) => (byKernel || item !== null ? (item === null || owners.get(n) === item ? kindColour(owners.get(n) ?? 7) : '#9aa5b1') : opColour(graph.nodes[n]?.op ?? ''))}
         tell={(n) => (owners.has(n) ? `computed by item ${owners.get(n)}` : null)}
       />
-      <Panel title="Schedule" note={`${graph.schedule.length} items: what is one kernel, and why`}>
+      <Panel title="Schedule" note={`${counted(graph.schedule.length, 'item')}: what is one kernel, and why`}>
         <div class="fields">
           <Choice label="Graph" value={String(graph.graph)} options={graphs.map((g) => [String(g.graph), `graph ${g.graph}: ${g.count} nodes`] as const)} onChange={(v) => update({ graph: v, item: undefined, 'tensors-node': undefined })} />
           <Choice label="Colour" value={byKernel ? 'kernel' : 'op'} options={[['op', 'by operation'], ['kernel', 'by kernel']]} onChange={(v) => update({ colour: v })} />

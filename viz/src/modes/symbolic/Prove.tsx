@@ -23,7 +23,7 @@ interface Check {
 }
 
 export function Prove({ reading }: { reading: Reading }) {
-  const what = param('prove', 'injective') as What;
+  const what = QUESTIONS.find(([name]) => name === param('prove'))?.[0] ?? 'injective';
   const other = param('other', boxText());
   const size = param('size', '64');
   const sizeIsWrong = !/^\d+$/.test(size.trim());

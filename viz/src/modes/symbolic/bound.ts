@@ -45,4 +45,4 @@ export const concreteRequest = (views: readonly ViewOfStack[]): Request => ({ do
 
 /** A layout's text with numbers for its names. */
 export const layoutAt = (text: string, values: Values): string =>
-  text.replace(/[A-Za-z_]\w*/g, (name) => (name in values ? String(values[name]) : name));
+  text.replace(/[A-Za-z_]\w*/g, (name) => (Object.hasOwn(values, name) ? String(values[name]) : name));
