@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadEngine } from '../plugins/node-engine';
-import { Engine, Trap, type Reply } from '../src/engine/instance';
+import { Engine, firstRounded, Trap, type Reply } from '../src/engine/instance';
 import type { FromWorker, ToWorker } from '../src/engine/messages';
 import { Client, type Port } from '../src/engine/questions';
 
@@ -24,6 +24,15 @@ test('a million addresses, and a window of 2^40', async () => {
   assert.equal(all?.[1], 1000);
   const part = engine.ask({ do: 'view', shape: [1048576, 1048576], addresses: true, window: [[1048575, 1048576], [5, 7]] });
   assert.deepEqual(part.arrays, [new Float64Array([1099510579205, 1099510579206])]);
+});
+
+test('a number that a double cannot hold is refused, not rounded', async () => {
+  const engine = await loadEngine();
+  const text = (offset: string) => engine.ask({ do: 'read', text: `View(shape=(2,2), strides=(2,1), offset=${offset})` }).answer;
+  assert.match(text('9007199254740993').error?.message ?? '', /has the number 9007199254740993, .* beyond 2\^53/);
+  for (const offset of ['9007199254740992', '4611686018427387904', '12']) assert.equal(text(offset).error, undefined, offset);
+  assert.equal(firstRounded('{"a":"9007199254740993 \\" 9007199254740993","b":[0.12345678901234567,1.5e300,-1]}'), null);
+  assert.equal(firstRounded('[1,-9007199254740993]'), '-9007199254740993');
 });
 
 test('errors are answers; exceptions pass through the engine and leave it whole', async () => {

@@ -35,6 +35,13 @@ const WORD = 4;
 const LIST_WORDS = 3;
 const DOUBLES = 0;
 
+/** The first whole number of a JSON text that a double cannot hold: a wrong number is never shown. */
+export function firstRounded(json: string): string | null {
+  if (!/\d{16}/.test(json)) return null;
+  const numbers = json.replace(/"(?:[^"\\]|\\.)*"/g, '""').match(/-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g) ?? [];
+  return numbers.find((n) => /^-?\d{16,}$/.test(n) && BigInt(n) !== BigInt(Number(n))) ?? null;
+}
+
 export class Engine {
   private trap: Trap | null = null;
   private readonly encoder = new TextEncoder();
@@ -58,6 +65,8 @@ export class Engine {
   /** @throws Trap, then and ever after, when the engine stops. */
   ask(request: Request): Reply {
     const { json, arrays } = this.askText(JSON.stringify(request));
+    const rounded = firstRounded(json);
+    if (rounded !== null) return { answer: { error: { kind: 'page', message: `[page] the answer has the number ${rounded}, which the page cannot hold exactly: it is beyond 2^53` } }, arrays: [] };
     return { answer: JSON.parse(json) as Reply['answer'], arrays };
   }
 
