@@ -16,10 +16,17 @@ client.ready.then(
   (error: Error) => (engineFault.value = error.message),
 );
 
+/** How many questions are not answered yet. */
+export const unanswered = signal(0);
+
 /** The engine's answer; those of the first example are part of the page. */
-export function ask(request: Request): Promise<Reply> {
+export async function ask(request: Request): Promise<Reply> {
   const known = firstReply(request);
-  return known === null ? client.ask(request) : Promise.resolve(known);
+  if (known !== null) return known;
+  unanswered.value += 1;
+  const reply = await client.ask(request);
+  unanswered.value -= 1;
+  return reply;
 }
 
 export interface Asked<T> {

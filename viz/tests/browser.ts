@@ -52,8 +52,11 @@ export const hashOf = (values: Record<string, string>): string =>
 
 /** Waits until the page has answered what its box asks. */
 export async function settled(page: Page): Promise<void> {
-  await page.waitForFunction(() => document.querySelector('[data-pending=true]') === null);
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  // An answer may lead to the next question: nothing is asked in two frames either.
+  for (let turn = 0; turn < 2; ++turn) {
+    await page.waitForFunction(() => document.querySelector('[data-pending=true]') === null);
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  }
 }
 
 /** A folder for the length of a test. */

@@ -36,6 +36,20 @@ describe('movement', () => {
     await close(opened);
   });
 
+  test('keys go through the elements of a step, and all pictures follow', async () => {
+    const opened = await open(browser, hashOf({ mode: 'movement', q: '(3,4).pad((0,0),(0,1))' }));
+    const { page } = opened;
+    await settled(page);
+    const stage = page.locator('canvas.stage');
+    await stage.focus();
+    for (const key of ['Home', 'ArrowDown', 'ArrowRight']) await page.keyboard.press(key);
+    assert.match((await stage.getAttribute('aria-label')) ?? '', /Element 1, 1: address 5/);
+    assert.match(await page.locator('.whereabouts.way').innerText(), /address 5$/);
+    for (let i = 0; i < 3; ++i) await page.keyboard.press('ArrowRight');
+    assert.match((await stage.getAttribute('aria-label')) ?? '', /Element 1, 4: masked/);
+    await close(opened);
+  });
+
   test('an operation is added, changed, moved and removed; the box follows', async () => {
     const opened = await open(browser, hashOf({ mode: 'movement', q: '(2,3)' }));
     const { page } = opened;

@@ -229,4 +229,13 @@ describe('shape', () => {
     for (const address of ['0x00', '0x01', '0x02', '0x03']) assert.ok(svg.includes(`>${address}<`), address);
     await close(opened);
   });
+
+  test('symbolic amounts are texts', async () => {
+    const opened = await open(browser, hashOf({ mode: 'shape', q: 'n: 1..8; (n,4)' }));
+    await settled(opened.page);
+    const facts = await opened.page.locator('.facts').innerText();
+    assert.match(facts, /memory\s+\(n\*4\) elements/);
+    assert.doesNotMatch(facts, /NaN|too many/);
+    await close(opened);
+  });
 });

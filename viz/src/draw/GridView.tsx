@@ -124,7 +124,7 @@ const describe = (at: { coordinate?: readonly number[]; address?: number | null 
     : `Element ${at.coordinate.join(', ')}: ${at.address === null ? 'masked' : `address ${at.address ?? 'unknown'}`}.`;
 
 /** The index that an arrow key leads to; Page Up and Page Down go through the dimension before rows, Home to the first element. */
-function moved(shape: readonly number[], from: readonly number[] | null, key: string): number[] | null {
+export function moved(shape: readonly number[], from: readonly number[] | null, key: string): number[] | null {
   const rank = shape.length;
   const steps: Record<string, [number, number]> = {
     ArrowLeft: [rank - 1, -1], ArrowRight: [rank - 1, 1], ArrowUp: [rank - 2, -1], ArrowDown: [rank - 2, 1],

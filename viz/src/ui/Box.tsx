@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { boxText, read, setBoxText } from '../reading';
 import { EXAMPLES } from '../examples';
-import { canRedo, canUndo, redo, undo, update } from '../state';
+import { canRedo, canUndo, redo, state, undo, update } from '../state';
 import { Refusal } from './kit';
 
 const WHAT = { view: 'a stack of Views', layout: 'a layout', expr: 'an index expression', kernel: 'a kernel' } as const;
@@ -55,7 +55,9 @@ export function Box() {
           value=""
           onChange={(e) => {
             const example = EXAMPLES[Number(e.currentTarget.value)];
-            if (example !== undefined) update({ ...example.extra, q: example.text, opts: undefined, mode: example.mode });
+            // What was chosen for another text goes: an example looks the same to everybody.
+            const others = Object.fromEntries(Object.keys(state.peek()).map((name) => [name, undefined]));
+            if (example !== undefined) update({ ...others, ...example.extra, q: example.text, mode: example.mode });
             e.currentTarget.value = '';
           }}
         >

@@ -18,7 +18,7 @@ export function Exports() {
         e.currentTarget.value = '';
       }}
     >
-      <option value="" disabled>
+      <option value="">
         save…
       </option>
       {rows.map(([name]) => (

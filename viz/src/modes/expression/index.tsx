@@ -28,7 +28,7 @@ function Page() {
   const said = reading?.kind === 'expr' ? reading : null;
   const parts = typed ?? (said === null ? null : partsOf(said));
   const isOther = reading !== null && said === null && error === null && !pending;
-  if (parts === null || isOther) return reading === null ? null : <Elsewhere wants="an expression" example={EXAMPLE} />;
+  if (parts === null || isOther) return <Elsewhere wants="an expression" example={EXAMPLE} />;
   const unbound = said !== null && error === null ? (said.unbound ?? []).filter((name) => !parts.vars.some((v) => v.name === name)) : [];
   return (
     <div class="panels">

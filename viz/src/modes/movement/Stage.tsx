@@ -1,6 +1,7 @@
 // The film of a chain: elements go from where they were to where an operation puts them.
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { inkOn, type Shade, theme } from '../../draw/colours';
+import { moved } from '../../draw/GridView';
 import { CanvasPainter, type Painter, SvgPainter } from '../../draw/painter';
 import { offer } from '../../export';
 import { hover, point } from '../../hover';
@@ -24,6 +25,8 @@ export function Stage(props: StageProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(600);
   const [t, setT] = useState(1);
+  const [cursor, setCursor] = useState<readonly number[] | null>(null);
+  const at = hover.value;
   const shown = useRef(props.step);
   const forward = useRef(true);
 
@@ -79,18 +82,32 @@ export function Stage(props: StageProps) {
     if (box === undefined || t < 1) return;
     const element = elementAt(after, props.state.addresses.length, e.clientX - box.left - 2, e.clientY - box.top - 2);
     if (element === null) return point('stage', null);
-    const a = props.state.addresses[element] ?? NaN;
-    point('stage', { coordinate: unravel(element, props.state.shape), address: Number.isNaN(a) ? null : a });
+    tell(unravel(element, props.state.shape));
   };
+  const tell = (coordinate: readonly number[]): void => {
+    const a = props.state.addresses[elementOf(coordinate, props.state.shape)] ?? NaN;
+    point('stage', { coordinate, address: Number.isNaN(a) ? null : a });
+  };
+  const onKeyDown = (e: KeyboardEvent): void => {
+    const next = e.ctrlKey || e.metaKey || e.altKey ? null : moved(props.state.shape, cursor, e.key);
+    if (next === null) return;
+    setCursor(next);
+    tell(next);
+    e.preventDefault();
+  };
+  const said = at?.from === 'stage' && at.coordinate !== undefined ? `Element ${at.coordinate.join(', ')}: ${at.address === null ? 'masked' : `address ${at.address}`}.` : 'Arrow keys move through them.';
   return (
     <canvas
       ref={canvas}
       class="stage"
+      tabIndex={0}
       role="img"
-      aria-label={`Elements after step ${props.step}, shape ${props.state.shape.join(' by ')}`}
+      aria-label={`Elements after step ${props.step}, shape ${props.state.shape.join(' by ')}. ${said}`}
       style={{ width: '100%', height: `${height}px`, display: 'block' }}
       onPointerMove={onMove}
       onPointerLeave={() => point('stage', null)}
+      onKeyDown={onKeyDown}
+      onBlur={() => point('stage', null)}
     />
   );
 }
@@ -102,6 +119,9 @@ function elementAt(places: Places, count: number, x: number, y: number): number 
   }
   return null;
 }
+
+/** An index as a row-major number. */
+export const elementOf = (coordinate: readonly number[], shape: readonly number[]): number => coordinate.reduce((e, v, d) => e * (shape[d] ?? 1) + v, 0);
 
 /** A row-major number as an index. */
 export function unravel(element: number, shape: readonly number[]): number[] {
@@ -131,16 +151,23 @@ function paint(p: Painter, props: StageProps, before: Places | null, after: Plac
   }
   for (let i = 0; i < addresses.length; ++i) {
     const [x, y] = after.at(i);
-    cell(p, props, x, y, after.cell, addresses[i] ?? NaN);
+    cell(p, props, x, y, after.cell, addresses[i] ?? NaN, isPointed(props.state, i));
   }
 }
 
-function cell(p: Painter, props: StageProps, x: number, y: number, size: number, a: number): void {
+/** Whether the element, or another one at its address in another picture, is pointed at. */
+function isPointed(state: StageState, element: number): boolean {
+  const at = hover.peek();
+  if (at?.from === 'stage' && at.coordinate?.length === state.shape.length) return elementOf(at.coordinate, state.shape) === element;
+  return typeof at?.address === 'number' && at.address === state.addresses[element];
+}
+
+function cell(p: Painter, props: StageProps, x: number, y: number, size: number, a: number, pointed = false): void {
   const t = theme();
   const masked = Number.isNaN(a);
   const fill = masked ? t.masked : props.shade.colour(a);
   p.rect(x + 1, y + 1, size - 2, size - 2, fill);
-  if (!masked && hover.peek()?.address === a) p.rect(x + 2, y + 2, size - 4, size - 4, null, t.accent, 2.5);
+  if (pointed) p.rect(x + 2, y + 2, size - 4, size - 4, null, t.accent, 2.5);
   const text = masked ? '·' : String(a);
   const font = Math.min(13, (size * 1.4) / Math.max(2, text.length));
   if (font >= 5.5) p.text(x + size / 2, y + size / 2, text, font, masked ? t.faint : inkOn(fill));

@@ -8,14 +8,14 @@ import { GridView } from '../../draw/GridView';
 import { Strip, touchesOf } from '../../draw/Strip';
 import { hover } from '../../hover';
 import { read, setBoxText } from '../../reading';
-import { param, update } from '../../state';
+import { param, update, whole } from '../../state';
 import { Elsewhere } from '../../ui/Elsewhere';
 import { Choice, Field, Panel, Refusal, Slider, Spelling } from '../../ui/kit';
 import { ridx } from '../../values';
 import { Whereabouts } from '../../ui/Whereabouts';
 import type { Mode } from '../mode';
 import { type Chain, chainOf, chainText, MOVEMENTS, type Op, opText, stateRequest, tuple } from './chain';
-import { Stage, unravel } from './Stage';
+import { elementOf, Stage, unravel } from './Stage';
 
 const MOST_CELLS = 2048;
 
@@ -23,8 +23,7 @@ function Page() {
   const { reading } = read.value;
   const request = reading?.kind === 'view' ? reading.request : null;
   const start = useAnswer<ViewAnswer>(request === null ? null : { ...request, ops: [], simplify: false });
-  if (reading === null) return null;
-  if (request === null) return <Elsewhere wants="a stack of Views" example="(3,4).pad((1,1),(0,2)).flip(1)" />;
+  if (reading === null || request === null) return <Elsewhere wants="a stack of Views" example="(3,4).pad((1,1),(0,2)).flip(1)" />;
   if (start.error !== null) return <Refusal error={start.error} />;
   if (start.value === null) return null;
   if (Object.keys(reading.vars).length > 0) return <Elsewhere wants="sizes that are numbers; symbolic ones have sliders in the mode Symbolic" example="(3,4).pad((1,1),(0,2)).flip(1)" />;
@@ -33,7 +32,7 @@ function Page() {
 
 function Steps({ chain }: { chain: Chain }) {
   const count = chain.ops.length;
-  const step = Math.min(count, Math.max(0, Number(param('step', String(count))) || 0));
+  const step = whole('step', count, 0, count);
   const now = useAnswer<ViewAnswer>(stateRequest(chain, step, { why: true, addresses: true }));
   const before = useAnswer<ViewAnswer>(step === 0 ? null : stateRequest(chain, step - 1, { addresses: true }));
   const op = chain.ops[step - 1];
@@ -155,7 +154,7 @@ function Player({ step, count }: { step: number; count: number }) {
     return () => clearTimeout(timer);
   }, [playing, step]);
   return (
-    <div class="fields">
+    <div class="fields buttons-row">
       <button type="button" onClick={() => update(playing ? { play: undefined } : { play: '1', step: step >= count ? '0' : String(step) }, 'play')}>
         {playing ? 'Pause' : 'Play'}
       </button>
@@ -253,7 +252,7 @@ function placesOfHover(levels: readonly Level[]): (number | null)[] {
   const k = at.from === 'stage' ? 0 : view === null ? -1 : levels.length - 1 - Number(view[1]);
   const level = levels[k];
   if (level !== undefined && at.coordinate !== undefined && at.coordinate.length === level.shape.length) {
-    const element = at.coordinate.reduce((e, v, d) => e * (level.shape[d] ?? 1) + v, 0);
+    const element = elementOf(at.coordinate, level.shape);
     return [...climb(levels.slice(0, k), element), ...descend(levels.slice(k), element)];
   }
   if (at.address === undefined || at.address === null) return [];

@@ -32,7 +32,7 @@ function Page() {
   const request = reading?.kind === 'view' ? reading.request : null;
   const asked = useAnswer<Latex>(request === null ? null : { ...request, simplify: true, latex: true });
   // A text that cannot be read may have just come from the boxes: they stay.
-  if (request === null && (typed === null || reading !== null)) return reading === null ? null : <Elsewhere wants="a View" example={EXAMPLE} />;
+  if (request === null && (typed === null || reading !== null)) return <Elsewhere wants="a View" example={EXAMPLE} />;
   const views = asked.value?.views ?? [];
   const [only] = views;
   const boxes = typed ?? (views.length === 1 && only !== undefined && reading !== null ? boxesOf(only, headOf(reading)) : null);
@@ -64,8 +64,9 @@ function Several({ count }: { count: number }) {
 // --- how it is looked at ---
 
 const isHex = (): boolean => param('hex') === '1';
-const bytes = (): number => Number(param('bytes', '4')) || 4;
-const line = (): number => Number(param('line', '64')) || 64;
+const BYTES = [1, 2, 4, 8, 16], LINES = [16, 32, 64, 128, 256];
+const bytes = (): number => BYTES.find((n) => String(n) === param('bytes')) ?? 4;
+const line = (): number => LINES.find((n) => String(n) === param('line')) ?? 64;
 
 /** 0x00, as the specification writes addresses, or as numbers. */
 export const addressText = (address: number, hex: boolean): string =>
@@ -75,8 +76,8 @@ function Looks() {
   return (
     <div class="fields">
       <Switch label="Addresses as 0x00" value={isHex()} onChange={(on) => update({ hex: on ? '1' : undefined })} />
-      <Choice label="Element" value={String(bytes())} options={[1, 2, 4, 8, 16].map((n) => [String(n), n === 1 ? '1 byte' : `${n} bytes`] as const)} onChange={(v) => update({ bytes: v === '4' ? undefined : v })} />
-      <Choice label="Cache line" value={String(line())} options={[16, 32, 64, 128, 256].map((n) => [String(n), `${n} bytes`] as const)} onChange={(v) => update({ line: v === '64' ? undefined : v })} />
+      <Choice label="Element" value={String(bytes())} options={BYTES.map((n) => [String(n), n === 1 ? '1 byte' : `${n} bytes`] as const)} onChange={(v) => update({ bytes: v === '4' ? undefined : v })} />
+      <Choice label="Cache line" value={String(line())} options={LINES.map((n) => [String(n), `${n} bytes`] as const)} onChange={(v) => update({ line: v === '64' ? undefined : v })} />
     </div>
   );
 }
@@ -171,8 +172,9 @@ function Memory(props: MemoryProps) {
 
 function Facts(props: { view: Latex; addresses: Float64Array | null; numbers: Plain | null }) {
   const { view, addresses } = props;
-  const span = view.real_size === null ? null : Number(view.real_size);
-  const touched = useMemo(() => (addresses !== null ? new Set([...addresses].filter((a) => !Number.isNaN(a))).size : view.contiguous ? Number(view.size) : null), [addresses, view]);
+  // A symbolic amount is a text that is no number.
+  const span = typeof view.real_size === 'number' ? view.real_size : null;
+  const touched = useMemo(() => (addresses !== null ? new Set([...addresses].filter((a) => !Number.isNaN(a))).size : view.contiguous && typeof view.size === 'number' ? view.size : null), [addresses, view]);
   const lines = useMemo(() => (addresses === null || line() % bytes() !== 0 ? null : linesOf(addresses, line() / bytes())), [addresses, line(), bytes()]);
   return (
     <div class="facts-body">
@@ -188,9 +190,9 @@ function Facts(props: { view: Latex; addresses: Float64Array | null; numbers: Pl
         <dt>elements</dt>
         <dd>{grouped(view.size)}</dd>
         <dt>memory</dt>
-        <dd>{span === null ? 'depends on the sizes' : `${grouped(span)} ${span === 1 ? 'element' : 'elements'}, ${grouped(span * bytes())} bytes`}</dd>
+        <dd>{span === null ? (view.real_size === null ? 'depends on the sizes' : `${view.real_size} elements`) : `${grouped(span)} ${span === 1 ? 'element' : 'elements'}, ${grouped(span * bytes())} bytes`}</dd>
         <dt>touched</dt>
-        <dd>{touched === null ? 'not counted: too many elements' : `${grouped(touched)} ${touched === 1 ? 'address' : 'addresses'}`}</dd>
+        <dd>{touched === null ? (typeof view.size === 'number' ? 'not counted: too many elements' : 'depends on the sizes') : `${grouped(touched)} ${touched === 1 ? 'address' : 'addresses'}`}</dd>
         <dt>cache lines</dt>
         <dd>{lines !== null ? grouped(lines) : span === null ? 'depends on the sizes' : `${view.contiguous ? '' : 'at most '}${grouped(Math.ceil((span * bytes()) / line()))}`}</dd>
       </dl>

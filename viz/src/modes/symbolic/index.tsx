@@ -12,15 +12,16 @@ import type { Mode } from '../mode';
 import { type Bounds, chosenText, concreteRequest, layoutAt, type Values, valuesOf, viewsAt } from './bound';
 import { Prove } from './Prove';
 
+const WANTED = 'what has variables with bounds';
 const EXAMPLE = 'n: 1..12; (n,3).permute(1,0)';
 
 function Page() {
   const { reading } = read.value;
-  if (reading === null) return null;
+  if (reading === null) return <Elsewhere wants={WANTED} example={EXAMPLE} />;
   const symbolic = reading.kind !== 'kernel' && Object.keys(reading.vars).length > 0;
   return (
     <div class="panels">
-      {symbolic ? <Sliders reading={reading} /> : <Elsewhere wants="what has variables with bounds" example={EXAMPLE} />}
+      {symbolic ? <Sliders reading={reading} /> : <Elsewhere wants={WANTED} example={EXAMPLE} />}
       <Prove reading={reading} />
     </div>
   );

@@ -64,7 +64,7 @@ function Page() {
           <p>{puzzle.hint}</p>
         </details>
         <div class={verdict?.right === true ? 'verdict right' : 'verdict'} role="status" data-pending={verdict === null}>
-          {verdict === null ? 'The engine looks at it …' : verdict.error !== undefined ? <Refusal error={verdict.error} text={boxText()} /> : `${verdict.right ? '✓ ' : ''}${verdict.words}`}
+          {verdict === null ? 'The engine looks at it …' : read.value.error !== null ? 'Not yet: the box cannot be read.' : verdict.error !== undefined ? <Refusal error={verdict.error} text={boxText()} /> : `${verdict.right ? '✓ ' : ''}${verdict.words}`}
         </div>
         {verdict?.right === true && next !== undefined ? (
           <button type="button" onClick={() => begin(next)}>
