@@ -42,12 +42,17 @@ describe('live', () => {
     const main = page.locator('main');
     assert.match(await main.innerText(), /digits/);
     assert.match(await main.innerText(), /accesses proven/);
+    assert.match(await main.innerText(), /(llc|clang)-19 -O3/);
     assert.match(await page.locator('pre.scroll').innerText(), /define internal void|void \w+\(/);
     await page.getByLabel('Text', { exact: true }).last().selectOption('uops');
     assert.match(await page.locator('pre.scroll').innerText(), /UOps\.STORE/);
     await page.getByRole('button', { name: 'Graphs and schedules' }).click();
     await page.waitForSelector('#tensors');
     assert.match(await main.innerText(), /asked|shared|repeated/);
+    const planned = readFileSync(digits, 'utf8').split('\n').filter((l) => l.includes('"event":"plan"') && !l.includes('"blocks":[]'));
+    const plan = JSON.parse(planned[0] ?? '{}') as { graph: number; blocks: number[] };
+    await page.getByLabel('Graph', { exact: true }).selectOption(String(plan.graph));
+    assert.match((await page.locator('#plan').getAttribute('aria-label')) ?? '', new RegExp(`results in ${plan.blocks.length} blocks`));
     await page.getByRole('button', { name: 'Timeline' }).click();
     assert.match((await page.locator('#timeline').getAttribute('aria-label')) ?? '', /runs of kernels/);
     await page.getByRole('button', { name: 'Memory' }).click();

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { heldBlocks, stacked } from '../src/modes/live/held';
 import { layered } from '../src/modes/live/layered';
+import { livesOf } from '../src/modes/live/lives';
+import { Raster } from '../src/modes/live/raster';
 import { chromeTrace, heldOver, totalsOf, Trace } from '../src/modes/live/trace';
 import { bytesText, timeText } from '../src/modes/live/units';
 import { Random } from './random-requests';
@@ -90,6 +92,45 @@ test('blocks are drawn where nothing else is held', () => {
     for (const b of placed)
       if (a !== b && a.block.from < b.block.to && b.block.from < a.block.to) assert.ok(a.base + a.block.bytes <= b.base || b.base + b.block.bytes <= a.base);
   assert.equal(heldOver(trace.memory).at(-1)?.held, heldBlocks(trace).filter((b) => live.includes(b.block)).reduce((sum, b) => sum + b.bytes, 0));
+});
+
+test('a block holds a result from the item that writes it first to the one that reads it last', () => {
+  const trace = new Trace();
+  const item = (outputs: number[], inputs: number[]): object => ({ kind: 'kernel', outputs, inputs, computes: outputs, why: 'shared', text: '' });
+  const lines = [
+    { event: 'graph', graph: 1, count: 5, items: 4, roots: [4], files: [] },
+    { event: 'nodes', graph: 1, from: 0, nodes: Array.from({ length: 5 }, () => ({ op: 'BinaryOps.ADD', shape: [2] })) },
+    { event: 'schedule', graph: 1, from: 0, items: [item([1], [0]), item([2], [1]), item([2], [0]), item([3], [2]), item([4], [3])] },
+    { event: 'plan', graph: 1, blocks: [64, 64], nodes: [[1, 0], [2, 1], [3, 0]], peak: 128, unshared: 192 },
+  ];
+  trace.push(HEAD + lines.map((l) => JSON.stringify(l)).join('\n') + '\n');
+  const graph = trace.graphs.get(1);
+  assert.ok(graph !== undefined);
+  assert.deepEqual(livesOf(graph).map(({ node, block, from, to }) => [node, block, from, to]), [[1, 0, 0, 1], [2, 1, 1, 3], [3, 0, 3, 4]]);
+});
+
+test('lines of pixels end at the edges of the picture, whatever their ends', () => {
+  const [width, height] = [40, 30], random = new Random(11);
+  for (let turn = 0; turn < 2000; ++turn) {
+    const image = { width, height, data: new Uint8ClampedArray(width * height * 4) } as unknown as ImageData;
+    const raster = new Raster(image, 0xffffffff);
+    const end = (): number => random.below(200) - 80 + random.below(100) / 100;
+    const [x1, y1, x2, y2] = [end(), end(), end(), end()];
+    raster.line(x1, y1, x2, y2, 0xff000000);
+    const pixels = new Uint32Array(image.data.buffer);
+    const steps = Math.max(1, Math.ceil(Math.max(Math.abs(x2 - x1), Math.abs(y2 - y1))));
+    const wanted = new Set<number>(), middle = new Set<number>();
+    for (let k = 0; k <= steps; ++k) {
+      const [x, y] = [x1 + ((x2 - x1) / steps) * k, y1 + ((y2 - y1) / steps) * k];
+      if (x < 0 || y < 0 || x > width - 1 || y > height - 1) continue;
+      middle.add(Math.round(y) * width + Math.round(x));
+      // Half way between two pixels either is right.
+      for (const by of [-1e-6, 1e-6]) for (const across of [-1e-6, 1e-6]) wanted.add(Math.round(y + by) * width + Math.round(x + across));
+    }
+    pixels.forEach((pixel, at) => pixel === 0xff000000 && !wanted.has(at) && assert.fail(`turn ${turn}: a pixel beside the line`));
+    const drawn = pixels.reduce((sum, pixel) => sum + (pixel === 0xff000000 ? 1 : 0), 0);
+    assert.ok(middle.size - drawn <= 2, `turn ${turn}: ${drawn} of ${middle.size} pixels`);
+  }
 });
 
 test('numbers have units', () => {

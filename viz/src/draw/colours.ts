@@ -47,6 +47,15 @@ const packed = (colour: string): number => {
   const [r, g, b] = parseColour(colour);
   return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0; // little-endian RGBA, as ImageData has it
 };
+const pixels = new Map<string, number>();
+/** The same for a picture that asks for few colours often. */
+export function pixelOf(colour: string): number {
+  const known = pixels.get(colour);
+  if (known !== undefined) return known;
+  const pixel = packed(colour);
+  pixels.set(colour, pixel);
+  return pixel;
+}
 const PACKED_AMOUNTS = Uint32Array.from(AMOUNTS, packed);
 
 /** How addresses get colours: amounts over a range, or kinds. */

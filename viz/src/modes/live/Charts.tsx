@@ -18,7 +18,7 @@ interface ChartProps {
 }
 
 /** A canvas that is painted anew whenever its parent is, and is saved as SVG. */
-function Chart(props: ChartProps) {
+export function Chart(props: ChartProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(600);
   const latest = useRef(props);

@@ -1,12 +1,14 @@
 // A graph of nodes on a canvas: zoom, pan, pick. What is drawn is what is seen: names where they can be read, boxes or dots where not.
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import { inkOn, kindColour, theme } from '../../draw/colours';
+import { inkOn, kindColour, pixelOf, theme } from '../../draw/colours';
 import { CanvasPainter, type Painter, SvgPainter } from '../../draw/painter';
 import { offer } from '../../export';
 import { layered } from './layered';
+import { Raster } from './raster';
 import type { TraceNode } from './trace';
 
 const WIDE = 128, HIGH = 46, BOX_W = 116, BOX_H = 26;
+const OVERVIEW = 0.25; // pixels a unit: below it boxes are a few pixels high
 
 export interface GraphProps {
   readonly id: string;
@@ -204,11 +206,15 @@ class View {
     const [w, h] = [Math.round(this.width * dpr), Math.round(this.height * dpr)];
     if (this.canvas.width !== w || this.canvas.height !== h) [this.canvas.width, this.canvas.height] = [w, h];
     if (this.fitted) this.applyFit();
-    g.setTransform(dpr, 0, 0, dpr, 0, 0);
-    g.fillStyle = theme().paper;
-    g.fillRect(0, 0, this.width, this.height);
-    this.edges(g);
-    this.nodes(new CanvasPainter(g));
+    if (this.scale < OVERVIEW) {
+      this.overview(g, w, h, dpr);
+    } else {
+      g.setTransform(dpr, 0, 0, dpr, 0, 0);
+      g.fillStyle = theme().paper;
+      g.fillRect(0, 0, this.width, this.height);
+      this.edges(g);
+      this.nodes(new CanvasPainter(g));
+    }
     graphTimes.draws.push(performance.now() - begin);
     if (graphTimes.draws.length > 240) graphTimes.draws.shift();
   }
@@ -241,6 +247,30 @@ class View {
         draw(x1, y1, x2, y2, n === props.picked || source === props.picked);
       }
     }
+  }
+
+  /** All of a large graph, too small to be read. */
+  private overview(g: CanvasRenderingContext2D, w: number, h: number, dpr: number): void {
+    const { drawn: d, props, scale: s } = this;
+    if (d === null || props === null) return;
+    const { paper, line, accent } = theme();
+    const image = g.createImageData(w, h), raster = new Raster(image, pixelOf(paper));
+    const [plain, strong] = [pixelOf(line), pixelOf(accent)];
+    const lit: [number, number, number, number][] = [];
+    this.eachEdge((x1, y1, x2, y2, is) => {
+      if (is) lit.push([x1, y1, x2, y2]);
+      else raster.line(x1 * dpr, y1 * dpr, x2 * dpr, y2 * dpr, plain);
+    });
+    for (const [x1, y1, x2, y2] of lit) raster.line(x1 * dpr, y1 * dpr, x2 * dpr, y2 * dpr, strong);
+    const [wide, high] = [Math.max(1.5, BOX_W * s) * dpr, Math.max(1.5, BOX_H * s) * dpr];
+    const [begin, end] = this.visibleLayers();
+    for (let k = begin; k < end; ++k)
+      for (const n of d.layers[k] ?? []) {
+        const [x, y] = this.corner(n);
+        if (n === props.picked) raster.rect(x * dpr - 3, y * dpr - 3, wide + 6, high + 6, strong);
+        raster.rect(x * dpr, y * dpr, wide, high, pixelOf(props.colour(n)));
+      }
+    g.putImageData(image, 0, 0);
   }
 
   /** All plain edges are one path: ten thousand strokes would take longer than a frame. */

@@ -9,8 +9,9 @@ import { Rows } from '../../ui/Rows';
 import type { Mode } from '../mode';
 import { Memory, Roofline, Timeline } from './Charts';
 import { Graph, opColour, shortOp } from './Graph';
+import { PlanPicture } from './Plan';
 import { loaded, loadFile, loadGiven, problem } from './source';
-import { chromeTrace, type TensorGraph, totalsOf, type Trace, type TracedKernel, type TraceNode } from './trace';
+import { chromeTrace, type KernelTexts, type TensorGraph, totalsOf, type Trace, type TracedKernel, type TraceNode } from './trace';
 import { bytesText, counted, rateText, timeText } from './units';
 
 type Side = 'kernels' | 'graph' | 'time' | 'memory';
@@ -178,20 +179,28 @@ const TEXTS = [['source', 'source'], ['uops', 'UOps'], ['axes', 'loops and opts'
 
 function KernelPage({ kernel }: { kernel: TracedKernel }) {
   const shown = TEXTS.find(([name]) => name === param('show'))?.[0] ?? 'source';
-  const text = shown === 'uops' ? kernel.uops : shown === 'axes' ? `${kernel.axes}opts: ${kernel.opts.join(', ') || 'none'}\n` : kernel.source;
+  const parts = [kernel, ...(kernel.first ?? [])];
+  const part = whole('part', 0, 0, parts.length - 1);
+  const texts: KernelTexts = parts[part] ?? kernel;
+  const text = shown === 'uops' ? texts.uops : shown === 'axes' ? `${texts.axes}opts: ${texts.opts.join(', ') || 'none'}\n` : (texts.source ?? 'nobody said for which device it is');
+  const code = machineCode(kernel.device, texts.name);
   return (
     <>
       <Panel title={kernel.name} note={`kernel ${kernel.kernel}, ${timeText(kernel.ns)} to compile`}>
-        <Spelling name="opts" text={kernel.opts.join(', ') || 'none'} />
-        <Spelling name="proof" text={kernel.proof.text} />
+        {parts.length === 1 ? null : (
+          <Choice label="Part" value={String(part)} options={parts.map((p, i) => [String(i), `${p.name}, ${i === 0 ? 'last' : 'before it'}`] as const)} onChange={(v) => update({ part: v === '0' ? undefined : v, 'ast-node': undefined })} />
+        )}
+        <Spelling name="opts" text={texts.opts.join(', ') || 'none'} />
+        <Spelling name="proof" text={texts.proof.text} />
         <Spelling name="buffers" text={kernel.buffers.map((b, i) => `data${i}: ${b.dtype}[${b.size}]${b.written ? (b.read ? ' read, written' : ' written') : ' read'}`).join('\n')} />
-        <Spelling name="passes" text={Object.entries(kernel.passes).map(([name, ns]) => `${name} ${timeText(ns)}`).join(', ')} />
+        <Spelling name="passes" text={Object.entries(texts.passes).map(([name, ns]) => `${name} ${timeText(ns)}`).join(', ')} />
+        {code === null ? null : <Spelling name="assembly" text={code} />}
         <Choice label="Text" value={shown} options={TEXTS} onChange={(v) => update({ show: v })} />
-        <pre class="scroll" tabIndex={0} aria-label={`${shown} of ${kernel.name}`}>
+        <pre class="scroll" tabIndex={0} aria-label={`${shown} of ${texts.name}`}>
           {text}
         </pre>
       </Panel>
-      <NodesPanel id="ast" title="Its graph" nodes={kernel.ast} files={kernel.files} />
+      <NodesPanel id="ast" title="Its graph" nodes={texts.ast} files={texts.files} />
       {kernel.rewrites === undefined || kernel.rewrites.length === 0 ? null : (
         <Panel wide title="Rewrites" note="rules of the algebra that fired, each with its first instance">
           <Rows
@@ -207,6 +216,12 @@ function KernelPage({ kernel }: { kernel: TracedKernel }) {
       )}
     </>
   );
+}
+
+/** What makes machine code of the source, saved under the kernel's name. */
+function machineCode(device: string | null, name: string): string | null {
+  if (device === 'LLVM') return `llc-19 -O3 -mcpu=native -o - ${name}.ll`;
+  return device === 'CLANG' ? `clang-19 -O3 -march=native -S -o - ${name}.c` : null;
 }
 
 /** A graph, and what its picked node is. */
@@ -287,6 +302,7 @@ function Graphs({ trace, version }: { trace: Trace; version: number }) {
             ];
           }}
         />
+        {graph.plan === null || graph.plan.blocks.length === 0 ? null : <PlanPicture graph={graph} plan={graph.plan} />}
       </Panel>
     </>
   );

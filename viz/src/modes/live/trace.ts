@@ -42,21 +42,28 @@ export interface TensorGraph {
   plan: Plan | null;
 }
 
-export interface TracedKernel {
-  readonly kernel: number;
-  readonly at: number;
-  readonly ns: number;
-  readonly device: string | null;
+/** The texts of a kernel, or of one that runs before it. */
+export interface KernelTexts {
   readonly name: string;
   readonly ast: readonly TraceNode[];
   readonly files: readonly string[];
   readonly opts: readonly string[];
   readonly axes: string;
-  readonly rewrites?: readonly { readonly rule: string; readonly title: string; readonly times: number; readonly before: string; readonly after: string }[];
   readonly uops: string;
-  readonly source: string;
+  /** Not there where nobody said for which device it is. */
+  readonly source?: string;
   readonly proof: { readonly accesses: number; readonly by_bounds: number; readonly by_algebra: number; readonly text: string };
   readonly passes: Readonly<Record<string, number>>;
+}
+
+export interface TracedKernel extends KernelTexts {
+  readonly kernel: number;
+  readonly at: number;
+  readonly ns: number;
+  readonly device: string | null;
+  /** Those that run before it. */
+  readonly first?: readonly KernelTexts[];
+  readonly rewrites?: readonly { readonly rule: string; readonly title: string; readonly times: number; readonly before: string; readonly after: string }[];
   readonly buffers: readonly { readonly dtype: string; readonly size: Size; readonly read: boolean; readonly written: boolean }[];
   readonly operations: number;
   readonly bytes: number;
