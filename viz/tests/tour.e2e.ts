@@ -38,9 +38,11 @@ describe('tour', () => {
 
   test('what cannot be read is no solution', async () => {
     const opened = await open(browser, hashOf({ mode: 'tour', puzzle: 'transpose', q: 'View(shape=(4, 3' }));
-    const { right } = await verdict(opened);
+    await opened.page.waitForSelector('.box .refusal');
+    const { right, words } = await verdict(opened);
     assert.equal(right, false);
-    assert.ok((await opened.page.locator('.verdict .refusal').count()) === 1);
+    // What is wrong with it is told once, below the box.
+    assert.match(words, /the box cannot be read/);
     await close(opened);
   });
 
