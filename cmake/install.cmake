@@ -27,7 +27,7 @@ endif()
 if(TARGET strata_http)
   install(TARGETS strata_http LIBRARY DESTINATION ${plugin_dir} COMPONENT program)
 endif()
-install(FILES viz/strata.html.gz DESTINATION ${CMAKE_INSTALL_DATADIR}/strata COMPONENT program OPTIONAL)
+install(FILES viz/strata.html.gz DESTINATION ${CMAKE_INSTALL_DATADIR}/strata COMPONENT program)
 
 # What the static libraries were built with, users link too: those of its package's name, sought by whom it links.
 # floors_above(TARGET OUT): the floors that link TARGET, themselves or by a floor below; those below come first in the list.
