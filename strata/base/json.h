@@ -56,12 +56,14 @@ class JsonValue {
   std::size_t index_;
 };
 
+/// One member of an object.
 struct JsonValue::Member {
   std::string_view key;
   std::size_t column;  ///< of the key
   JsonValue value;
 };
 
+/// A text of JSON, read once; its JsonValues refer to it and must not outlive it.
 class JsonDocument {
  public:
   /// Reads `text`, which must be one value with nothing but white space around it.

@@ -57,8 +57,8 @@ TEST(Box, OlderAndOtherSpellingsOfViews) {
   const ShapeTracker rows({View::create({10, 10}, Ints{10, 1})});
   for (const char* text :
        {"ShapeTracker(shape=(10, 10), views=[View((10, 10), (10, 1), 0)])", "View((10,10),(10,1))",
-        "ShapeTracker(views=(View(shape=(10, 10), strides=(10, 1), offset=0, mask=None, "
-        "contiguous=True),))",
+        ("ShapeTracker(views=(View(shape=(10, 10), strides=(10, 1), offset=0, mask=None, "
+         "contiguous=True),))"),
         "ShapeTracker((10, 10))", "ShapeTracker.from_shape(shape=(10, 10))", "(10, 10)", "[10, 10]",
         "View::create({10, 10}, Ints{10, 1})", "strata.View.create([10, 10], strides=[10, 1])",
         "ShapeTracker([View((10, 10), strides=(10, 1), offset=0)])", "View(shape=(10,10)),"})
@@ -260,7 +260,6 @@ ShapeTracker random_stack(Random& random, std::string& text) {
     const std::size_t r = stack.rank();
     Ints list;
     Padding pairs;
-    std::string name;
     const std::int64_t which = random.below(7);
     for (std::size_t k = 0; k < r; ++k) {
       const std::int64_t size = stack.shape()[k].value();
