@@ -13,11 +13,13 @@
 #include "strata/base/text.h"
 #include "strata/runtime/hash128.h"
 #include "strata/runtime/posix_io.h"
+#include "tools/trace_assembly.h"
 
 namespace strata::tools {
 namespace {
 
 constexpr std::size_t kMostOfFirstLine = 4096;
+constexpr std::string_view kAssembly = "/assembly/";
 
 HttpAnswer refusal(int status, std::string_view words) {
   return {status, "text/plain; charset=utf-8", detail::message(words, "\n")};
@@ -56,6 +58,16 @@ std::optional<std::uint64_t> read_offset(std::string_view text) {
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   const bool fits = error == std::errc() && stop == text.data() + text.size() && out >> 62 == 0;
   return fits ? std::optional(out) : std::nullopt;
+}
+
+/// The words behind /assembly/: a kernel's number, and a part's behind another slash.
+std::optional<TracedKernel> read_traced_kernel(std::string_view words) {
+  const std::size_t slash = words.find('/');
+  if (slash == 0 || slash == std::string_view::npos || slash + 1 == words.size())
+    return std::nullopt;
+  const auto kernel = read_offset(words.substr(0, slash)), part = read_offset(words.substr(slash + 1));
+  if (!kernel || !part) return std::nullopt;
+  return TracedKernel{static_cast<std::int64_t>(*kernel), static_cast<std::size_t>(*part)};
 }
 
 /// No header says that other pages may read an answer, and these say that they may not.
@@ -102,23 +114,36 @@ HttpAnswer PageSite::trace_from(std::string_view from) const {
   return out;
 }
 
+HttpAnswer PageSite::assembly_of(std::string_view words) const {
+  const std::optional<TracedKernel> which = read_traced_kernel(words);
+  if (!which) return refusal(400, "/assembly/KERNEL/PART takes two numbers");
+  try {
+    return {200, "text/plain; charset=utf-8", assembly_in_trace(trace_, *which)};
+  } catch (const Error& e) {
+    return refusal(404, e.what());
+  }
+}
+
 HttpAnswer PageSite::answer(const HttpAsk& ask) const {
   HttpAnswer out;
-  const bool is_page = ask.path == "/", is_trace = ask.path == "/trace" && !trace_.empty();
+  const bool is_page = ask.path == "/", is_trace = ask.path == "/trace" && !trace_.empty(),
+             is_assembly = ask.path.starts_with(kAssembly) && !trace_.empty();
   const bool is_foreign = !ask.site.empty() && ask.site != "same-origin" && ask.site != "none";
   if (!is_own_host(ask.host)) {
     out = refusal(403, "this server answers to localhost, 127.0.0.1 and [::1] alone");
   } else if (ask.method != "GET" && ask.method != "HEAD") {
     out = refusal(405, "this server only shows things");
     out.headers.emplace_back("Allow", "GET, HEAD");
-  } else if (is_trace && is_foreign) {
+  } else if ((is_trace || is_assembly) && is_foreign) {
     out = refusal(403, "the trace is for the page of this server alone");
   } else if (is_page) {
     out = {200, "text/html; charset=utf-8", page_};
   } else if (is_trace) {
     out = trace_from(ask.from);
+  } else if (is_assembly) {
+    out = assembly_of(ask.path.substr(kAssembly.size()));
   } else {
-    out = refusal(404, "there is / and, with a trace, /trace");
+    out = refusal(404, "there is / and, with a trace, /trace and /assembly/KERNEL/PART");
   }
   add_headers(out);
   return out;

@@ -10,9 +10,9 @@ namespace strata {
 
 namespace {
 
-CompileOptions options_for(const Kernel& kernel, const Target& target) {
+CompileOptions options_for(bool contract, const Target& target) {
   CompileOptions out;
-  out.deterministic = !kernel.contract;
+  out.deterministic = !contract;
   // Compilers halve vectors of 512 bits unless they are told that these are wanted.
   if (target.vector_bytes == 64) out.extra.emplace_back("-mprefer-vector-width=512");
   return out;
@@ -36,14 +36,15 @@ class ClangDevice final : public Device {
   std::string source(const Kernel& kernel) const override {
     return kernel_to_c(kernel, kernel.name);
   }
-  std::string assembly(const Kernel& kernel) const override {
-    return HostCompiler::find()->assembly(source(kernel), options_for(kernel, target_));
+  std::string assembly_of(std::string_view source, const SourceFacts& facts) const override {
+    return HostCompiler::find()->assembly(source, options_for(facts.contract, target_));
   }
   // NOTE: cached under the content: the function is always called the same, so that names are in no key.
   std::shared_ptr<Program> compile(const Kernel& kernel) const override {
     const std::string text = kernel_to_c(kernel, kContentName, nullptr, true);
-    return std::make_shared<ClangProgram>(
-        kContentName, compile_clang(text, options_for(kernel, target_)), looks_of(kernel).any());
+    return std::make_shared<ClangProgram>(kContentName,
+                                          compile_clang(text, options_for(kernel.contract, target_)),
+                                          looks_of(kernel).any());
   }
 
  private:

@@ -28,8 +28,12 @@ std::atomic<Executor*>& chosen_executor() {
 }  // namespace
 
 std::string Device::assembly(const Kernel& kernel) const {
-  throw Error(ErrorKind::undefined,
-              detail::message("[assembly] ", name(), " has no machine code of ", kernel.name));
+  const KernelCost cost = cost_of(kernel.ast);
+  return assembly_of(source(kernel), {kernel.contract, cost.operations, cost.bytes});
+}
+
+std::string Device::assembly_of(std::string_view /*source*/, const SourceFacts& /*facts*/) const {
+  throw Error(ErrorKind::undefined, detail::message("[assembly] ", name(), " has no machine code"));
 }
 
 std::span<const Device* const> Device::all() {

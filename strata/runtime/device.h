@@ -28,6 +28,12 @@
 
 namespace strata {
 
+/// What decides, beside its text, what becomes of a kernel's source.
+struct SourceFacts {
+  bool contract = true;              ///< Kernel::contract
+  double operations = 0, bytes = 0;  ///< KernelCost
+};
+
 /// What compiles kernels, and has memory. There is one of each name.
 class Device {
  public:
@@ -44,7 +50,9 @@ class Device {
   /// The source of a kernel in the device's language, under the kernel's name.
   virtual std::string source(const Kernel& kernel) const = 0;
   /// Machine code, to read. @throws Error (undefined) where the device has none.
-  virtual std::string assembly(const Kernel& kernel) const;
+  std::string assembly(const Kernel& kernel) const;
+  /// Machine code of what source() gave, in this process or in another. @throws as assembly; with the compiler's words for what it refuses
+  virtual std::string assembly_of(std::string_view source, const SourceFacts& facts) const;
   /// A program that takes all of kernel.variables in order. Compiled code comes from the disk cache where it is there.
   /// @throws Error (undefined) with the compiler's words where it fails, (budget) out of time or room
   virtual std::shared_ptr<Program> compile(const Kernel& kernel) const = 0;

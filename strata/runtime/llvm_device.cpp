@@ -51,25 +51,26 @@ class LlvmDevice final : public Device {
   std::string source(const Kernel& kernel) const override {
     return kernel_to_llvm(kernel, kernel.name);
   }
-  std::string assembly(const Kernel& kernel) const override {
-    return library().assembly(source(kernel), options(kernel));
+  std::string assembly_of(std::string_view source, const SourceFacts& facts) const override {
+    return library().assembly(source, options(facts));
   }
   // NOTE: cached under the content: the function is always called the same, so that names are in no key.
   std::shared_ptr<Program> compile(const Kernel& kernel) const override {
     const LlvmLibrary& llvm = library();
+    const KernelCost cost = cost_of(kernel.ast);
+    const SourceFacts facts{kernel.contract, cost.operations, cost.bytes};
     return std::make_shared<LlvmProgram>(
-        llvm.load(object(llvm, kernel_to_llvm(kernel, kContentName), options(kernel))), kernel.name,
+        llvm.load(object(llvm, kernel_to_llvm(kernel, kContentName), options(facts))), kernel.name,
         looks_of(kernel).any());
   }
 
  private:
   /// Opened on first use, and kept: it holds compilers that are set up.
   static const LlvmLibrary& library() { return LlvmLibrary::shared(); }
-  LlvmCompileOptions options(const Kernel& kernel) const {
+  LlvmCompileOptions options(const SourceFacts& facts) const {
     LlvmCompileOptions out;
-    out.deterministic = !kernel.contract;
-    const KernelCost cost = cost_of(kernel.ast);
-    if (cost.operations <= kTiny && cost.bytes <= kTiny) out.level = 0;
+    out.deterministic = !facts.contract;
+    if (facts.operations <= kTiny && facts.bytes <= kTiny) out.level = 0;
     return out;
   }
   std::string object(const LlvmLibrary& llvm, const std::string& ir,

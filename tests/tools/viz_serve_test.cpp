@@ -145,6 +145,45 @@ TEST(VizSite, ATraceIsForItsPageAlone) {
   EXPECT_EQ(odd.answer({"GET", "/trace", "localhost", "", ""}).body, "");
 }
 
+TEST(VizSite, MakesMachineCodeWhenItIsAskedFor) {
+  const PrivateFolder folder;
+  const std::string rest =
+      R"(,"contract":true,"operations":1e9,"bytes":"inf","first":[{"source":"int g(int a){return a*5;}"}]})";
+  const auto kernel = [&](int number, const std::string& device, const std::string& source) {
+    return detail::message(R"({"event":"kernel","kernel":)", number, R"(,"device":)", device,
+                           R"(,"source":")", source, "\"", rest, "\n");
+  };
+  const PageSite site(
+      "page", write_file(folder.file("t"),
+                         kernel(0, R"("CLANG")", "int f(int a){return a+1;}") +
+                             kernel(1, R"("INTERP")", "x") + kernel(2, "null", "x") +
+                             kernel(3, R"("CLANG")", "no C") + kernel(4, R"("NOWHERE")", "x") +
+                             "{\"event\":\"kernel\",\"kernel\":5,\n"));
+  const auto ask = [&](const std::string& words, std::string_view whose = "same-origin") {
+    return site.answer({"GET", "/assembly/" + words, "localhost", whose, ""});
+  };
+  const HttpAnswer code = ask("0/0");
+  EXPECT_EQ(code.status, 200) << code.body;
+  EXPECT_TRUE(has(code.body, "f:") && has(code.body, "ret")) << code.body;
+  EXPECT_TRUE(has(ask("0/1").body, "g:"));
+  EXPECT_EQ(ask("0/0", "cross-site").status, 403);
+  for (const auto& [words, reason] : {std::pair{"0/2", "has parts 0 to 1, not 2"},
+                                      {"9/0", "no kernel 9"},
+                                      {"1/0", "INTERP has no machine code"},
+                                      {"2/0", "device of kernel 2 is not in the trace"},
+                                      {"3/0", "error"},
+                                      {"4/0", "NOWHERE"},
+                                      {"5/0", "found the end of the line"}}) {
+    const HttpAnswer refused = ask(words);
+    EXPECT_EQ(refused.status, 404) << words;
+    EXPECT_TRUE(has(refused.body, reason)) << refused.body;
+  }
+  for (const char* words :
+       {"", "/", "0", "0/", "/0", "0/0/0", "-1/0", "0/x", "99999999999999999999/0"})
+    EXPECT_EQ(ask(words).status, 400) << words;
+  EXPECT_EQ(PageSite("page", "").answer({"GET", "/assembly/0/0", "localhost", "", ""}).status, 404);
+}
+
 TEST(VizSite, GivesLongTracesInPieces) {
   const PrivateFolder folder;
   std::string all = "{\"pid\":1}\n";

@@ -59,6 +59,21 @@ export async function settled(page: Page): Promise<void> {
   }
 }
 
+/** What the page says once it says the same for half a second: answers that lead to further questions have come. */
+export async function steady(page: Page): Promise<string> {
+  const said = (): Promise<string> => page.locator('main').innerText();
+  await settled(page);
+  let last = await said();
+  for (let same = 0; same < 5; ) {
+    await page.waitForTimeout(100);
+    await settled(page);
+    const now = await said();
+    same = now === last ? same + 1 : 0;
+    last = now;
+  }
+  return last;
+}
+
 /** A folder for the length of a test. */
 export function folder(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), 'strata-viz-'));

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { MODES_SHOWN } from './modes';
-import { close, HOME, hashOf, launch, open, settled, violations } from './browser';
+import { close, HOME, hashOf, launch, open, settled, steady, violations } from './browser';
 
 describe('frame', () => {
   let browser: Browser;
@@ -30,12 +30,10 @@ describe('frame', () => {
   test('a link says all of it', async () => {
     for (const mode of MODES_SHOWN) {
       const opened = await open(browser, hashOf(mode.state));
-      await settled(opened.page);
+      const seen = await steady(opened.page);
       const hash = await opened.page.evaluate(() => location.hash);
-      const seen = await opened.page.locator('main').innerText();
       const again = await open(browser, hash);
-      await settled(again.page);
-      assert.equal(await again.page.locator('main').innerText(), seen, mode.name);
+      assert.equal(await steady(again.page), seen, mode.name);
       assert.equal(await again.page.evaluate(() => location.hash), hash, mode.name);
       await close(opened);
       await close(again);
@@ -210,7 +208,7 @@ describe('frame', () => {
       };
     });
     await page.goto(HOME);
-    await page.waitForSelector('#picture', { timeout: 5000 });
+    await page.waitForSelector('#picture', { timeout: 20_000 });
     assert.equal(await page.locator('[data-engine=ready]').count(), 0);
     assert.match(await page.locator('main').innerText(), /Other spellings/);
     await context.close();

@@ -35,6 +35,7 @@ await build({
 
 const escape = (text) => text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]).replace(/[^\t\n\r\x20-\uD7FF\uE000-\uFFFD]/g, '?');
 const cases = [];
+const failures = [];  // said again at the end, where one looks
 let failed = 0;
 const stream = run({ files: files.map((f) => join(out, f.replace(/\.ts$/, '.mjs'))), concurrency: kind === 'e2e' ? 1 : true, timeout: 900_000 });
 const tell = (ok) => (data) => {
@@ -45,7 +46,10 @@ const tell = (ok) => (data) => {
   const skipped = data.skip !== undefined;
   const words = ok ? '' : String(data.details?.error?.cause?.stack ?? data.details?.error?.cause ?? data.details?.error ?? '');
   process.stdout.write(`${ok ? (skipped ? 'skipped' : 'ok     ') : 'FAILED '} ${data.name}  ${Math.round(data.details?.duration_ms ?? 0)} ms\n${words === '' ? '' : words + '\n'}`);
-  if (!ok) failed += 1;
+  if (!ok) {
+    failed += 1;
+    failures.push(`FAILED ${data.name}: ${words.split('\n').slice(0, 6).join('\n')}`);
+  }
   cases.push(`<testcase classname="viz.${kind}" name="${escape(data.name)}">${ok ? (skipped ? '<skipped/>' : '') : `<failure>${escape(words)}</failure>`}</testcase>`);
 };
 stream.on('test:pass', tell(true));
@@ -54,6 +58,7 @@ stream.on('test:stdout', (d) => process.stdout.write(d.message));
 stream.on('test:stderr', (d) => process.stderr.write(d.message));
 stream.on('end', () => {
   writeFileSync(join(report, `viz-${process.env.STRATA_REPORT ?? kind}.xml`), `<testsuite name="viz.${kind}" tests="${cases.length}" failures="${failed}">${cases.join('\n')}</testsuite>\n`);
+  for (const line of failures) process.stdout.write(`${line}\n`);
   process.stdout.write(`${cases.length} tests, ${failed} failed\n`);
   process.exitCode = failed === 0 && cases.length > 0 ? 0 : 1;
 });

@@ -48,6 +48,10 @@ describe('serve', () => {
       await page.getByText('the program runs').waitFor({ timeout: 10_000 });
       writeFileSync(file, bytes.subarray(half), { flag: 'a' });
       await page.getByText('the program ended').waitFor({ timeout: 10_000 });
+      const first = /"event":"kernel","kernel":(\d+),/.exec(bytes.toString())?.[1] ?? assert.fail();
+      await page.evaluate((hash) => (location.hash = hash), hashOf({ mode: 'live', kernel: first }));
+      await page.locator('main').getByLabel('Text', { exact: true }).selectOption('assembly');
+      await page.waitForFunction(() => /\bretq?\b/.test(document.querySelector('pre[aria-label^="assembly"]')?.textContent ?? ''), null, { timeout: 30_000 });
       assert.deepEqual(faults, []);
       await page.context().close();
     } finally {

@@ -180,8 +180,9 @@ StrataLlvmStatus Compiler::run(Job& job, llvm::SmallVectorImpl<char>& out) {
   llvm::LLVMContext context;
   context.setDiagnosticHandler(std::make_unique<Diagnostics>(job.error));
   llvm::SMDiagnostic diagnostic;
+  const std::string text(job.ir);  // its reader wants a zero behind the text
   const std::unique_ptr<llvm::Module> module =
-      llvm::parseAssembly(llvm::MemoryBufferRef(job.ir, "kernel"), diagnostic, context);
+      llvm::parseAssembly(llvm::MemoryBufferRef(text, "kernel"), diagnostic, context);
   llvm::raw_string_ostream error(job.error);
   if (!module) {
     diagnostic.print(nullptr, error, /*ShowColors=*/false);

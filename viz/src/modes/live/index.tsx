@@ -1,6 +1,6 @@
 // What a program did: its graphs, schedules, kernels, times and memory, from a trace that STRATA_VIZ had it write.
 import { signal } from '@preact/signals';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { kindColour } from '../../draw/colours';
 import { offer } from '../../export';
 import { param, update, whole } from '../../state';
@@ -10,7 +10,7 @@ import type { Mode } from '../mode';
 import { Memory, Roofline, Timeline } from './Charts';
 import { Graph, opColour, shortOp } from './Graph';
 import { PlanPicture } from './Plan';
-import { loaded, loadFile, loadGiven, problem } from './source';
+import { assemblyOf, loaded, loadFile, loadGiven, problem } from './source';
 import { chromeTrace, type KernelTexts, type TensorGraph, totalsOf, type Trace, type TracedKernel, type TraceNode } from './trace';
 import { bytesText, counted, rateText, timeText } from './units';
 
@@ -175,15 +175,15 @@ function Kernels({ trace, version }: { trace: Trace; version: number }) {
   );
 }
 
-const TEXTS = [['source', 'source'], ['uops', 'UOps'], ['axes', 'loops and opts']] as const;
+const TEXTS = [['source', 'source'], ['uops', 'UOps'], ['axes', 'loops and opts'], ['assembly', 'assembly']] as const;
 
 function KernelPage({ kernel }: { kernel: TracedKernel }) {
   const shown = TEXTS.find(([name]) => name === param('show'))?.[0] ?? 'source';
   const parts = [kernel, ...(kernel.first ?? [])];
   const part = whole('part', 0, 0, parts.length - 1);
   const texts: KernelTexts = parts[part] ?? kernel;
-  const text = shown === 'uops' ? texts.uops : shown === 'axes' ? `${texts.axes}opts: ${texts.opts.join(', ') || 'none'}\n` : (texts.source ?? 'nobody said for which device it is');
-  const code = machineCode(kernel.device, texts.name);
+  const code = useAssembly(shown === 'assembly', kernel, part);
+  const text = shown === 'assembly' ? code : shown === 'uops' ? texts.uops : shown === 'axes' ? `${texts.axes}opts: ${texts.opts.join(', ') || 'none'}\n` : (texts.source ?? 'nobody said for which device it is');
   return (
     <>
       <Panel title={kernel.name} note={`kernel ${kernel.kernel}, ${timeText(kernel.ns)} to compile`}>
@@ -194,7 +194,6 @@ function KernelPage({ kernel }: { kernel: TracedKernel }) {
         <Spelling name="proof" text={texts.proof.text} />
         <Spelling name="buffers" text={kernel.buffers.map((b, i) => `data${i}: ${b.dtype}[${b.size}]${b.written ? (b.read ? ' read, written' : ' written') : ' read'}`).join('\n')} />
         <Spelling name="passes" text={Object.entries(texts.passes).map(([name, ns]) => `${name} ${timeText(ns)}`).join(', ')} />
-        {code === null ? null : <Spelling name="assembly" text={code} />}
         <Choice label="Text" value={shown} options={TEXTS} onChange={(v) => update({ show: v })} />
         <pre class="scroll" tabIndex={0} aria-label={`${shown} of ${texts.name}`}>
           {text}
@@ -218,11 +217,25 @@ function KernelPage({ kernel }: { kernel: TracedKernel }) {
   );
 }
 
-/** What makes machine code of the source, saved under the kernel's name. */
-function machineCode(device: string | null, name: string): string | null {
-  if (device === 'LLVM') return `llc-19 -O3 -mcpu=native -o - ${name}.ll`;
-  return device === 'CLANG' ? `clang-19 -O3 -march=native -S -o - ${name}.c` : null;
+/** Machine code of a kernel's part, which the page's own server makes when it is asked for; or how to make it by hand. */
+function useAssembly(wanted: boolean, kernel: TracedKernel, part: number): string {
+  const served = loaded.value?.follows === true;
+  const [code, setCode] = useState('the server is asked');
+  useEffect(() => {
+    if (!wanted || !served) return;
+    let gone = false;
+    setCode('the server is asked');
+    assemblyOf(kernel.kernel, part).then((text) => gone || setCode(text));
+    return () => void (gone = true);
+  }, [wanted, served, kernel.kernel, part]);
+  if (served) return code;
+  const name = ([kernel, ...(kernel.first ?? [])][part] ?? kernel).name;
+  if (kernel.device === 'LLVM') return `${BY_HAND}\n  llc-19 -O3 -mcpu=native -o - ${name}.ll`;
+  if (kernel.device === 'CLANG') return `${BY_HAND}\n  clang-19 -O3 -march=native -S -o - ${name}.c`;
+  return `${kernel.device ?? 'a device that nobody named'} has no machine code`;
 }
+
+const BY_HAND = 'strata viz --serve TRACE makes it here. By hand, of the source in a file:';
 
 /** A graph, and what its picked node is. */
 function NodesPanel(props: { id: string; title: string; note?: string; nodes: readonly TraceNode[]; files: readonly string[]; colour?: (n: number) => string; tell?: (n: number) => string | null }) {

@@ -104,3 +104,12 @@ async function follow(name: string): Promise<void> {
     await new Promise((done) => setTimeout(done, POLL));
   }
 }
+
+/** Machine code of a kernel's part from the page's own server, or why there is none. */
+export async function assemblyOf(kernel: number, part: number): Promise<string> {
+  try {
+    return await (await fetch(`/assembly/${kernel}/${part}`, { cache: 'no-store' })).text();
+  } catch (error) {
+    return `the server does not answer (${error instanceof Error ? error.message : String(error)})`;
+  }
+}
