@@ -162,6 +162,24 @@ void bind_gradients(Functions& f) {
   f.method("explain", "", &Tensor::explain, "What would run, a line for each kernel.");
   f.function("explain", "*tensors", &explained,
              "What would run for one tensor or several together, a line for each kernel.");
+  f.method(
+      "viz", "open=True",
+      [](const py::object& self, bool open) {
+        return py::module_::import("strata._viz").attr("show")(self, open).cast<std::string>();
+      },
+      "The URL of the page that shows what would run: the graph, the schedule, each kernel. A "
+      "browser opens it, too, unless `open` is "
+      "False.");
+  f.method(
+      "_repr_html_", "",
+      [](const py::object& self) {
+        return py::module_::import("strata._viz").attr("picture")(self).cast<std::string>();
+      },
+      "What a notebook shows: the values where they are few and in memory, else what the tensor "
+      "is.");
+  f.method(
+      "_trace", "", [](const Tensor& t) { return explain_as_trace({&t.node(), 1}, t.device()); },
+      "What would run, as the lines of a trace.");
   f.op("contiguous", "", &Tensor::contiguous, "The same values in memory of their own.");
   f.op("clone", "", &Tensor::contiguous, "The same values in memory of their own.");
   f.op("detach", "", &Tensor::detach, "The same values, which no gradient passes.");

@@ -1,9 +1,11 @@
 // The Linearizer, and the kernel compiler behind it.
 #include "strata/codegen/linearizer.h"
 
+#include "python/src/pictures.h"
 #include "python/src/running.h"
 #include "python/src/uop_casters.h"
 #include "strata/runtime/device.h"
+#include "strata/runtime/trace_kernel.h"
 
 namespace strata::python {
 
@@ -158,8 +160,9 @@ py::list buffers_of_kernel(const KernelPointer& kernel) {
 }
 
 void bind_kernel_class(py::module_& m) {
-  py::class_<Kernel, KernelPointer>(
-      m, "Kernel", "A kernel as a list of UOps, proven to stay inside of its buffers.")
+  py::class_<Kernel, KernelPointer> kernel(
+      m, "Kernel", "A kernel as a list of UOps, proven to stay inside of its buffers.");
+  kernel
       .def_readonly("name", &Kernel::name,
                     "'r_64_128': E for elements, r with reductions; sizes of the axes.")
       .def_readonly("ast", &Kernel::ast, "What it computes.")
@@ -173,7 +176,15 @@ void bind_kernel_class(py::module_& m) {
       .def_property_readonly(
           "proof", [](const Kernel& k) { return k.proof.text(); },
           "How accesses were proven, in a line.")
+      .def(
+          "_trace",
+          [](const KernelPointer& k) {
+            const std::shared_ptr<const Kernel> shared = k;
+            return trace_of_kernels({&shared, 1}, nullptr, TraceFile::first_line(k->name) + "\n");
+          },
+          "It, as the lines of a trace.")
       .def("__repr__", [](const Kernel& k) { return detail::message("<Kernel ", k.name, ">"); });
+  bind_pictures(kernel);
   m.def(
       "compile_kernel",
       [](const LazyOp& ast, const std::optional<std::string>& device,

@@ -1,8 +1,11 @@
 """What viz() and _repr_html_() do: the page with an object in it, and a small picture for notebooks."""
 from __future__ import annotations
 
+import base64
 import gzip
+import hashlib
 import html
+import math
 import os
 import stat
 import tempfile
@@ -100,9 +103,39 @@ def keep(name: str, content: bytes) -> Path:
     return path
 
 
+def page_with_trace(trace: str, title: str) -> bytes:
+    """The page with a trace in it, whose element stands behind the title."""
+    begin, end, rest = page().partition(b"<title>")
+    _, close, rest = rest.partition(b"</title>")
+    if not end or not close:
+        raise ValueError("[viz] the page is damaged: it has no title")
+    data = base64.b64encode(gzip.compress(trace.encode(), mtime=0))
+    element = b'<script type="application/json" id="trace" data-encoding="gzip-base64">' + data + b"</script>"
+    return begin + end + html.escape(title).encode() + close + element + rest
+
+
+def traced(value: Any) -> bool:
+    """Whether the page shows the object as a trace: what would run."""
+    return isinstance(value, (_strata.Tensor, _strata.Kernel))
+
+
+def url_of(value: Any) -> str:
+    if not traced(value):
+        return keep("strata.html", page()).as_uri() + fragment(value)
+    trace = value._trace()
+    if isinstance(value, _strata.Kernel):
+        name, shown, mode = value.name, "\n".join([value.axes, value.opts, *map(str, value.uops)]), "#mode=live&side=kernels&kernel=1"
+    else:
+        graph = [line for line in trace.splitlines() if '"graph":' in line[:40]]
+        name, shown, mode = "tensor", "\n".join(graph), "#mode=live&side=graph"
+    # The same graph has the same file; what a trace says of times is no part of the name.
+    name_of_file = f"{name}-{hashlib.sha256(shown.encode()).hexdigest()[:16]}.html"
+    return keep(name_of_file, page_with_trace(trace, f"{name} - Strata")).as_uri() + mode
+
+
 def show(value: Any, open: bool) -> str:
     """The URL of the page with the object in it, which a browser is shown, too, where it is to open."""
-    url = keep("strata.html", page()).as_uri() + fragment(value)
+    url = url_of(value)
     if open:
         # What opens files drops fragments: it gets a file that goes on to the URL.
         escaped = html.escape(url)
@@ -111,16 +144,16 @@ def show(value: Any, open: bool) -> str:
     return url
 
 
-def _table(rows: Sequence[Sequence[Optional[int]]], caption: str) -> str:
+def _table(rows: Sequence[Sequence[Any]], caption: str) -> str:
     lines = []
     for row in rows:
-        cells = "".join(f'<td style="{STYLE}">{"·" if cell is None else cell}</td>' for cell in row)
+        cells = "".join(f'<td style="{STYLE}">{"·" if cell is None else html.escape(str(cell))}</td>' for cell in row)
         lines.append(f"<tr>{cells}</tr>")
     title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     return f'<table style="display:inline-table;border-collapse:collapse;margin:4px">{title}{"".join(lines)}</table>'
 
 
-def _tables(shape: Sequence[int], cells: Sequence[Optional[int]]) -> str:
+def _tables(shape: Sequence[int], cells: Sequence[Any]) -> str:
     """A table for each index of the dimensions before the last two; cells are row-major."""
     rows, columns = ([1, 1, *shape])[-2:]
     out = []
@@ -157,8 +190,28 @@ def _layout_picture(layout: _strata.Layout) -> str:
     return _table([values[r::rows] for r in range(rows)], "")
 
 
+def _values_picture(tensor: _strata.Tensor) -> str:
+    shape = tensor.shape
+    count = math.prod(size for size in shape if isinstance(size, int))
+    if not tensor.is_realized() or any(not isinstance(size, int) for size in shape) or not 0 < count <= MOST_CELLS:
+        return ""
+    return _tables(shape, tensor.reshape((count,)).tolist())
+
+
+def _traced_picture(value: Any) -> str:
+    if isinstance(value, _strata.Kernel):
+        return f"<div><code>{html.escape(value.name)}</code><pre>{html.escape(value.axes)}opts: {html.escape(value.opts or 'none')}</pre></div>"
+    sizes = ", ".join(map(str, value.shape))
+    text = f"Tensor of shape ({sizes}{',' if len(value.shape) == 1 else ''}), {value.dtype.name} on {value.device.name}"
+    text += "" if value.is_realized() else ", not computed yet"
+    return f"<div><code>{html.escape(text)}</code><div>{_values_picture(value)}</div></div>"
+
+
 def picture(value: Any) -> str:
-    """HTML: the addresses where they are few numbers, the text, and what the page's URL ends in."""
+    """HTML: the addresses where they are few numbers, the text, and what the page's URL ends in; of a tensor its values where they
+    are few and in memory; of a kernel its loops."""
+    if traced(value):
+        return _traced_picture(value)
     if isinstance(value, _strata.Layout):
         drawn = _layout_picture(value)
     elif isinstance(value, _strata.Expr):

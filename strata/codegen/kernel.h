@@ -34,11 +34,13 @@ struct Kernel {
 
 /// What the passes knew of a kernel that it does not keep: for those who look at it.
 struct KernelRecord {
+  /// A variable that counts in the indices of accesses.
   struct Counter {
-    Variable variable;                ///< in the indices of accesses
+    Variable variable;
     std::size_t uop;                  ///< its LOOP, or what counts in its place
     std::optional<std::size_t> axis;  ///< none: of a level of an ordered sum, or of what fills scratch memory
   };
+  /// A LOAD or STORE, with how it was proven.
   struct ProvenAccess {
     Access access;  ///< its UOps are those of a graph that is gone
     ProvenBy by = ProvenBy::bounds;

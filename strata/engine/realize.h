@@ -26,6 +26,11 @@ inline void realize(const LazyOp& root, const Device& device = Device::default_d
 /// What realize(roots) would run, a line for each: what it is and why it is apart from the kernel that uses it.
 std::string explain(std::span<const LazyOp> roots);
 
+/// What realize(roots) would run, as a trace (docs/viz-trace.md): the graph, the schedule, the plan of its memory, each kernel with its
+/// code. Nothing runs. @throws what schedule() and compile_kernel() throw
+std::string explain_as_trace(std::span<const LazyOp> roots,
+                             const Device& device = Device::default_device());
+
 /// A kernel as it ran.
 struct RanKernel {
   std::shared_ptr<const CompiledKernel> kernel;

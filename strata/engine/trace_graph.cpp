@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "strata/engine/storage.h"
+#include "strata/runtime/trace_kernel.h"
 
 namespace strata {
 
@@ -135,6 +136,17 @@ void write_leaves(JsonWriter& json, const TraceNodes& nodes) {
 }
 
 }  // namespace
+
+std::string trace_of_graph(std::span<const LazyOp> roots, std::span<const ScheduleItem> items,
+                           const MemoryPlan& plan,
+                           std::span<const std::shared_ptr<const Kernel>> kernels,
+                           const Device& device) {
+  const TraceNodes nodes(roots);
+  std::string out = TraceFile::first_line("what would run") + "\n";
+  for (const TraceFile::Once& line : GraphLines(nodes, items, plan).run(roots))
+    out += TraceFile::text_of(line, TraceTable::graph, 1) + "\n";
+  return trace_of_kernels(kernels, &device, std::move(out));
+}
 
 TracedRealize::TracedRealize(std::span<const LazyOp> roots)
     : trace_(TraceFile::current()),

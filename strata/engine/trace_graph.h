@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "strata/runtime/device.h"
@@ -12,6 +14,13 @@
 #include "strata/schedule/schedule.h"
 
 namespace strata {
+
+/// A whole trace of what is to run for `roots`, with its kernels; nothing of it is run.
+/// @param kernels one for each item that is a kernel
+std::string trace_of_graph(std::span<const LazyOp> roots, std::span<const ScheduleItem> items,
+                           const MemoryPlan& plan,
+                           std::span<const std::shared_ptr<const Kernel>> kernels,
+                           const Device& device);
 
 /// A realize() of this thread, from its schedule to its end; nothing where there is no trace.
 class TracedRealize {

@@ -190,14 +190,23 @@ void TraceFile::open(std::string_view wanted, bool is_child) {
   if (!has_begun_) std::atexit(&AtExit::run);
   has_begun_ = true;
   began_ += now();
+  put(first_line(program_name()));
+}
+
+std::string TraceFile::first_line(std::string_view program) {
   JsonWriter json = line("trace", 0);
   json.member("format", kTraceFormat).member("strata", STRATA_VERSION);
-  json.member("pid", std::int64_t{getpid()}).member("program", std::string_view(program_name()));
+  json.member("pid", std::int64_t{getpid()}).member("program", program);
   const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
   json.member("milliseconds",
               std::int64_t{std::chrono::duration_cast<std::chrono::milliseconds>(since_1970).count()});
   write_flags(json);
-  put(json.key("roofline").null().end_object().take());
+  return json.key("roofline").null().end_object().take();
+}
+
+std::string TraceFile::text_of(const Once& once, TraceTable table, std::int64_t number) {
+  return detail::message("{\"event\":\"", once.event, "\",\"", to_string(table), "\":", number, ",",
+                         std::string_view(once.members).substr(1));
 }
 
 void TraceFile::end() {
@@ -262,9 +271,7 @@ std::int64_t TraceFile::write_once(TraceTable table, const Hash128& key, std::sp
   const auto [it, is_new] = known_[k].try_emplace(key, last_[k] + 1);
   if (!is_new) return it->second;
   const std::int64_t number = ++last_[k];
-  for (const Once& once : lines)
-    put(detail::message("{\"event\":\"", once.event, "\",\"", to_string(table), "\":", number, ",",
-                        std::string_view(once.members).substr(1)));
+  for (const Once& once : lines) put(text_of(once, table, number));
   put_out();
   return number;
 }

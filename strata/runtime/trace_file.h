@@ -69,6 +69,10 @@ class TraceFile {
     std::string_view event;
     std::string members;
   };
+  /// Its line under a number.
+  static std::string text_of(const Once& once, TraceTable table, std::int64_t number);
+  /// The line that a trace begins with. @param program its name, or what the trace is about
+  static std::string first_line(std::string_view program);
   /// The number of what `key` says, if it is known.
   std::optional<std::int64_t> find(TraceTable table, const Hash128& key) const;
   /// The same; where it is new, `lines` are written, each with its number as the member `table`.

@@ -84,9 +84,7 @@ struct Compiled {
   std::optional<std::span<const FiredRule>> fired;
 };
 
-std::string members_of_kernel(const CompiledKernel& compiled, const Compiled& how) {
-  const Kernel& k = compiled.kernel();
-  const Device* const device = compiled.device();
+std::string members_of_kernel(const Kernel& k, const Device* device, const Compiled& how) {
   JsonWriter json;
   json.begin_object().member("at", how.begin).member("ns", how.end - how.begin);
   json.key("device");
@@ -115,7 +113,7 @@ std::int64_t write_kernel(TraceFile& trace, const CompiledKernel& compiled, cons
       const TraceFile::Once once{"device", members_of_device(*device)};
       trace.write_once(TraceTable::device, hash_of({device->name()}), {&once, 1});
     }
-    const TraceFile::Once once{"kernel", members_of_kernel(compiled, how)};
+    const TraceFile::Once once{"kernel", members_of_kernel(compiled.kernel(), compiled.device(), how)};
     number = trace.write_once(TraceTable::kernel, key, {&once, 1});
   }
   trace.note(TraceTable::compiled, id, *number);
@@ -152,6 +150,19 @@ void TracedCompile::done(const CompiledKernel& kernel) {
   if (trace_ == nullptr) return;
   rewrites_.reset();
   write_kernel(*trace_, kernel, {begin_, trace_->now(), fired_});
+}
+
+std::string trace_of_kernels(std::span<const std::shared_ptr<const Kernel>> kernels,
+                             const Device* device, std::string lines) {
+  const auto add = [&](const TraceFile::Once& once, TraceTable table, std::int64_t number) {
+    lines += TraceFile::text_of(once, table, number) + "\n";
+  };
+  if (device != nullptr) add({"device", members_of_device(*device)}, TraceTable::device, 1);
+  std::int64_t number = 0;
+  for (const auto& kernel : kernels)
+    add({"kernel", members_of_kernel(*kernel, device, {0, 0, std::nullopt})}, TraceTable::kernel,
+        ++number);
+  return lines + TraceFile::line("end", 0).end_object().take() + "\n";
 }
 
 std::int64_t traced_kernel(TraceFile& trace, const CompiledKernel& kernel) {

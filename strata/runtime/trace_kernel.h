@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,6 +41,11 @@ class TracedCompile {
   bool is_writing_ = false;
   std::optional<RewriteTrace> rewrites_;
 };
+
+/// A whole trace of kernels, which neither were compiled by a device nor ran; its first lines are given.
+/// @param device what they are for; null where nobody said
+std::string trace_of_kernels(std::span<const std::shared_ptr<const Kernel>> kernels,
+                             const Device* device, std::string lines);
 
 /// The number of a kernel, whose line is in the trace then.
 std::int64_t traced_kernel(TraceFile& trace, const CompiledKernel& kernel);

@@ -1,11 +1,15 @@
 """viz() and _repr_html_(): the page with an object in it, and pictures in notebooks."""
+import base64
 import gzip
+import json
 import os
+import re
 import stat
 from html.parser import HTMLParser
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import strata
 from strata import Layout, ShapeTracker, Variable, View, _viz
 
 PAGE = b"<!doctype html><title>Strata</title>the page"
@@ -140,3 +144,63 @@ def test_texts_are_escaped():
 def test_no_page_is_needed_for_a_picture(monkeypatch):
     monkeypatch.setenv("STRATA_VIZ_PAGE", "/missing")
     assert "View(" in View.create((2, 2))._repr_html_()
+
+
+def lines_in(url):
+    """The trace in the page of a URL."""
+    text = open(urlsplit(url).path, encoding="utf-8").read()
+    data = re.search(r'<title>[^<]* - Strata</title><script type="application/json" id="trace" data-encoding="gzip-base64">([^<]*)</script>', text)
+    return [json.loads(line) for line in gzip.decompress(base64.b64decode(data[1])).splitlines()]
+
+
+def test_tensors_show_what_would_run(place):
+    x = strata.tensor([[float(i + j) for i in range(32)] for j in range(64)])
+    y = (x @ x.permute(1, 0)).relu().softmax(1)
+    url = y.viz(open=False)
+    assert url.startswith((place / "cache/viz/tensor-").as_uri()) and url.endswith("#mode=live&side=graph")
+    assert not y.is_realized()
+    lines = lines_in(url)
+    assert [line["event"] for line in lines if line["event"] != "kernel"] == ["trace", "graph", "nodes", "schedule", "plan", "device", "end"]
+    kernels = [line for line in lines if line["event"] == "kernel"]
+    items = lines[3]["items"]
+    assert len(kernels) == sum(item["kind"] == "kernel" for item in items) == len(y.explain().splitlines())
+    assert all(kernel["source"] and kernel["device"] == y.device.name for kernel in kernels)
+    nodes = lines[2]["nodes"]
+    assert len(nodes) == lines[1]["count"] and nodes[-1]["shape"] == [64, 64] and lines[1]["roots"] == [len(nodes) - 1]
+    assert y.viz(open=False) == url
+    assert (y + 1).viz(open=False) != url
+
+
+@pytest.mark.parametrize("make", [
+    lambda: strata.tensor([1.0, 2.0]),  # in memory: nothing runs
+    lambda: strata.tensor(3.0),
+    lambda: strata.zeros((0, 4)) + 1,
+    lambda: strata.tensor([1, 2, 3]).flip((0,)),
+    lambda: strata.arange(1 << 20).sum(),  # two kernels in one
+    lambda: strata.tensor([True, False]),
+    lambda: strata.tensor([1.0]).to("INTERP") * 2,
+], ids=["memory", "scalar", "empty", "view", "split", "bool", "device"])
+def test_any_tensor_has_a_page(make):
+    x = make()
+    assert lines_in(x.viz(open=False))[-1]["event"] == "end"
+    Balanced().feed(x._repr_html_())
+
+
+def test_kernels_have_a_page(place):
+    kernel = strata.compile_kernel(strata.parse_kernel("a: f32[64,64]; b: f32[64,64]; c = a @ b"))
+    url = kernel.viz(open=False)
+    assert url.startswith((place / f"cache/viz/{kernel.name}-").as_uri()) and url.endswith("#mode=live&side=kernels&kernel=1")
+    trace, said, end = lines_in(url)
+    assert (said["event"], said["kernel"], said["name"], said["device"], said["axes"]) == ("kernel", 1, kernel.name, None, kernel.axes)
+    other = strata.compile_kernel(strata.parse_kernel("a: f32[64,64]; b: f32[64,64]; c = a @ b"), opts="")
+    assert other.viz(open=False) != url
+    assert kernel.name in kernel._repr_html_() and "reduce 64" in kernel._repr_html_()
+
+
+def test_values_are_drawn_where_they_are_there():
+    x = strata.tensor([[1.5, -2.0], [0.0, 4.0]])
+    assert "-2.0" in x._repr_html_() and "not computed" not in x._repr_html_()
+    y = x + 1
+    assert "not computed yet" in y._repr_html_() and not y.is_realized()
+    assert "<td" not in strata.tensor([0.0] * 257)._repr_html_()
+    assert "<td" not in (strata.zeros((0, 3)) + 1).realize()._repr_html_()
