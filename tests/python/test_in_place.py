@@ -189,7 +189,7 @@ index_reduce_ put_ cumsum_ cumprod_ tril_ triu_ renorm_ dropout_ bernoulli_ rrel
 
 
 def in_place_methods():
-    return [n for n in dir(Tensor) if n.endswith("_") and not n.endswith("__") and n not in NOT_HERE]
+    return [n for n in dir(Tensor) if n.endswith("_") and not n.startswith("_") and n not in NOT_HERE]
 
 
 def arguments_of(name, library, other):
