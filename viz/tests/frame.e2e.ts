@@ -208,7 +208,7 @@ describe('frame', () => {
       };
     });
     await page.goto(HOME);
-    await page.waitForSelector('#picture', { timeout: 20_000 });
+    await page.waitForSelector('#picture', { timeout: 5000 });
     assert.equal(await page.locator('[data-engine=ready]').count(), 0);
     assert.match(await page.locator('main').innerText(), /Other spellings/);
     await context.close();

@@ -91,8 +91,8 @@ describe('movement', () => {
     const { page } = opened;
     await settled(page);
     await page.getByRole('button', { name: 'Play' }).click();
-    await page.waitForFunction(() => new URLSearchParams(location.hash.slice(1)).get('step') === '2', null, { timeout: 20_000 });
-    await page.getByRole('button', { name: 'Play' }).waitFor({ timeout: 20_000 });
+    await page.waitForFunction(() => new URLSearchParams(location.hash.slice(1)).get('step') === '2', null, { timeout: 6000 });
+    await page.getByRole('button', { name: 'Play' }).waitFor({ timeout: 6000 });
     assert.deepEqual(opened.faults, []);
     await close(opened);
   });

@@ -52,7 +52,7 @@ describe('speed', () => {
       const opened = await open(browser, hashOf(mode.state));
       await settled(opened.page);
       const times: number[] = [];
-      for (let turn = 0; turn < 8; ++turn) {
+      for (let turn = 0; turn < 4; ++turn) {
         times.push(await longest(opened.page, () => interact(opened.page)));
         if ((times.at(-1) ?? 0) <= MOST) break;
       }
