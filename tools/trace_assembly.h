@@ -13,7 +13,8 @@ struct TracedKernel {
   std::size_t part = 0;  ///< 0 is the kernel itself, k the k-th of those that run before it (`first`)
 };
 
-/// The machine code that the kernel's device makes of its source on this machine. Nothing of it is run.
+/// The machine code that the kernel's device makes of its source on this machine. Nothing of it is run. A part is compiled as the whole
+/// kernel is: one that is tiny by itself is optimised all the same.
 /// @param trace the file's path
 /// @throws Error (domain) where the trace has no such kernel, or none whose device is known; as Device::assembly_of
 std::string assembly_in_trace(const std::string& trace, const TracedKernel& which);

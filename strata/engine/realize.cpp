@@ -211,15 +211,15 @@ std::string explain(std::span<const LazyOp> roots) {
 
 std::string explain_as_trace(std::span<const LazyOp> roots, const Device& device) {
   const std::vector<ScheduleItem> items = schedule(roots, fusion_options());
-  const auto is_root = [&](const LazyOp& n) {
-    return std::find(roots.begin(), roots.end(), n) != roots.end();
+  const auto is_kept = [&](const LazyOp& n) {
+    return n.is_tracked() || std::find(roots.begin(), roots.end(), n) != roots.end();
   };
   std::vector<std::shared_ptr<const Kernel>> kernels;
-  std::unordered_set<const LazyNode*> seen;  // items of the same shape share a kernel
+  std::unordered_set<const LazyNode*> seen;  // items of the same ast share a kernel
   for (const ScheduleItem& item : items)
     if (item.is_kernel() && seen.insert(item.ast.node()).second)
       kernels.push_back(std::make_shared<const Kernel>(compile_kernel(item.ast, target_of(device))));
-  return trace_of_graph(roots, items, plan_memory(items, is_root), kernels, device);
+  return trace_of_graph(roots, items, plan_memory(items, is_kept), kernels, device);
 }
 
 }  // namespace strata

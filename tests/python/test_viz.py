@@ -204,3 +204,13 @@ def test_values_are_drawn_where_they_are_there():
     assert "not computed yet" in y._repr_html_() and not y.is_realized()
     assert "<td" not in strata.tensor([0.0] * 257)._repr_html_()
     assert "<td" not in (strata.zeros((0, 3)) + 1).realize()._repr_html_()
+
+
+def test_the_plan_keeps_what_a_gradient_may_ask_for():
+    def planned(x):
+        y = (x @ x).softmax(1) @ x
+        return next(line for line in lines_in(y.sum().viz(open=False)) if line["event"] == "plan")["nodes"]
+    x = strata.tensor([[0.5] * 64] * 64)
+    assert planned(x)
+    x.requires_grad = True
+    assert not planned(x)  # all that a kernel leaves has memory of its own
