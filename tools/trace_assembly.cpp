@@ -1,8 +1,10 @@
 #include "tools/trace_assembly.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -37,6 +39,22 @@ JsonValue need(const JsonValue& object, std::string_view key) {
   return *value;
 }
 
+/// Whether a compiler of C reads `source` and nothing else: a trace may be somebody else's, and an error would quote the file that it
+/// includes. The directives are those that renderers write; a '#' spelled by two or three characters, or a line that goes on, is no text of theirs.
+bool reads_no_file(std::string_view source) {
+  constexpr std::string_view kOurs[] = {"define ", "ifndef ", "if defined(",
+                                        "else\n",  "endif\n", "pragma "};
+  for (const std::string_view other : {"%:", "\?\?", "\\\n", "\\\r"})
+    if (source.find(other) != std::string_view::npos) return false;
+  for (std::size_t at = source.find('#'); at != std::string_view::npos; at = source.find('#', at + 1)) {
+    const std::string_view rest = source.substr(at + 1);
+    if (std::none_of(std::begin(kOurs), std::end(kOurs),
+                     [&](std::string_view directive) { return rest.starts_with(directive); }))
+      return false;
+  }
+  return true;
+}
+
 /// Operations or bytes: a number of any size, or text where it is not finite.
 double amount_of(const JsonValue& value) { return std::strtod(value.raw().c_str(), nullptr); }
 
@@ -55,7 +73,12 @@ std::string assembly_in_trace(const std::string& trace, const TracedKernel& whic
   const JsonValue part = which.part == 0 ? kernel : first[which.part - 1];
   const SourceFacts facts{need(kernel, "contract").as_bool("contract"),
                           amount_of(need(kernel, "operations")), amount_of(need(kernel, "bytes"))};
-  return Device::get(device.as_string("device")).assembly_of(need(part, "source").as_string("source"), facts);
+  const std::string_view source = need(part, "source").as_string("source");
+  const Device& maker = Device::get(device.as_string("device"));
+  STRATA_CHECK(maker.name() != "CLANG" || reads_no_file(source), domain,
+               "[assembly] the source of kernel ", which.kernel,
+               " is none that Strata writes: it has directives of its own");
+  return maker.assembly_of(source, facts);
 }
 
 }  // namespace strata::tools

@@ -16,7 +16,8 @@ struct TracedKernel {
 /// The machine code that the kernel's device makes of its source on this machine. Nothing of it is run. A part is compiled as the whole
 /// kernel is: one that is tiny by itself is optimised all the same.
 /// @param trace the file's path
-/// @throws Error (domain) where the trace has no such kernel, or none whose device is known; as Device::assembly_of
+/// @throws Error (domain) where the trace has no such kernel, or none whose device is known, or a source in C that could read other
+/// files; as Device::assembly_of
 std::string assembly_in_trace(const std::string& trace, const TracedKernel& which);
 
 }  // namespace strata::tools

@@ -20,6 +20,10 @@
 
 #include "strata/base/check.h"
 #include "strata/base/flags.h"
+#include "strata/base/json.h"
+#include "strata/codegen/kernel.h"
+#include "strata/graph/kernel_text.h"
+#include "strata/runtime/device.h"
 #include "strata/runtime/posix_io.h"
 #include "tests/base/files.h"
 #include "tests/tools/command_line.h"
@@ -182,6 +186,62 @@ TEST(VizSite, MakesMachineCodeWhenItIsAskedFor) {
        {"", "/", "0", "0/", "/0", "0/0/0", "-1/0", "0/x", "99999999999999999999/0"})
     EXPECT_EQ(ask(words).status, 400) << words;
   EXPECT_EQ(PageSite("page", "").answer({"GET", "/assembly/0/0", "localhost", "", ""}).status, 404);
+}
+
+// An error of the compiler quotes what it reads.
+TEST(VizSite, TracesDoNotShowOtherFiles) {
+  const PrivateFolder folder;
+  const std::string secret = write_file(folder.file("secret"), "topsecret words\n");
+  std::string trace;
+  const std::string sources[] = {R"(#include \")" + secret + R"(\"\n)",
+                                 R"( # include \")" + secret + R"(\"\n)",
+                                 R"(%:include \")" + secret + R"(\"\n)",
+                                 R"(#inc\\\nlude \")" + secret + R"(\"\n)",
+                                 R"(/**/ #/**/include \")" + secret + R"(\"\n)",
+                                 R"(#include_next \")" + secret + R"(\"\n)",
+                                 R"(#import \")" + secret + R"(\"\n)",
+                                 R"(#define X\n#include \")" + secret + R"(\"\n)"};
+  for (std::size_t k = 0; k < std::size(sources); ++k)
+    trace += detail::message(R"({"event":"kernel","kernel":)", k, R"(,"device":"CLANG","source":")",
+                             sources[k],
+                             R"(","contract":true,"operations":1,"bytes":1,"first":[]})", "\n");
+  const PageSite site("page", write_file(folder.file("t"), trace));
+  for (std::size_t k = 0; k < std::size(sources); ++k) {
+    const HttpAnswer answer =
+        site.answer({"GET", detail::message("/assembly/", k, "/0"), "localhost", "same-origin", ""});
+    EXPECT_EQ(answer.status, 404) << sources[k];
+    EXPECT_TRUE(has(answer.body, "directives of its own")) << sources[k] << answer.body;
+    EXPECT_FALSE(has(answer.body, "topsecret")) << sources[k] << answer.body;
+  }
+}
+
+TEST(VizSite, SourcesThatStrataWritesAreCompiled) {
+  const Device& device = Device::get("CLANG");
+  std::string trace;
+  std::int64_t count = 0;
+  for (const char* text : {"a: f16[64]; b = abs(a) * 2 + exp(a)", "a: f32[4194304]; b = a + 1",
+                           "a: f32[64,64]; b: f32[64,64]; c = abs(a @ b)", "a: i64[100]; b = a / 3"})
+    for (const bool contract : {true, false}) {
+      const Target target = contract ? device.target() : device.target().deterministic();
+      JsonWriter json;
+      json.begin_object()
+          .member("event", "kernel")
+          .member("kernel", count++)
+          .member("device", "CLANG");
+      json.member("source",
+                  std::string_view(device.source(compile_kernel(parse_kernel(text).kernel, target))));
+      json.member("contract", contract)
+          .member("operations", std::int64_t{1})
+          .member("bytes", std::int64_t{1});
+      trace += json.key("first").begin_array().end_array().end_object().take() + "\n";
+    }
+  const PrivateFolder folder;
+  const PageSite site("page", write_file(folder.file("t"), trace));
+  for (std::int64_t k = 0; k < count; ++k) {
+    const HttpAnswer answer =
+        site.answer({"GET", detail::message("/assembly/", k, "/0"), "localhost", "same-origin", ""});
+    EXPECT_EQ(answer.status, 200) << answer.body;
+  }
 }
 
 TEST(VizSite, GivesLongTracesInPieces) {
