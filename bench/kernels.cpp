@@ -17,7 +17,7 @@
 
 #include "bench/kernel_peers.h"
 #include "bench/kernels.h"
-#include "strata/graph/kernel_text.h"
+#include "strata/ops/kernel_text.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/tbb_executor.h"
 

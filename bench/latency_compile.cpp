@@ -10,7 +10,7 @@
 #include "bench/harness.h"
 #include "bench/latency.h"
 #include "strata/base/flags.h"
-#include "strata/graph/kernel_text.h"
+#include "strata/ops/kernel_text.h"
 #include "strata/render/cstyle.h"
 #include "strata/runtime/clang_program.h"
 #include "strata/runtime/device.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "strata/graph/kernel_text.h"
+#include "strata/ops/kernel_text.h"
 #include "strata/runtime/device.h"
 
 namespace {

@@ -4,5 +4,5 @@
 #include "strata/base/standard.h"
 
 #include "strata/graph/interpret.h"
-#include "strata/graph/kernel_text.h"
 #include "strata/graph/lazy_op.h"
+#include "strata/ops/kernel_text.h"

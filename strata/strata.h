@@ -14,6 +14,7 @@
 #include "strata/graph.h"
 #include "strata/ir.h"
 #include "strata/nn.h"
+#include "strata/ops.h"
 #include "strata/render.h"
 #include "strata/runtime.h"
 #include "strata/schedule.h"

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FLOORS = ["base", "dtype", "expr", "view", "ir", "graph", "schedule", "codegen", "render", "runtime", "engine", "tensor",
+FLOORS = ["base", "dtype", "expr", "view", "ir", "graph", "ops", "schedule", "codegen", "render", "runtime", "engine", "tensor",
           "nn"]
 ALGEBRA = {"base", "expr", "view"}  # these also compile to WebAssembly
 STANDARD = set("""algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "strata/codegen/kernel.h"
-#include "strata/graph/kernel_text.h"
+#include "strata/ops/kernel_text.h"
 #include "strata/render/kernel_source.h"
 #include "tools/ask.h"
 

@@ -6,7 +6,7 @@
 #include "strata/base/quotes.h"
 #include "strata/dtype/dtype.h"
 #include "strata/expr/parse.h"
-#include "strata/graph/kernel_text.h"
+#include "strata/ops/kernel_text.h"
 #include "tools/box_parts.h"
 #include "tools/brackets.h"
 

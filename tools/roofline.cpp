@@ -5,7 +5,7 @@
 #include <map>
 #include <mutex>
 
-#include "strata/graph/kernel_text.h"
+#include "strata/ops/kernel_text.h"
 #include "tools/kernel_run.h"
 
 namespace strata::tools {

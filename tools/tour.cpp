@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "strata/tensor/gradient.h"
+#include "strata/ops/gradient.h"
 
 namespace strata::tools {
 

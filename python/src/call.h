@@ -226,6 +226,7 @@ class Functions {
 
 void bind_tensor_class(py::module_& m);  // tensor_object.cpp
 void bind_tensor_values(Functions& f);   // tensor_values.cpp
+void bind_operations(Functions& f);      // operations.cpp
 void bind_elementwise(Functions& f);     // methods_elementwise.cpp
 void bind_movement(Functions& f);        // methods_movement.cpp
 void bind_reductions(Functions& f);      // methods_reduce.cpp

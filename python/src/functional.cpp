@@ -1,7 +1,7 @@
 // The functions of neural networks, as torch.nn.functional has them; as methods, too, as tinygrad has them.
 #include "python/src/call.h"
 #include "python/src/given_index.h"
-#include "strata/tensor/at_hand.h"
+#include "strata/ops/at_hand.h"
 #include "strata/tensor/random.h"
 
 namespace strata::python {
@@ -134,11 +134,7 @@ void bind_pools(Functions& f) {
   f.op("avg_pool1d", avg_how, &avg_pooled<avg_pool1d>, avg_doc);
   f.op("avg_pool2d", avg_how, &avg_pooled<avg_pool2d>, avg_doc);
   f.op("avg_pool3d", avg_how, &avg_pooled<avg_pool3d>, avg_doc);
-  constexpr const char *mean_doc = "Means of windows that make so many outputs.",
-                       *largest_doc = "The largest of windows that make so many outputs.";
-  f.op("adaptive_avg_pool1d", "output_size", &adaptive_avg_pool1d, mean_doc);
-  f.op("adaptive_avg_pool2d", "output_size", &adaptive_avg_pool2d, mean_doc);
-  f.op("adaptive_avg_pool3d", "output_size", &adaptive_avg_pool3d, mean_doc);
+  constexpr const char* largest_doc = "The largest of windows that make so many outputs.";
   f.op("adaptive_max_pool1d", "output_size, return_indices=False",
        &adaptive_max_pooled<adaptive_max_pool1d, adaptive_max_pool1d_with_indices>, largest_doc);
   f.op("adaptive_max_pool2d", "output_size, return_indices=False",
@@ -175,23 +171,13 @@ void bind_norms(Functions& f) {
       },
       "Over all but axis 1: in training with the batch's mean and variance, towards which running "
       "ones move; else with the running ones.");
-  f.op("layer_norm", "normalized_shape, weight=None, bias=None, eps=1e-05", &layer_norm,
-       "Over the last dimensions, whose sizes are given.");
   f.op("layernorm", "axis=-1, eps=1e-05", &layernorm, "Over axes, without a weight.");
-  f.op("rms_norm", "normalized_shape, weight=None, eps=None", &rms_norm,
-       "x over its root mean square, over the last dimensions, whose sizes are given.");
-  f.op("group_norm", "num_groups|groups, weight=None, bias=None, eps=1e-05", &group_norm,
-       "Over each of so many groups of channels.");
-  f.op("instance_norm", "weight=None, bias=None, eps=1e-05", &instance_norm,
-       "Over each channel of each of the batch.");
   f.op(
       "local_response_norm", "size, alpha=0.0001, beta=0.75, k=1.0",
       [](const Tensor& x, std::int64_t size, double alpha, double beta, double k) {
         return local_response_norm(x, size, {.alpha = alpha, .beta = beta, .k = k});
       },
       "x over (k + alpha * mean of squares of so many neighbouring channels)**beta.");
-  f.op("normalize", "p=2.0, axis=1, eps=1e-12", &normalize,
-       "x over its p-norm along an axis, which counts as eps where it is less.");
 }
 
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const MaybeTensor& mask,
@@ -202,16 +188,13 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const MaybeT
 }
 
 void bind_layers(Functions& f) {
-  f.op("linear", "weight, bias=None", &linear, "x @ weight.T + bias");
-  f.op("bilinear", "other|input2, weight, bias=None", &bilinear,
-       "x @ weight[k] @ other for each output k, plus bias.");
   f.op(
       "embedding", "weight, padding_idx=None",
       [](const GivenIndex& index, const Tensor& weight, const std::optional<std::int64_t>& padding,
          At at) {
         const Tensor out = embedding(index.tensor, weight, padding, at);
         if (index.is_written)
-          check_at_hand(index.tensor, {"embedding", "index", weight.size(0).value()});
+          ops::check_at_hand(index.tensor.node(), {"embedding", "index", weight.size(0).value()});
         return out;
       },
       "Rows of the weight by number: NaN where it has none of that number.");
@@ -227,21 +210,12 @@ void bind_layers(Functions& f) {
             {.offsets = offsets, .mode = which, .per_sample_weights = weights, .padding_index = padding});
       },
       "Rows of the weight, reduced in bags.");
-  f.op("prelu", "weight", &prelu, "x, or x times the weight of its channel where it is below 0.");
-  f.op("channel_shuffle", "groups", &channel_shuffle, "Channels of groups one after another.");
   f.op("scaled_dot_product_attention",
        "key, value, attn_mask|mask=None, dropout_p=0.0, is_causal|causal=False, scale=None, "
        "enable_gqa=False",
        &attention,
        "softmax(q @ k.T * scale + mask) @ v of (..., length, size). A mask of bools says where to "
        "look.");
-  f.op("glu", "axis=-1", &glu, "The first half of an axis times the sigmoid of the second.");
-  f.op("softmin", "axis=-1", &softmin, "softmax(-x)");
-  f.op("cosine_similarity", "other|x2, axis=1, eps=1e-08", &cosine_similarity,
-       "The cosine of the angle between vectors along an axis.");
-  f.op("pairwise_distance", "other|x2, p=2.0, eps=1e-06, keepdim=False", &pairwise_distance,
-       "The p-norm of differences along the last axis.");
-  f.op("pdist", "p=2.0", &pdist, "Distances between all pairs of rows.");
 }
 
 void bind_dropouts(Functions& f) {

@@ -31,8 +31,6 @@ Tensor by_classes(const Tensor& x, const Tensor& target, std::int64_t ignore_ind
 }
 
 void bind_distances(Functions& f) {
-  f.op("mse_loss", "target, reduction='mean'", &mse_loss, "(x - target)**2");
-  f.op("l1_loss", "target, reduction='mean'", &l1_loss, "|x - target|");
   f.op(
       "smooth_l1_loss", "target, *, reduction='mean', beta=1.0",
       [](const Tensor& x, const Tensor& t, Reduction r, double beta) {
@@ -45,17 +43,6 @@ void bind_distances(Functions& f) {
         return huber_loss(x, t, delta, r);
       },
       "delta times smooth_l1_loss().");
-  f.op("kl_div", "target, *, reduction='mean', log_target=False", &kl_div,
-       "target * (log(target) - x), x being log-probabilities.");
-  f.op("soft_margin_loss", "target, reduction='mean'", &soft_margin_loss,
-       "log(1 + exp(-target * x)), targets being 1 and -1.");
-  f.op("hinge_embedding_loss", "target, margin=1.0, reduction='mean'", &hinge_embedding_loss,
-       "x where the target is 1, max(0, margin - x) where it is -1.");
-  f.op("cosine_embedding_loss", "other|input2, target, margin=0.0, reduction='mean'",
-       &cosine_embedding_loss,
-       "1 - cos where the target is 1, max(0, cos - margin) where it is -1.");
-  f.op("margin_ranking_loss", "other|input2, target, margin=0.0, reduction='mean'",
-       &margin_ranking_loss, "max(0, -target * (x - other) + margin)");
   f.op(
       "triplet_margin_loss",
       "positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction='mean'",
@@ -126,10 +113,6 @@ void bind_likelihoods(Functions& f) {
             x, t, {.p = static_cast<int>(p), .margin = margin, .weight = w, .reduction = r});
       },
       "max(0, margin - x[target] + x[k])**p over the other classes.");
-  f.op("multilabel_margin_loss", "target, reduction='mean'", &multilabel_margin_loss,
-       "The same of several targets, which end before a -1.");
-  f.op("multilabel_soft_margin_loss", "target, weight=None, reduction='mean'",
-       &multilabel_soft_margin_loss, "Binary cross-entropy of each class.");
   f.op(
       "ctc_loss",
       "targets, input_lengths, target_lengths, blank=0, reduction='mean', zero_infinity=False",

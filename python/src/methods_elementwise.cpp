@@ -1,42 +1,10 @@
 // Methods of tensors that work element by element.
-#include <array>
-
 #include "python/src/call.h"
-#include "strata/tensor/access.h"
 
 namespace strata::python {
 
 namespace {
 
-using UnaryMember = Tensor (Tensor::*)(At) const;
-using BinaryMember = Tensor (Tensor::*)(const Operand&) const;
-
-constexpr const char* kUnaryDoc =
-    "Element by element. Integers and bools become float32 where the result is real.";
-constexpr const char* kBinaryDoc =
-    "Element by element, of two tensors that broadcast, or of a tensor and a number, whose dtype "
-    "gives way. Dtypes are promoted as "
-    "PyTorch has it.";
-
-/// x + alpha*other, or x - alpha*other, in the dtype in which they meet, rounded once.
-template <bool is_difference>
-Tensor with_multiple(const Tensor& x, const Operand& other, const Number& alpha) {
-  const auto number = [&] {
-    const Tensor plain = x.dtype().is_float() ? Tensor::full({}, other.number(), x.dtype())
-                                              : Tensor::full({}, other.number());
-    return plain.to(x.device());
-  };
-  const Tensor more = other.tensor() != nullptr ? *other.tensor() : number();
-  return rounded_once_of(
-      [&](const Tensor& a, const Tensor& b) {
-        const Operand left(a), right(b);
-        const std::array<const Operand*, 2> both{&left, &right};
-        const DType met = meeting_dtype(both);
-        const Tensor multiple = (met.is_float() ? b.cast(met) : b) * alpha;
-        return is_difference ? a - multiple : a + multiple;
-      },
-      x, more);
-}
 bool is_one(const Number& n) { return n.value().as_double() == 1; }
 
 Tensor rounded_quotient(const Tensor& x, const Operand& other, const std::optional<std::string>& mode) {
@@ -102,10 +70,6 @@ Tensor cast_to(const Tensor& x) {
 }
 
 void bind_casts(Functions& f) {
-  f.op("cast", "dtype", &Tensor::cast,
-       "The same values in another dtype. To integers: towards zero, and the nearest end where a "
-       "value does not fit.");
-  f.op("bitcast", "dtype", &Tensor::bitcast, "The same bits as another dtype of the same size.");
   f.method("to", "what=None, dtype=None, device=None", &moved_to,
            "In another dtype, on another device, or both; or as another tensor is.");
   f.method(
@@ -134,43 +98,17 @@ void bind_casts(Functions& f) {
 }
 
 void bind_activations(Functions& f) {
-  f.op("leaky_relu", "negative_slope|slope|neg_slope=0.01", &Tensor::leaky_relu,
-       "x, or x times the slope where it is below 0.");
-  f.op("elu", "alpha=1.0", &Tensor::elu, "x, or alpha * (exp(x) - 1) where it is below 0.");
-  f.op("celu", "alpha=1.0", &Tensor::celu, "max(0, x) + min(0, alpha * (exp(x / alpha) - 1))");
-  f.op("softplus", "beta=1.0, threshold=20.0", &Tensor::softplus,
-       "log(1 + exp(beta * x)) / beta; x where beta * x is above the threshold.");
-  f.op("hardtanh", "min_val|low|min=-1.0, max_val|high|max=1.0", &Tensor::hardtanh,
-       "x between two bounds.");
-  f.op("hardshrink", "lambd|lambda=0.5", &Tensor::hardshrink,
-       "x, or 0 where it is between -lambd and lambd.");
-  f.op("softshrink", "lambd|lambda=0.5", &Tensor::softshrink,
-       "x moved towards 0 by lambd, 0 between.");
-  f.op("threshold", "threshold, value", &Tensor::threshold,
-       "x where it is above the threshold, else the value.");
   f.op("gelu", "approximate='none'", &gelu_of,
        "x times the normal distribution's share below x; approximate='tanh' for the formula with "
        "tanh.");
-  f.op("logit", "eps=None", &Tensor::logit, "log(x / (1 - x)), x kept between eps and 1 - eps.");
 }
 
 void bind_of_several(Functions& f) {
-  f.op("clip", "min|low|a_min=None, max|high|a_max=None", &Tensor::clip,
-       "Each element between min and max. Raises DomainError where neither is given.");
   f.function("where", "condition|mask, a|x|input, b|y|other", &Tensor::where,
              "a where the condition holds, else b.");
   f.method("where", "condition|a, other|b", &where_method,
            "x.where(condition, other): x where the condition holds, else the other. A condition "
            "takes both: condition.where(a, b), where `a` is no tensor of bools.");
-  f.op("masked_fill", "mask, value", &Tensor::masked_fill, "The value where the mask holds.");
-  f.op("lerp", "end, weight", &Tensor::lerp, "x + weight * (end - x)");
-  f.op("addcmul", "tensor1|a, tensor2|b, value=1", &Tensor::addcmul,
-       "x + value * tensor1 * tensor2");
-  f.op("addcdiv", "tensor1|a, tensor2|b, value=1", &Tensor::addcdiv,
-       "x + value * tensor1 / tensor2");
-  f.op("isin", "test_elements|others", &Tensor::isin, "Whether each element is among others.");
-  f.op("isclose", "other, rtol=1e-05, atol=1e-08, equal_nan=False", &Tensor::isclose,
-       "Whether |x - other| <= atol + rtol * |other|, element by element.");
   f.op("allclose", "other, rtol=1e-05, atol=1e-08, equal_nan=False", &Tensor::allclose,
        "Whether all elements are close. Realizes.", Gil::release);
   f.op("equal", "other", &Tensor::equal, "Whether both have the same shape and elements. Realizes.",
@@ -182,31 +120,22 @@ void bind_of_several(Functions& f) {
         return x.nan_to_num(nan.value_or(0), inf, neg_inf);
       },
       "NaN and infinities replaced, by default by 0, the largest and the least numbers.");
-  f.op("polygamma", "n|order", &Tensor::polygamma, "The n-th derivative of digamma.");
-  f.op("mvlgamma", "p", &Tensor::mvlgamma, "The logarithm of the gamma function of p dimensions.");
-  f.op("frexp", "", &Tensor::frexp,
-       "Mantissas in [0.5, 1) and exponents (int32): x = mantissa * 2**exponent.");
 }
 
 }  // namespace
 
 void bind_elementwise(Functions& f) {
-#define STRATA_UNARY(name, ...) f.op(#name, "", static_cast<UnaryMember>(&Tensor::name), kUnaryDoc);
-#include "strata/tensor/unary.def"
-#define STRATA_BINARY(name, ...) \
-  f.op(#name, "other|b|y|exponent", static_cast<BinaryMember>(&Tensor::name), kBinaryDoc);
-#include "strata/tensor/binary.def"
   // Those that take more in Python.
   f.op(
       "add", "other|b|y, *, alpha=1",
       [](const Tensor& x, const Operand& other, const Number& alpha) {
-        return is_one(alpha) ? x.add(other) : with_multiple<false>(x, other, alpha);
+        return is_one(alpha) ? x.add(other) : x.add(other, alpha);
       },
       "x + alpha * other");
   f.op(
       "sub", "other|b|y, *, alpha=1",
       [](const Tensor& x, const Operand& other, const Number& alpha) {
-        return is_one(alpha) ? x.sub(other) : with_multiple<true>(x, other, alpha);
+        return is_one(alpha) ? x.sub(other) : x.sub(other, alpha);
       },
       "x - alpha * other");
   f.op("div", "other|b|y, *, rounding_mode=None", &rounded_quotient,

@@ -2,7 +2,7 @@
 #include "python/src/call.h"
 #include "python/src/given_index.h"
 #include "python/src/subscripts.h"
-#include "strata/tensor/at_hand.h"
+#include "strata/ops/at_hand.h"
 
 namespace strata::python {
 
@@ -50,7 +50,7 @@ Tensor checked(const char* operation, const Tensor& out, const Tensor& x,
                const std::optional<std::int64_t>& axis, const GivenIndex& index) {
   if (!index.is_written) return out;
   const Int size = !axis ? x.numel() : x.ndim() == 0 ? Int(1) : x.size(*axis);
-  check_at_hand(index.tensor, {operation, "index", size.value(), true});
+  ops::check_at_hand(index.tensor.node(), {operation, "index", size.value(), true});
   return out;
 }
 
@@ -63,28 +63,6 @@ Tensor scattered(const Tensor& x, std::int64_t axis, const Tensor& index, const 
 }
 
 void bind_products(Functions& f) {
-  f.op("matmul", "other", &Tensor::matmul,
-       "The product of matrices; of vectors, the inner one; of more dimensions, one for each index "
-       "in front. x @ other.");
-  f.op("dot", "other", &Tensor::dot,
-       "The inner product of two vectors; tensors of more dimensions as matmul().");
-  f.op("outer", "other", &Tensor::outer, "The product of each element with each.");
-  f.op("bmm", "other", &Tensor::bmm, "Products of matrices: (b, n, k) and (b, k, m) to (b, n, m).");
-  f.op("mm", "other", &Tensor::mm, "The product of two matrices.");
-  f.op("mv", "vector", &Tensor::mv, "The product of a matrix and a vector.");
-  f.op("inner", "other", &Tensor::inner, "Products summed over the last axes.");
-  f.op("addmm", "mat1|a, mat2|b, *, beta=1.0, alpha=1.0", &Tensor::addmm,
-       "beta * x + alpha * (a @ b)");
-  f.op("baddbmm", "batch1|a, batch2|b, *, beta=1.0, alpha=1.0", &Tensor::baddbmm,
-       "beta * x + alpha * (a @ b), of batches.");
-  f.op("addbmm", "batch1|a, batch2|b, *, beta=1.0, alpha=1.0", &Tensor::addbmm,
-       "beta * x + alpha * the sum of the batch's products.");
-  f.op("addmv", "mat|matrix, vec|vector, *, beta=1.0, alpha=1.0", &Tensor::addmv,
-       "beta * x + alpha * (matrix @ vector)");
-  f.op("addr", "vec1|a, vec2|b, *, beta=1.0, alpha=1.0", &Tensor::addr,
-       "beta * x + alpha * outer(a, b)");
-  f.op("matrix_power", "n|power", &Tensor::matrix_power,
-       "The product of a matrix with itself, n times.");
   f.op(
       "matrix_norm", "ord|kind='fro', keepdim=False",
       [](const Tensor& x, const std::string& kind, bool keepdim) {
@@ -97,12 +75,8 @@ void bind_products(Functions& f) {
   f.op("tensordot", "other, axes=2", &tensordot_over,
        "Products summed over the last axes of one and the first of the other, or over pairs of "
        "axes.");
-  f.op("kron", "other", &Tensor::kron, "The Kronecker product.");
   f.op("cross", "other, axis=None", &crossed,
        "The cross product of vectors of three along an axis, by default the first of size 3.");
-  f.op("cdist", "other|x2, p=2.0", &Tensor::cdist,
-       "Distances between rows: (..., n, k) and (..., m, k) to (..., n, m).");
-  f.op("trace", "", &Tensor::trace, "The sum of the diagonal.");
   f.joining(
       "einsum", "formula|equation, *operands",
       [](const std::string& formula, std::span<const Tensor> t) {
@@ -141,14 +115,6 @@ void bind_gathers(Functions& f) {
   f.op("scatter", "axis, index, src|value, reduce=None", &scattered,
        "With out[index[i][j]][j] = value[i][j] for axis 0, and so on; of several the last. What is "
        "outside is put nowhere.");
-  f.op("scatter_add", "axis, index, src|value", &Tensor::scatter_add,
-       "The same, added to what is there.");
-  f.op("scatter_reduce", "axis, index, src|value, reduce, include_self=True",
-       &Tensor::scatter_reduce, "The same, reduced with what is there or without.");
-  f.op("index_copy", "axis, index, source", &Tensor::index_copy,
-       "With slices of the source at indices of an axis.");
-  f.op("index_add", "axis, index, source, alpha=1", &Tensor::index_add,
-       "With slices of alpha * source added at indices of an axis.");
   f.op(
       "index_put", "indices, values|value, accumulate=False",
       [](const Tensor& x, const py::object& indices, const Operand& value, bool accumulate) {
@@ -156,26 +122,16 @@ void bind_gathers(Functions& f) {
       },
       "This with values where x[indices] is; where a place is named twice: the last one, or "
       "(accumulate) the sum.");
-  f.op("index_fill", "axis, index, value", &Tensor::index_fill,
-       "With a value at indices of an axis.");
-  f.op("index_reduce", "axis, index, source, reduce, include_self=True", &Tensor::index_reduce,
-       "With slices of the source reduced at indices of an axis.");
-  f.op("put", "index, source, accumulate=False", &Tensor::put,
-       "With elements of the source at indices in row-major order.");
   f.op("nonzero", "", &Tensor::nonzero,
        "The indices of what is not 0, (count, ndim) of int64. Realizes.", Gil::release);
   f.op("argwhere", "", &Tensor::argwhere, "As nonzero().", Gil::release);
   f.op("masked_select", "mask", &Tensor::masked_select,
        "The elements for which the mask holds, as one dimension. Realizes the mask.", Gil::release);
-  f.op("masked_scatter", "mask, source", &Tensor::masked_scatter,
-       "With the elements of the source in order where the mask holds.");
   f.op("one_hot", "num_classes|classes=-1", &Tensor::one_hot,
        "(..., classes) of int64: 1 where the class is this, none for what is no class. -1: one "
        "more than the largest, which "
        "is realized.",
        Gil::release);
-  f.op("bucketize", "boundaries, right=False", &Tensor::bucketize,
-       "Where each value would go into sorted boundaries.");
   f.function(
       "searchsorted", "sorted_sequence|a, values|v, right=False",
       [](const Tensor& sorted, const Tensor& values, bool right) {

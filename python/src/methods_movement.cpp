@@ -199,34 +199,13 @@ Tensors mesh(std::span<const Tensor> tensors, const std::string& indexing) {
 }
 
 void bind_shapes(Functions& f) {
-  f.op("reshape", "*shape", &Tensor::reshape,
-       "The elements in row-major order under other sizes. One of them may be -1: what is left. "
-       "Raises ShapeError unless as many elements.");
   f.op("view", "*shape", &viewed, "As reshape(); of a dtype, as bitcast().");
-  f.op("permute", "*axes|order", &Tensor::permute, "The axes in another order.");
-  f.op("expand", "*shape", &Tensor::expand,
-       "Dimensions of size 1 repeated, and new ones in front. A size of -1 stays.");
-  f.op("broadcast_to", "*shape", &Tensor::broadcast_to, "As expand().");
-  f.method("view_as", "other", &Tensor::view_as, "Under the sizes of another tensor.");
-  f.method("reshape_as", "other", &Tensor::reshape_as, "Under the sizes of another tensor.");
-  f.method("expand_as", "other", &Tensor::expand_as, "Repeated to the sizes of another tensor.");
   f.op("size", "axis=None", &sizes_of_tensor, "The sizes, as a tuple; or one of them.");
   f.method("dim", "", &Tensor::ndim, "How many dimensions there are.");
   f.op("transpose", "*axes=(), dim0|axis0=None, dim1|axis1=None", &transposed,
        "Two axes swapped, by default the last ones; three and more are the order of all.");
-  f.op("swapaxes", "axis0|dim0, axis1|dim1", &Tensor::swapaxes, "Two axes swapped.");
-  f.op("t", "", &Tensor::t, "The rows as columns, of at most two dimensions.");
-  f.op("movedim", "source, destination", &Tensor::movedim,
-       "Axes at other places, the others in order.");
   f.op("squeeze", "axis=None", &squeezed,
        "Without dimensions of size 1: all of them, or those that are said.");
-  f.op("unsqueeze", "axis", &Tensor::unsqueeze, "With a dimension of size 1 at that place.");
-  f.op("flatten", "start_dim|first=0, end_dim|last=-1", &Tensor::flatten, "Dimensions as one.");
-  f.op("ravel", "", &Tensor::ravel, "All dimensions as one.");
-  f.op("unflatten", "axis, sizes", &Tensor::unflatten, "One dimension as several.");
-  f.op("atleast_1d", "", &Tensor::atleast_1d, "With a dimension where there is none.");
-  f.op("atleast_2d", "", &Tensor::atleast_2d, "With two dimensions where there are fewer.");
-  f.op("atleast_3d", "", &Tensor::atleast_3d, "With three dimensions where there are fewer.");
 }
 
 void bind_moves(Functions& f) {
@@ -236,16 +215,7 @@ void bind_moves(Functions& f) {
         return x.flip(axes ? *axes : AxesArg().of(x.ndim(), "flip"));
       },
       "Backwards along axes; along all where none is said, along none of ().");
-  f.op("flipud", "", &Tensor::flipud, "Backwards along the first axis.");
-  f.op("fliplr", "", &Tensor::fliplr, "Backwards along the second axis.");
   f.op("shrink", "bounds|arg", &shrunk, "From begin to end on each dimension; None: all of it.");
-  f.op("narrow", "axis, start|begin, length", &Tensor::narrow,
-       "So many indices of an axis, from one on.");
-  f.op("select", "axis, index", &Tensor::select, "One index of an axis, which goes.");
-  f.op("repeat", "*counts|repeats", &Tensor::repeat,
-       "As often as said along each dimension, of which more stand in front.");
-  f.op("tile", "*counts|reps", &Tensor::tile,
-       "As repeat(); 1 where counts are fewer than dimensions.");
   f.op("repeat_interleave", "repeats|count, axis=None", &repeated_each,
        "Each element so often, one after another. A tensor of counts, one for each index of the "
        "axis, is realized.");
@@ -259,27 +229,10 @@ void bind_moves(Functions& f) {
   f.op("pad", "padding|pad|pad_width, mode='constant', value|constant_values=0.0", &padded,
        "Elements around: pairs (before, after) for each dimension, or PyTorch's numbers, which "
        "begin with the last one; below 0 to take away.");
-  f.op("tril", "diagonal|k=0", &Tensor::tril, "0 above a diagonal.");
-  f.op("triu", "diagonal|k=0", &Tensor::triu, "0 below a diagonal.");
-  f.op("diag", "diagonal|k=0", &Tensor::diag,
-       "A matrix with this vector as a diagonal, or the diagonal of a matrix.");
-  f.op("diagflat", "offset=0", &Tensor::diagflat, "A matrix with all elements on a diagonal.");
-  f.op("diagonal", "offset=0, dim1|axis1=0, dim2|axis2=1", &Tensor::diagonal,
-       "The diagonal in the plane of two axes, as the last dimension.");
-  f.op("diag_embed", "offset=0, dim1|axis1=-2, dim2|axis2=-1", &Tensor::diag_embed,
-       "Matrices with the last dimension on a diagonal.");
   f.method("unfold", "axis, size, step",
            static_cast<Tensor (Tensor::*)(std::int64_t, std::int64_t, std::int64_t, At) const>(
                &Tensor::unfold),
            "Windows along an axis, as a last dimension.");
-  f.op("pixel_shuffle", "upscale_factor|r", &Tensor::pixel_shuffle,
-       "(..., c*r*r, h, w) to (..., c, h*r, w*r).");
-  f.op("pixel_unshuffle", "downscale_factor|r", &Tensor::pixel_unshuffle,
-       "(..., c, h*r, w*r) to (..., c*r*r, h, w).");
-  f.op("as_strided", "size|shape, stride|strides, storage_offset|offset=0", &Tensor::as_strided,
-       "Elements in row-major order under strides.");
-  f.op("select_scatter", "source|src, axis, index", &Tensor::select_scatter,
-       "With the source in place of select(axis, index).");
   f.op(
       "slice_scatter", "source|src, axis=0, start=None, end=None, step=1",
       [](const Tensor& x, const Tensor& source, std::int64_t axis,
@@ -291,8 +244,6 @@ void bind_moves(Functions& f) {
         return x.slice_scatter(source, axis, slice);
       },
       "With the source in place of a slice of an axis.");
-  f.op("diagonal_scatter", "source|src, offset=0, dim1|axis1=0, dim2|axis2=1",
-       &Tensor::diagonal_scatter, "With the source in place of a diagonal.");
 }
 
 void bind_joins(Functions& f) {
@@ -317,15 +268,10 @@ void bind_joins(Functions& f) {
       [](std::span<const Tensor> t) { return Tensor::broadcast_tensors(t); },
       "Tensors expanded to one shape.");
   f.function("meshgrid", "*tensors, indexing='ij'", &mesh, "Vectors expanded along an axis each.");
-  f.op("combinations", "r=2, with_replacement=False", &Tensor::combinations,
-       "All combinations of r elements of a vector, as rows.");
-  f.op("vander", "N|n=None, increasing=False", &Tensor::vander, "Powers of a vector as columns.");
   f.op("split", "split_size_or_sections|split_size|sizes|indices_or_sections, axis=0", &split_in,
        "Parts of a size along an axis, the last one of what is left; or of sizes that are given.");
-  f.op("chunk", "chunks|count, axis=0", &Tensor::chunk, "At most so many parts along an axis.");
   f.op("tensor_split", "indices_or_sections|indices|sections, axis=0", &tensor_split_in,
        "So many parts, the first ones larger by one; or cut before indices.");
-  f.op("unbind", "axis=0", &Tensor::unbind, "The tensor at each index of an axis.");
   f.op(
       "hsplit", "indices_or_sections",
       [](const Tensor& x, const py::object& where) {

@@ -107,10 +107,6 @@ void bind_sums(Functions& f) {
   f.op("min", extremes, &extreme_of<&Tensor::min, &Tensor::min_with_indices>,
        "The smallest element over axes, by default all; NaN where there is one. min(dim=1), as "
        "PyTorch has it, and min_with_indices(1) say where, too.");
-  f.op("amax", "axis=None, keepdim=False", &Tensor::amax, "As max().");
-  f.op("amin", "axis=None, keepdim=False", &Tensor::amin, "As min().");
-  f.op("aminmax", "axis=None, keepdim=False", &Tensor::aminmax,
-       "The smallest and the largest element.");
   f.op(
       "max_with_indices", "axis, keepdim=False",
       [](const Tensor& x, std::int64_t axis, bool keepdim) {
@@ -123,29 +119,12 @@ void bind_sums(Functions& f) {
         return ValuesIndices{x.min_with_indices(axis, keepdim)};
       },
       "The smallest elements along an axis, and where the first of each is.");
-  f.op("nansum", "axis=None, keepdim=False", &Tensor::nansum, "The sum, NaN counting as 0.");
-  f.op("nanmean", "axis=None, keepdim=False", &Tensor::nanmean, "The mean of what is not NaN.");
-  f.op("any", "axis=None, keepdim=False", &Tensor::any, "Whether an element is not 0.");
-  f.op("all", "axis=None, keepdim=False", &Tensor::all, "Whether no element is 0.");
-  f.op("logsumexp", "axis=None, keepdim=False", &Tensor::logsumexp,
-       "log(sum(exp(x))), without overflow.");
-  f.op("count_nonzero", "axis=None", &Tensor::count_nonzero, "How many elements are not 0.");
   f.op(
       "norm", "p|ord=2.0, axis=None, keepdim=False",
       [](const Tensor& x, const py::object& p, const AxesArg& axes, bool keepdim) {
         return x.norm(order_of_norm(p), axes, keepdim);
       },
       "(sum |x|**p)**(1/p); inf and -inf: the largest and smallest |x|; 0: how many are not 0.");
-  f.op("dist", "other, p=2.0", &Tensor::dist, "The p-norm of x - other.");
-  f.op("renorm", "p, axis, maxnorm|most", &Tensor::renorm,
-       "With each slice along an axis scaled to a p-norm of at most that.");
-  f.method("sum_to_size", "*shape", &Tensor::sum_to_size,
-           "Summed to sizes that broadcast to these.");
-  f.op("argmax", "axis=None, keepdim=False", &Tensor::argmax,
-       "Where the first of the largest elements is, int64: along an axis, or among all in "
-       "row-major order.");
-  f.op("argmin", "axis=None, keepdim=False", &Tensor::argmin,
-       "Where the first of the smallest elements is, int64.");
 }
 
 void bind_statistics(Functions& f) {
@@ -196,11 +175,6 @@ void bind_statistics(Functions& f) {
   f.op("bincount", "weights=None, minlength|least=0", &Tensor::bincount,
        "How often each integer from 0 on is there, or the sum of their weights. Realizes.",
        Gil::release);
-  f.op("histc", "bins=100, min|low=0.0, max|high=0.0", &Tensor::histc,
-       "Counts in bins of one width between two bounds; 0 and 0: the smallest and the largest "
-       "element.");
-  f.op("cov", "correction=1.0", &Tensor::cov, "The covariances of rows.");
-  f.op("corrcoef", "", &Tensor::corrcoef, "The correlations of rows.");
 }
 
 void bind_order(Functions& f) {
@@ -220,9 +194,6 @@ void bind_order(Functions& f) {
       "cummin", "axis",
       [](const Tensor& x, std::int64_t axis) { return ValuesIndices{x.cummin(axis)}; },
       "The smallest up to each index of an axis, and where it is.");
-  f.op("logcumsumexp", "axis", &Tensor::logcumsumexp, "log(cumsum(exp(x))), without overflow.");
-  f.op("diff", "n|times=1, axis=-1, prepend=None, append=None", &Tensor::diff,
-       "Differences of neighbours along an axis, n times.");
   f.op(
       "trapezoid", "dx|x=1, axis=-1",
       [](const Tensor& y, const Operand& dx, std::int64_t axis) { return y.trapezoid(dx, axis); },
@@ -245,7 +216,6 @@ void bind_order(Functions& f) {
         return x.argsort(axis, descending);
       },
       "Where each element of the sorted tensor was.");
-  f.op("msort", "", &Tensor::msort, "Sorted along the first axis.");
   f.op(
       "topk", "k, axis=-1, largest=True, sorted=True",
       [](const Tensor& x, std::int64_t k, std::int64_t axis, bool largest, bool) {

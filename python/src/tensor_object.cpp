@@ -87,7 +87,7 @@ PyObject* binary(const char* name, PyObject* a, PyObject* b, const F& f) {
     return binary(#name, a, b,                                                                  \
                   [](const Side& x, const Side& y) { return x.operand() symbol y.operand(); }); \
   }
-#include "strata/tensor/operators.def"
+#include "strata/ops/operations.def"
 
 // clang-format off
 PyObject* slot_floor_divide(PyObject* a, PyObject* b) {

@@ -11,6 +11,7 @@ void bind_tensors(py::module_& m) {
   // Operators with an array on the left are ours.
   f.tensor_class().attr("__array_ufunc__") = py::none();
   bind_tensor_values(f);
+  bind_operations(f);
   bind_elementwise(f);
   bind_movement(f);
   bind_reductions(f);

@@ -183,10 +183,14 @@ RunListener::~RunListener() { listener = outer_; }
 RunListener* RunListener::current() { return listener; }
 
 Buffer buffer_of(const LazyOp& n) {
-  const auto storage = std::dynamic_pointer_cast<BufferStorage>(n.realized());
+  const std::shared_ptr<Storage> storage = n.realized();
   STRATA_CHECK(storage != nullptr, undefined, "[buffer_of] ", spec_name(n.op()), " of shape ",
                render(n.shape()), " is not realized");
-  return storage->buffer();
+  if (const auto* of_buffer = dynamic_cast<const BufferStorage*>(storage.get()))
+    return of_buffer->buffer();
+  // NOTE: what the host has from the beginning is read-only, which from_pointer() is told.
+  void* const elements = const_cast<void*>(storage->host());
+  return Buffer::from_pointer(elements, size_of(n), n.dtype(), [storage](void*) {}, true);
 }
 
 LazyOp leaf_of(const Buffer& buffer, const Ints& shape) {

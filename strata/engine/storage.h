@@ -11,6 +11,9 @@ class BufferStorage final : public Storage {
  public:
   explicit BufferStorage(Buffer buffer) : buffer_(std::move(buffer)) {}
   const Buffer& buffer() const { return buffer_; }
+  const void* host() const override {
+    return buffer_.memory().host() != nullptr ? buffer_.data() : nullptr;
+  }
 
  private:
   const Buffer buffer_;

@@ -1,5 +1,6 @@
 #include "strata/tensor/autograd.h"
 
+#include <array>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -8,8 +9,9 @@
 #include <vector>
 
 #include "strata/base/fork.h"
+#include "strata/ops/backward.h"
+#include "strata/ops/gradient.h"
 #include "strata/tensor/access.h"
-#include "strata/tensor/gradient.h"
 #include "strata/tensor/gradient_slot.h"
 
 namespace strata {
@@ -17,23 +19,6 @@ namespace strata {
 namespace {
 
 thread_local int no_grad_scopes = 0;
-
-/// A backward function of tensors as one of nodes.
-class TensorGradient final : public GradientFunction {
- public:
-  TensorGradient(Backward f, Saved saved, const Device& device)
-      : f_(f), saved_(std::move(saved)), device_(device) {}
-  std::vector<LazyOp> gradients(const LazyOp& dy) const override {
-    std::vector<LazyOp> out;
-    for (const Tensor& t : f_(TensorAccess::of(dy, device_), saved_)) out.push_back(t.node());
-    return out;
-  }
-
- private:
-  Backward f_;
-  Saved saved_;
-  const Device& device_;
-};
 
 LazyOp seed(const Tensor& y, const std::optional<Tensor>& dy, const char* name) {
   if (!dy) {
@@ -135,10 +120,9 @@ void set_in_place(const Tensor& x, const Tensor& value, const char* operation) {
   if (state->slot == nullptr && !NoGrad::is_active())
     after = value.node();
   else if (state->slot == nullptr && x.requires_grad())
-    after = value.node().with_gradient(
-        {&x.node(), 1},
-        std::make_shared<const TensorGradient>(
-            [](const Tensor& dy, const Saved&) { return std::vector{dy}; }, Saved({}), x.device()));
+    after = ops::with_gradient(
+        value.node(), std::array{ops::Value(x.node())},
+        [](const ops::Value& dy, const ops::Saved&) { return std::vector{dy}; }, ops::Saved({}));
   x.assign(value);
   if (after) state->node = *after;
 }
@@ -216,23 +200,6 @@ std::pair<Tensor, Tensor> value_and_grad(const TensorFunction& f, const Tensor& 
 
 TensorFunction grad(TensorFunction f) {
   return [f = std::move(f)](const Tensor& x) { return value_and_grad(f, x).second; };
-}
-
-Saved::Saved(const std::vector<Tensor>& tensors, Ints numbers) : numbers_(std::move(numbers)) {
-  for (const Tensor& t : tensors) nodes_.emplace_back(t.node(), &t.device());
-}
-
-Tensor Saved::operator[](std::size_t k) const {
-  const auto& [node, device] = nodes_[k];
-  return TensorAccess::of(node, *device);
-}
-
-Tensor with_gradient(const Tensor& value, std::span<const Tensor> inputs, Backward backward,
-                     Saved saved) {
-  std::vector<LazyOp> nodes;
-  for (const Tensor& x : inputs) nodes.push_back(x.node());
-  auto function = std::make_shared<const TensorGradient>(backward, std::move(saved), value.device());
-  return TensorAccess::of(value.node().with_gradient(nodes, std::move(function)), value);
 }
 
 }  // namespace strata

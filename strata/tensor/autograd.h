@@ -44,45 +44,6 @@ TensorFunction grad(TensorFunction f);
 /// f(x) and its gradient by x.
 std::pair<Tensor, Tensor> value_and_grad(const TensorFunction& f, const Tensor& x);
 
-/// What a gradient is made of beside dy: what tensors stood for when they were saved, whatever is done to them in place later; and
-/// numbers.
-class Saved {
- public:
-  explicit Saved(const std::vector<Tensor>& tensors, Ints numbers = {});
-  /// A tensor that nobody else holds, of what the one that was saved stood for.
-  Tensor operator[](std::size_t k) const;
-  std::size_t size() const { return nodes_.size(); }
-  const Ints& numbers() const { return numbers_; }
-  std::int64_t number(std::size_t k) const { return numbers_[k].value(); }
-
- private:
-  std::vector<std::pair<LazyOp, const Device*>> nodes_;
-  Ints numbers_;
-};
-
-/// How the library's own operations say their gradients: a function of dy and of what was saved that captures nothing, as a Tensor
-/// that was captured would be another when it is set in place. (Users' functions: custom_gradient.h.)
-class Backward {
- public:
-  using Function = std::vector<Tensor>(const Tensor& dy, const Saved& saved);
-  template <class F>
-  Backward(F f) : f_(nullptr) {  // NOTE: implicit, a lambda is given where a Backward is expected
-    constexpr bool kCapturesNothing = std::is_convertible_v<F, Function*>;
-    static_assert(kCapturesNothing, "backward captures nothing: what it needs is Saved");
-    if constexpr (kCapturesNothing) f_ = f;
-  }
-  std::vector<Tensor> operator()(const Tensor& dy, const Saved& saved) const {
-    return f_(dy, saved);
-  }
-
- private:
-  Function* f_;
-};
-
-/// `value`, whose gradients by `inputs` are what `backward` makes of the gradient by it and of what was saved.
-Tensor with_gradient(const Tensor& value, std::span<const Tensor> inputs, Backward backward,
-                     Saved saved);
-
 /// In place: `x` and its copies stand for `value` from now on, as with assign(), and gradients pass as PyTorch has it: what was
 /// made of x before keeps its own, what is made of it later has those of `value`. Under NoGrad elements change and nothing else:
 /// gradients go the way they went.

@@ -8,9 +8,9 @@
 
 #include "strata/engine/storage.h"
 #include "strata/tensor/access.h"
-#include "strata/tensor/at_hand.h"
+#include "strata/graph/strided_memory.h"
 #include "strata/tensor/interop.h"
-#include "strata/tensor/products.h"
+#include "strata/ops/products.h"
 
 namespace strata {
 
@@ -95,7 +95,7 @@ class ForeignLayout {
     for (std::size_t k = 0; k < runs.size(); ++k) {
       left -= (runs[k].size - 1) * runs[k].stride;
       if (k + 1 < runs.size()) {
-        out = windows(out, k, {left, runs[k].stride}, runs[k].size);
+        out = ops::windows(out, k, {left, runs[k].stride}, runs[k].size);
       } else {
         Ints steps(k + 1, 1);
         steps[k] = runs[k].stride;
@@ -150,45 +150,10 @@ std::uintptr_t lowest_address(const void* first, const ForeignLayout& layout, DT
   return static_cast<std::uintptr_t>(lowest);
 }
 
-/// The memory below a tensor that is movement of it, and the movement; or what a copy would be of.
-std::optional<std::pair<LazyOp, ShapeTracker>> movement_over_memory(const LazyOp& node,
-                                                                    bool through_copies) {
-  const auto is_copy = [](Ops op) { return op == Ops::FROM || op == Ops::CONTIGUOUS; };
-  std::vector<LazyOp> chain;
-  LazyOp at = node;
-  for (; !is_realized(*at.node()); at = LazyOp(at.src(0))) {
-    if (is_movement(at.op()))
-      chain.push_back(at);
-    else if (at.op() != Ops::NOOP && !(through_copies && is_copy(at.op())))
-      return std::nullopt;
-  }
-  ShapeTracker st = ShapeTracker::from_shape(at.shape());
-  if (!st.is_concrete()) return std::nullopt;
-  for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
-    st = st + movement_of(*it->node());
-    st = st.simplify();
-  }
-  return std::pair(at, st);
-}
-
-/// Strides as others expect them: row-major ones where there is one index or none.
-Index plain_strides(const Index& shape, Index strides) {
-  Index whole = detail::contiguous_strides(shape);
-  if (product(shape) == 0) return whole;
-  for (std::size_t k = 0; k < shape.size(); ++k)
-    if (shape[k] == 1) strides[k] = whole[k];
-  return strides;
-}
-
-std::optional<StridedBuffer> in_place(const LazyOp& node, bool through_copies = false) {
-  const auto found = movement_over_memory(node, through_copies);
+std::optional<StridedBuffer> in_place(const LazyOp& node) {
+  const std::optional<StridedMemory> found = strided_memory(node);
   if (!found) return std::nullopt;
-  const auto& [memory, st] = *found;
-  const View& view = st.views()[0];
-  if (st.views().size() != 1 || !view.is_concrete() || view.mask()) return std::nullopt;
-  const Index shape = *numbers(view.shape());
-  return StridedBuffer{buffer_of(memory), shape, plain_strides(shape, *numbers(view.strides())),
-                       view.offset().value()};
+  return StridedBuffer{buffer_of(found->memory), found->shape, found->strides, found->offset};
 }
 
 }  // namespace
@@ -222,12 +187,6 @@ Tensor Tensor::from_blob(void* first, const Ints& shape, DType dtype, BlobOption
   if (options.deleter) deleter = [first, tell = std::move(options.deleter)](void*) { tell(first); };
   memory.realize_as(std::make_shared<BufferStorage>(
       Buffer::from_pointer(lowest, layout.extent(), dtype, std::move(deleter), options.read_only)));
-  return out;
-}
-
-std::optional<StridedBuffer> memory_at_hand(const Tensor& x) {
-  std::optional<StridedBuffer> out = in_place(x.node(), true);
-  if (out && out->buffer.memory().host() == nullptr) out.reset();
   return out;
 }
 

@@ -6,13 +6,17 @@
 #include <numbers>
 
 #include "strata/engine/feed.h"
+#include "strata/ops/at_hand.h"
+#include "strata/ops/indexed.h"
+#include "strata/ops/meet.h"
 #include "strata/tensor/access.h"
-#include "strata/tensor/at_hand.h"
-#include "strata/tensor/indexed.h"
 
 namespace strata {
 
 namespace {
+
+/// A tensor of its own that is what `x` is: what is assigned to x later does not change it.
+Tensor own(const Tensor& x) { return TensorAccess::of(x.node(), x); }
 
 LazyOp u32(std::uint64_t value, const Ints& shape) {
   return LazyOp::constant(Scalar::of(dtypes::uint32, value), shape);
@@ -217,7 +221,7 @@ Tensor gumbel_softmax(const Tensor& logits, const GumbelOptions& options, Genera
   const std::int64_t a = axis_of(options.axis, logits.ndim(), "gumbel_softmax");
   Ints sizes(logits.shape().size(), 1);
   sizes[static_cast<std::size_t>(a)] = logits.size(a);
-  const Tensor is_it = counting(logits.size(a), logits).reshape(sizes).eq(first);
+  const Tensor is_it = TensorAccess::of(ops::counting(logits.size(a)), logits).reshape(sizes).eq(first);
   return is_it.cast(soft.dtype()) + (soft - plain);
 }
 
@@ -236,8 +240,8 @@ Tensor randint_like(const Tensor& x, std::int64_t low, std::int64_t high, Genera
 Tensor normal(const Tensor& mean, const Tensor& deviation, Generator generator, At at) {
   const OriginScope scope("normal", at);
   const Ints shapes[] = {mean.shape(), deviation.shape()};
-  const Tensor m = as_real(mean);
-  const Tensor noise = randn(broadcast_shape("normal", shapes), m.dtype(), std::move(generator));
+  const Tensor m = mean.dtype().is_float() ? mean : mean.cast(dtypes::float32);
+  const Tensor noise = randn(ops::broadcast_shape("normal", shapes), m.dtype(), std::move(generator));
   return m + deviation * noise.to(m.device());
 }
 
@@ -251,7 +255,7 @@ Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement, 
                weights.ndim(), " dimensions");
   STRATA_CHECK(count > 0 && (replacement || known(is_at_most(count, weights.size(-1)))), domain,
                "[multinomial] ", count, " of ", weights.size(-1).render(), " without replacement");
-  check_weights_at_hand(weights, count, replacement);
+  ops::check_weights_at_hand(weights.node(), count, replacement);
   const auto race = [&](const Ints& shape) {
     return -(1 - rand(shape, dtypes::float64, generator).to(weights.device())).log();
   };

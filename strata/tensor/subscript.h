@@ -14,23 +14,12 @@
 #include <source_location>
 #include <variant>
 
-#include "strata/view/int.h"
+#include "strata/ops/options.h"
 
 namespace strata {
 
 class Tensor;
 
-/// From begin to before end, every step-th, as Python has it: what is below 0 counts from the end, what is beyond an
-/// end is cut, a step below 0 goes backwards.
-struct Slice {
-  std::optional<Int> begin = {};
-  std::optional<Int> end = {};
-  std::int64_t step = 1;
-};
-/// All axes that nothing else names.
-struct Ellipsis {};
-/// A dimension of size 1.
-struct NewAxis {};
 inline constexpr Ellipsis ellipsis;
 inline constexpr NewAxis new_axis;
 

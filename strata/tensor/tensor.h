@@ -27,6 +27,8 @@
 #include <utility>
 #include <vector>
 
+#include "strata/ops/options.h"
+#include "strata/ops/parameters.h"
 #include "strata/runtime/device.h"
 #include "strata/tensor/operand.h"
 #include "strata/tensor/subscript.h"
@@ -95,34 +97,6 @@ class Tensor {
   }
   /// Memory whose elements have no defined values.
   static Tensor empty(const Ints& shape, DType dtype = dtypes::float32, At at = At::current());
-  static Tensor full(const Ints& shape, Number value,
-                     At at = At::current());  ///< f32, i64 or bool as the number is
-  static Tensor full(const Ints& shape, Number value, DType dtype, At at = At::current());
-  static Tensor zeros(const Ints& shape, DType dtype = dtypes::float32, At at = At::current());
-  static Tensor ones(const Ints& shape, DType dtype = dtypes::float32, At at = At::current());
-  Tensor full_like(Number value, At at = At::current()) const;
-  Tensor zeros_like(At at = At::current()) const;
-  Tensor ones_like(At at = At::current()) const;
-  /// begin, begin + step, ... before end. i64 where all are integers, else f32.
-  static Tensor arange(Number begin, Number end, Number step = 1, At at = At::current());
-  static Tensor arange(Number end, At at = At::current());
-  /// `steps` numbers from begin to end, both among them.
-  static Tensor linspace(double begin, double end, std::int64_t steps,
-                         DType dtype = dtypes::float32, At at = At::current());
-  static Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = {},
-                    DType dtype = dtypes::float32, At at = At::current());
-  /// base to the powers linspace() gives.
-  static Tensor logspace(double begin, double end, std::int64_t steps, double base = 10,
-                         DType dtype = dtypes::float32, At at = At::current());
-  /// (2, count) of i64: rows and columns of what tril() and triu() leave of a matrix.
-  static Tensor tril_indices(std::int64_t rows, std::int64_t columns, std::int64_t offset = 0,
-                             At at = At::current());
-  static Tensor triu_indices(std::int64_t rows, std::int64_t columns, std::int64_t offset = 0,
-                             At at = At::current());
-  /// Of this tensor's dtype and device.
-  Tensor new_full(const Ints& shape, Number value, At at = At::current()) const;
-  Tensor new_zeros(const Ints& shape, At at = At::current()) const;
-  Tensor new_ones(const Ints& shape, At at = At::current()) const;
   Tensor new_empty(const Ints& shape, At at = At::current()) const;
   Tensor empty_like(At at = At::current()) const { return new_empty(shape(), at); }
 
@@ -200,310 +174,66 @@ class Tensor {
   /// The same values, which no gradient passes.
   Tensor detach(At at = At::current()) const;
 
-  // --- elements (elementwise.cpp, binary.cpp, special.cpp) ---
-  Tensor cast(DType dtype, At at = At::current()) const;
-  Tensor bitcast(DType dtype, At at = At::current()) const;
-  Tensor to_float(At at = At::current()) const { return cast(dtypes::float32, at); }
-#define STRATA_UNARY(name, ...) Tensor name(At at = At::current()) const;
-#include "strata/tensor/unary.def"
-  /// The derivative of digamma, `order` times. @throws Error (domain) unless 0 <= order <= 60
-  Tensor polygamma(std::int64_t order, At at = At::current()) const;
-  Tensor mvlgamma(std::int64_t p, At at = At::current()) const;
-  /// log(x / (1 - x)); x is kept between eps and 1 - eps where one is given.
-  Tensor logit(std::optional<double> eps = {}, At at = At::current()) const;
-  /// Mantissa, from 0.5 to below 1, and exponent (i32).
-  std::pair<Tensor, Tensor> frexp(At at = At::current()) const;
-  Tensor leaky_relu(double slope = 0.01, At at = At::current()) const;
-  Tensor elu(double alpha = 1, At at = At::current()) const;
-  Tensor celu(double alpha = 1, At at = At::current()) const;
-  Tensor softplus(double beta = 1, double threshold = 20, At at = At::current()) const;
-  Tensor hardtanh(double low = -1, double high = 1, At at = At::current()) const;
-  Tensor hardshrink(double lambda = 0.5, At at = At::current()) const;
-  Tensor softshrink(double lambda = 0.5, At at = At::current()) const;
-  Tensor threshold(double threshold, double value, At at = At::current()) const;
-  Tensor gelu(bool tanh_approximation = false, At at = At::current()) const;
-  Tensor round(std::int64_t decimals, At at = At::current()) const;
-  Tensor nan_to_num(double nan = 0, std::optional<double> inf = {},
-                    std::optional<double> neg_inf = {}, At at = At::current()) const;
-  /// Between low and high. @throws Error (domain) where neither is given
-  Tensor clip(const std::optional<Operand>& low, const std::optional<Operand>& high = {},
-              At at = At::current()) const;
-#define STRATA_BINARY(name) Tensor name(const Operand& other) const;
-#include "strata/tensor/binary.def"
-  /// a where this holds, else b.
-  Tensor where(const Operand& a, const Operand& b) const;
-  Tensor masked_fill(const Tensor& mask, const Operand& value) const;
-  Tensor lerp(const Tensor& end, const Operand& weight) const;
-  /// this + value*a*b, this + value*a/b.
-  Tensor addcmul(const Tensor& a, const Tensor& b, const Number& value = 1, At at = At::current()) const;
-  Tensor addcdiv(const Tensor& a, const Tensor& b, const Number& value = 1, At at = At::current()) const;
-  /// Whether shapes and all elements are the same. Realizes.
+  // --- the operations of the table: what each means, its parameters and its reference stand in its row ---
+  using PadMode = strata::PadMode;
+  using Between = strata::Between;
+  using Reduce = strata::Reduce;
+#define STRATA_ARRAY Tensor
+#define STRATA_OPERAND Operand
+#define STRATA_UNARY(name, dtype, in_place, names, ...) \
+  Tensor name(At at = At::current()) const;             \
+  STRATA_EACH_NAME(STRATA_UNARY_ALIAS, names, name)
+#define STRATA_UNARY_ALIAS(alias, name) \
+  Tensor alias(At at = At::current()) const { return name(at); }
+#define STRATA_BINARY(name, dtype, in_place, names, ...) \
+  Tensor name(const Operand& other) const;               \
+  STRATA_EACH_NAME(STRATA_BINARY_ALIAS, names, name)
+#define STRATA_BINARY_ALIAS(alias, name) \
+  Tensor alias(const Operand& other) const { return name(other); }
+#define STRATA_METHOD(result, name, parameters, binding, in_place, names, ...)                    \
+  STRATA_RESULT(result)                                                                           \
+  name(STRATA_DECLARED(parameters) STRATA_COMMA_AFTER(parameters) At at = At::current()) const;   \
+  STRATA_EACH_NAME(STRATA_METHOD_ALIAS, names, STRATA_RESULT(result), name,                       \
+                   (STRATA_DECLARED(parameters) STRATA_COMMA_AFTER(parameters)),                  \
+                   (STRATA_PASSED(parameters) STRATA_COMMA_AFTER(parameters)))
+#define STRATA_METHOD_ALIAS(alias, result, name, declared, passed)    \
+  result alias(STRATA_STRIP declared At at = At::current()) const {   \
+    return name(STRATA_STRIP passed at);                              \
+  }
+#define STRATA_STATIC(result, name, parameters, binding, names, ...)                              \
+  static STRATA_RESULT(result)                                                                    \
+  name(STRATA_DECLARED(parameters) STRATA_COMMA_AFTER(parameters) At at = At::current());         \
+  STRATA_EACH_NAME(STRATA_STATIC_ALIAS, names, STRATA_RESULT(result), name,                       \
+                   (STRATA_DECLARED(parameters) STRATA_COMMA_AFTER(parameters)),                  \
+                   (STRATA_PASSED(parameters) STRATA_COMMA_AFTER(parameters)))
+#define STRATA_STATIC_ALIAS(alias, result, name, declared, passed)    \
+  static result alias(STRATA_STRIP declared At at = At::current()) {  \
+    return name(STRATA_STRIP passed at);                              \
+  }
+#include "strata/ops/operations.def"
+#undef STRATA_UNARY_ALIAS
+#undef STRATA_BINARY_ALIAS
+#undef STRATA_METHOD_ALIAS
+#undef STRATA_STATIC_ALIAS
+#undef STRATA_ARRAY
+#undef STRATA_OPERAND
+
+  // --- operations that look at elements: they realize what they are given (indexing.cpp, masks.cpp, statistics.cpp, unique.cpp) ---
+  /// Whether shapes and all elements are the same.
   bool equal(const Tensor& other, At at = At::current()) const;
-  /// Whether isclose() holds everywhere. Realizes.
+  /// Whether isclose() holds everywhere.
   bool allclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false,
                 At at = At::current()) const;
-  Tensor isclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8,
-                 bool equal_nan = false, At at = At::current()) const;
-  /// Whether each is among the elements of `others`.
-  Tensor isin(const Tensor& others, At at = At::current()) const;
-
-  // --- movement (movement.cpp, rearrange.cpp, diagonal.cpp, places.cpp, pad.cpp) ---
-  /// One size may be -1: what is left. @throws Error (shape) unless as many elements
-  Tensor reshape(const Ints& shape, At at = At::current()) const;
-  Tensor permute(const Axes& order, At at = At::current()) const;
-  /// A size of -1 stays. @throws Error (shape) unless sizes are the same or 1; dimensions are added in front
-  Tensor expand(const Ints& shape, At at = At::current()) const;
-  Tensor broadcast_to(const Ints& shape, At at = At::current()) const { return expand(shape, at); }
-  Tensor view_as(const Tensor& other, At at = At::current()) const;
-  Tensor reshape_as(const Tensor& other, At at = At::current()) const;
-  Tensor expand_as(const Tensor& other, At at = At::current()) const;
-  Tensor flip(const ListedAxes& axes, At at = At::current()) const;
-  Tensor flipud(At at = At::current()) const;
-  Tensor fliplr(At at = At::current()) const;
-  /// From begin to end on each dimension. @throws Error (shape)
-  Tensor shrink(const Mask& bounds, At at = At::current()) const;
-  Tensor transpose(std::int64_t a = -2, std::int64_t b = -1, At at = At::current()) const;
-  Tensor swapaxes(std::int64_t a, std::int64_t b, At at = At::current()) const {
-    return transpose(a, b, at);
-  }
-  Tensor swapdims(std::int64_t a, std::int64_t b, At at = At::current()) const {
-    return transpose(a, b, at);
-  }
-  Tensor t(At at = At::current()) const;
-  Tensor movedim(const Axes& from, const Axes& to, At at = At::current()) const;
-  Tensor squeeze(At at = At::current()) const;
-  Tensor squeeze(std::int64_t axis, At at = At::current()) const;
-  Tensor squeeze(const Axes& axes, At at = At::current()) const;
-  Tensor unsqueeze(std::int64_t axis, At at = At::current()) const;
-  Tensor flatten(std::int64_t first = 0, std::int64_t last = -1, At at = At::current()) const;
-  Tensor ravel(At at = At::current()) const;
-  Tensor unflatten(std::int64_t axis, const Ints& sizes, At at = At::current()) const;
-  Tensor atleast_1d(At at = At::current()) const;
-  Tensor atleast_2d(At at = At::current()) const;
-  Tensor atleast_3d(At at = At::current()) const;
-  /// `length` indices of an axis from `begin` on. @throws Error (shape)
-  Tensor narrow(std::int64_t axis, const Int& begin, const Int& length, At at = At::current()) const;
-  /// One index of an axis, which goes. @throws Error (shape)
-  Tensor select(std::int64_t axis, const Int& index, At at = At::current()) const;
-  /// This with `source` where select(), a slice or diagonal() would look.
-  Tensor select_scatter(const Tensor& source, std::int64_t axis, std::int64_t index,
-                        At at = At::current()) const;
-  Tensor slice_scatter(const Tensor& source, std::int64_t axis = 0, const Slice& slice = {},
-                       At at = At::current()) const;
-  Tensor diagonal_scatter(const Tensor& source, std::int64_t offset = 0, std::int64_t axis1 = 0,
-                          std::int64_t axis2 = 1, At at = At::current()) const;
-  /// Element (i, j, ...) is number offset + i*strides[0] + j*strides[1] + ... of this in row-major order.
-  /// @throws Error (shape) where one is outside
-  Tensor as_strided(const Ints& shape, const Ints& strides, const Int& offset = 0,
-                    At at = At::current()) const;
-  /// One count a dimension, of dimensions in front where there are more.
-  Tensor repeat(const Ints& counts, At at = At::current()) const;
-  Tensor tile(const Ints& counts, At at = At::current()) const;  ///< 1 where counts are fewer than dimensions
-  Tensor repeat_interleave(std::int64_t count, std::optional<std::int64_t> axis = {},
-                           At at = At::current()) const;
-  Tensor roll(const Axes& shifts, const Axes& axes, At at = At::current()) const;
-  Tensor roll(std::int64_t shift, At at = At::current()) const;
-  Tensor rot90(std::int64_t times = 1, std::int64_t from = 0, std::int64_t to = 1,
-               At at = At::current()) const;
-  /// What lies around: a value, what is mirrored at the first and last element, these themselves, the other end.
-  enum class PadMode : std::uint8_t { constant, reflect, replicate, circular };
-  /// `before` and `after` of each dimension, below 0 to take away. @throws Error (shape) where modes other than constant
-  /// need more than there is
-  Tensor pad(const Padding& padding, PadMode mode = PadMode::constant, Number value = 0,
-             At at = At::current()) const;
-  Tensor tril(std::int64_t diagonal = 0, At at = At::current()) const;
-  Tensor triu(std::int64_t diagonal = 0, At at = At::current()) const;
-  Tensor diag(std::int64_t diagonal = 0, At at = At::current()) const;
-  Tensor diagflat(std::int64_t offset = 0, At at = At::current()) const;
-  Tensor diagonal(std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1,
-                  At at = At::current()) const;
-  Tensor diag_embed(std::int64_t offset = 0, std::int64_t axis1 = -2, std::int64_t axis2 = -1,
-                    At at = At::current()) const;
-  /// Windows of `size` along an axis, every `step`: they become a last dimension.
-  Tensor unfold(std::int64_t axis, std::int64_t size, std::int64_t step, At at = At::current()) const;
-  /// (..., c*r*r, h, w) to (..., c, h*r, w*r), and back.
-  Tensor pixel_shuffle(std::int64_t r, At at = At::current()) const;
-  Tensor pixel_unshuffle(std::int64_t r, At at = At::current()) const;
-
-  // --- several together, and one apart (join.cpp, combine.cpp, split.cpp) ---
-  /// Along an axis; dtypes are promoted. Of one dimension and size 0: left out. @throws Error (shape)
-  static Tensor cat(std::span<const Tensor> tensors, std::int64_t axis = 0, At at = At::current());
-  static Tensor stack(std::span<const Tensor> tensors, std::int64_t axis = 0, At at = At::current());
-  static Tensor hstack(std::span<const Tensor> tensors, At at = At::current());
-  static Tensor vstack(std::span<const Tensor> tensors, At at = At::current());
-  static Tensor dstack(std::span<const Tensor> tensors, At at = At::current());
-  static Tensor column_stack(std::span<const Tensor> tensors, At at = At::current());
-  static std::vector<Tensor> meshgrid(std::span<const Tensor> axes, bool ij = true,
-                                      At at = At::current());
-  /// All as the shape to which they broadcast.
-  static std::vector<Tensor> broadcast_tensors(std::span<const Tensor> tensors, At at = At::current());
-  /// Matrices along the diagonal of one.
-  static Tensor block_diag(std::span<const Tensor> tensors, At at = At::current());
-  /// All tuples of one element of each, as rows; all of r elements of this, in order.
-  static Tensor cartesian_prod(std::span<const Tensor> tensors, At at = At::current());
-  Tensor combinations(std::int64_t r = 2, bool with_replacement = false, At at = At::current()) const;
-  /// Powers of this as columns, from columns - 1 down to 0, or (increasing) up.
-  Tensor vander(std::optional<std::int64_t> columns = {}, bool increasing = false,
-                At at = At::current()) const;
-  std::vector<Tensor> split(std::int64_t size, std::int64_t axis = 0, At at = At::current()) const;
-  std::vector<Tensor> split(std::span<const std::int64_t> sizes, std::int64_t axis = 0,
-                            At at = At::current()) const;
-  std::vector<Tensor> chunk(std::int64_t count, std::int64_t axis = 0, At at = At::current()) const;
-  /// As many parts as said, the first ones larger by one; or cut before indices.
-  std::vector<Tensor> tensor_split(std::int64_t count, std::int64_t axis = 0,
-                                   At at = At::current()) const;
-  std::vector<Tensor> tensor_split(std::span<const std::int64_t> indices, std::int64_t axis = 0,
-                                   At at = At::current()) const;
-  std::vector<Tensor> unbind(std::int64_t axis = 0, At at = At::current()) const;
-  /// tensor_split() along the axis of columns, rows, and depth.
-  std::vector<Tensor> hsplit(std::int64_t count, At at = At::current()) const;
-  std::vector<Tensor> hsplit(std::span<const std::int64_t> indices, At at = At::current()) const;
-  std::vector<Tensor> vsplit(std::int64_t count, At at = At::current()) const;
-  std::vector<Tensor> vsplit(std::span<const std::int64_t> indices, At at = At::current()) const;
-  std::vector<Tensor> dsplit(std::int64_t count, At at = At::current()) const;
-  std::vector<Tensor> dsplit(std::span<const std::int64_t> indices, At at = At::current()) const;
-
-  // --- reductions (reduce.cpp, statistics.cpp). Of equal ones max() and min() share the gradient ---
-  Tensor sum(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
-  Tensor prod(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
-  Tensor max(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
-  Tensor min(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
-  Tensor amax(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const {
-    return max(axes, keepdim, at);
-  }
-  Tensor amin(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const {
-    return min(axes, keepdim, at);
-  }
-  std::pair<Tensor, Tensor> aminmax(std::optional<std::int64_t> axis = {}, bool keepdim = false,
-                                    At at = At::current()) const;
-  /// Values, and where the first of them is (i64): a gradient goes there alone.
-  std::pair<Tensor, Tensor> max_with_indices(std::int64_t axis, bool keepdim = false,
-                                             At at = At::current()) const;
-  std::pair<Tensor, Tensor> min_with_indices(std::int64_t axis, bool keepdim = false,
-                                             At at = At::current()) const;
-  Tensor mean(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
-  Tensor var(const AxesArg& axes = {}, double correction = 1, bool keepdim = false,
-             At at = At::current()) const;
-  Tensor std(const AxesArg& axes = {}, double correction = 1, bool keepdim = false,
-             At at = At::current()) const;
-  /// Each with the mean.
-  std::pair<Tensor, Tensor> var_mean(const AxesArg& axes = {}, double correction = 1,
-                                     bool keepdim = false, At at = At::current()) const;
-  std::pair<Tensor, Tensor> std_mean(const AxesArg& axes = {}, double correction = 1,
-                                     bool keepdim = false, At at = At::current()) const;
-  /// Of what is no NaN.
-  Tensor nansum(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
-  Tensor nanmean(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
-  Tensor any(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
-  Tensor all(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
-  Tensor logsumexp(const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
-  /// (sum |x|^p)^(1/p); inf and -inf: the largest and smallest |x|; 0: how many are not 0.
-  Tensor norm(double p = 2, const AxesArg& axes = {}, bool keepdim = false, At at = At::current()) const;
-  /// norm() of this - other.
-  Tensor dist(const Tensor& other, double p = 2, At at = At::current()) const;
-  /// Slices along an axis whose norm is above `most` made shorter, to that.
-  Tensor renorm(double p, std::int64_t axis, double most, At at = At::current()) const;
-  /// Summed to a shape that broadcasts to this one's.
-  Tensor sum_to_size(const Ints& shape, At at = At::current()) const;
-  Tensor argmax(std::optional<std::int64_t> axis = {}, bool keepdim = false, At at = At::current()) const;
-  Tensor argmin(std::optional<std::int64_t> axis = {}, bool keepdim = false, At at = At::current()) const;
-  Tensor count_nonzero(const AxesArg& axes = {}, At at = At::current()) const;
-  Tensor softmax(std::int64_t axis = -1, At at = At::current()) const;
-  Tensor log_softmax(std::int64_t axis = -1, At at = At::current()) const;
-
-  // --- cumulative (cumulative.cpp, differences.cpp) and order (sort.cpp, quantile.cpp, unique.cpp) ---
-  Tensor cumsum(std::int64_t axis, At at = At::current()) const;
-  Tensor cumprod(std::int64_t axis, At at = At::current()) const;
-  std::pair<Tensor, Tensor> cummax(std::int64_t axis,
-                                   At at = At::current()) const;  ///< values and indices (i64)
-  std::pair<Tensor, Tensor> cummin(std::int64_t axis, At at = At::current()) const;
-  Tensor logcumsumexp(std::int64_t axis, At at = At::current()) const;
-  /// What is between neighbours, `times` over, of this with `prepend` in front and `append` behind.
-  Tensor diff(std::int64_t times = 1, std::int64_t axis = -1,
-              const std::optional<Tensor>& prepend = {}, const std::optional<Tensor>& append = {},
-              At at = At::current()) const;
-  /// The integral of what is linear between these values, `spacing` apart or at the places that it holds.
-  Tensor trapezoid(const Operand& spacing = 1, std::int64_t axis = -1) const;
-  Tensor cumulative_trapezoid(const Operand& spacing = 1, std::int64_t axis = -1) const;
-  /// Values and indices (i64); stable. NaN counts as the largest.
-  std::pair<Tensor, Tensor> sort(std::int64_t axis = -1, bool descending = false,
-                                 At at = At::current()) const;
-  Tensor argsort(std::int64_t axis = -1, bool descending = false, At at = At::current()) const;
-  std::pair<Tensor, Tensor> topk(std::int64_t k, std::int64_t axis = -1, bool largest = true,
-                                 At at = At::current()) const;
-  /// The k-th smallest, counted from 1.
-  std::pair<Tensor, Tensor> kthvalue(std::int64_t k, std::int64_t axis = -1, bool keepdim = false,
-                                     At at = At::current()) const;
-  /// The lower one of two in the middle; NaN where one is.
-  Tensor median(At at = At::current()) const;
-  std::pair<Tensor, Tensor> median(std::int64_t axis, bool keepdim = false, At at = At::current()) const;
-  Tensor nanmedian(At at = At::current()) const;
-  std::pair<Tensor, Tensor> nanmedian(std::int64_t axis, bool keepdim = false,
-                                      At at = At::current()) const;
-  Tensor msort(At at = At::current()) const { return sort(0, false, at).first; }
-  /// What is there most often, the smallest of several, and the last place where it is.
-  std::pair<Tensor, Tensor> mode(std::int64_t axis = -1, bool keepdim = false,
-                                 At at = At::current()) const;
-  enum class Between : std::uint8_t { linear, lower, higher, midpoint, nearest };
-  /// For each q (a number, or a tensor of one dimension, which comes first), what is above that share of all elements or of an
-  /// axis's. @throws Error (domain) for a number outside of [0, 1]; of tensors those give NaN
-  Tensor quantile(const Operand& q, std::optional<std::int64_t> axis = {}, bool keepdim = false,
-                  Between between = Between::linear) const;
-  Tensor nanquantile(const Operand& q, std::optional<std::int64_t> axis = {}, bool keepdim = false,
-                     Between between = Between::linear) const;
   /// Different elements, or slices along an axis, in order; where each was put (of this shape, or of the axis's); how often
-  /// they are there. Realizes. unique_consecutive(): only of neighbours.
+  /// they are there. unique_consecutive(): only of neighbours.
   struct Unique;
   Unique unique(std::optional<std::int64_t> axis = {}, At at = At::current()) const;
   Unique unique_consecutive(std::optional<std::int64_t> axis = {}, At at = At::current()) const;
   /// How many elements there are of 0, 1, ... (at least `least` of them), or the sum of their weights. Realizes the largest.
   Tensor bincount(const std::optional<Tensor>& weights = {}, std::int64_t least = 0,
                   At at = At::current()) const;
-  /// How many are in each of `bins` parts from low to high, NaN in none (both 0: from least to greatest; all NaN unless finite).
-  Tensor histc(std::int64_t bins = 100, double low = 0, double high = 0, At at = At::current()) const;
-  /// Of variables as rows and observations as columns.
-  Tensor cov(double correction = 1, At at = At::current()) const;
-  Tensor corrcoef(At at = At::current()) const;
-
-  // --- products (linalg.cpp) ---
-  Tensor matmul(const Tensor& other, At at = At::current()) const;
-  Tensor dot(const Tensor& other, At at = At::current()) const;
-  Tensor outer(const Tensor& other, At at = At::current()) const;
-  Tensor bmm(const Tensor& other, At at = At::current()) const;
-  Tensor mv(const Tensor& vector, At at = At::current()) const;
-  Tensor inner(const Tensor& other, At at = At::current()) const;
-  /// this*beta + (a @ b)*alpha. Of a beta of 0, NaNs in this do not matter.
-  Tensor addmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1,
-               At at = At::current()) const;
-  Tensor baddbmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1,
-                 At at = At::current()) const;
-  Tensor mm(const Tensor& other, At at = At::current()) const;  ///< of two matrices
-  Tensor addbmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1,
-                At at = At::current()) const;
-  Tensor addmv(const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1,
-               At at = At::current()) const;
-  Tensor addr(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1,
-              At at = At::current()) const;
-  /// @throws Error (domain) for a power below 0, (shape) unless matrices are square
-  Tensor matrix_power(std::int64_t power, At at = At::current()) const;
-  /// All of them one after another, in the order that multiplies least.
-  static Tensor multi_dot(std::span<const Tensor> matrices, At at = At::current());
-  /// Of the last two dimensions. @throws Error (domain) unless `kind` is "fro", "1", "-1", "inf" or "-inf"
-  Tensor matrix_norm(std::string_view kind = "fro", bool keepdim = false, At at = At::current()) const;
-  /// Summed over the last `count` dimensions of this and the first of `other`; or over pairs of axes.
-  Tensor tensordot(const Tensor& other, std::int64_t count = 2, At at = At::current()) const;
-  Tensor tensordot(const Tensor& other, const Axes& own, const Axes& others, At at = At::current()) const;
-  Tensor kron(const Tensor& other, At at = At::current()) const;
-  Tensor cross(const Tensor& other, std::int64_t axis = -1, At at = At::current()) const;
-  /// Distances between rows by their p-norm: (..., n, k) and (..., m, k) to (..., n, m).
-  Tensor cdist(const Tensor& other, double p = 2, At at = At::current()) const;
-  Tensor trace(At at = At::current()) const;
-  /// "ij,jk->ik" over tensors. @throws Error (parse, shape)
-  static Tensor einsum(std::string_view formula, std::span<const Tensor> tensors,
-                       At at = At::current());
-
-  // --- indexing (indexing.cpp): as PyTorch's brackets. Integers take an axis away first; dimensions of tensors' indices
-  // stand where these are side by side, else in front. @throws Error (shape) naming index, axis and size ---
+  /// As PyTorch's brackets. Integers take an axis away first; dimensions of tensors' indices stand where these are side by side, else
+  /// in front. Realizes masks. @throws Error (shape) naming index, axis and size
   Tensor index(std::span<const Subscript> subscripts, At at = At::current()) const;
   Tensor operator[](std::initializer_list<Subscript> subscripts) const;
   Tensor operator[](const Subscript& subscript) const;
@@ -514,65 +244,15 @@ class Tensor {
                    bool accumulate = false) const {
     return index_put({subscripts.begin(), subscripts.size()}, value, accumulate);
   }
-
-  // --- by tensors of integers, below 0 from the end (gather.cpp, scatter.cpp). What is outside gives 0, is put nowhere ---
-  /// out[i][j] = this[index[i][j]][j] for axis 0, and so on.
-  Tensor gather(std::int64_t axis, const Tensor& index, At at = At::current()) const;
-  Tensor index_select(std::int64_t axis, const Tensor& index, At at = At::current()) const;
-  /// Of all elements in row-major order.
-  Tensor take(const Tensor& index, At at = At::current()) const;
-  Tensor take_along_dim(const Tensor& index, std::optional<std::int64_t> axis = {},
-                        At at = At::current()) const;
-  /// This, with out[index[i][j]][j] = value[i][j] for axis 0, and so on; of several the last.
-  Tensor scatter(std::int64_t axis, const Tensor& index, const Operand& value) const;
-  Tensor scatter_add(std::int64_t axis, const Tensor& index, const Operand& value) const;
-  enum class Reduce : std::uint8_t { sum, prod, mean, amax, amin };
-  /// Where values are put, they are reduced, with (include_self) what is there or without.
-  Tensor scatter_reduce(std::int64_t axis, const Tensor& index, const Operand& value, Reduce reduce,
-                        bool include_self = true) const;
-  /// out[index[i]][j] = source[i][j] for axis 0, and so on.
-  Tensor index_copy(std::int64_t axis, const Tensor& index, const Tensor& source,
-                    At at = At::current()) const;
-  Tensor index_add(std::int64_t axis, const Tensor& index, const Tensor& source,
-                   const Number& alpha = 1, At at = At::current()) const;
-  Tensor index_fill(std::int64_t axis, const Tensor& index, const Operand& value) const;
-  Tensor index_reduce(std::int64_t axis, const Tensor& index, const Tensor& source, Reduce reduce,
-                      bool include_self = true, At at = At::current()) const;
-  /// This with the elements of `source` at places in row-major order.
-  Tensor put(const Tensor& index, const Tensor& source, bool accumulate = false,
-             At at = At::current()) const;
-
-  // --- by masks and by order (masks.cpp) ---
-  /// The indices of what is not 0, (count, ndim) of i64. Realizes.
+  /// The indices of what is not 0, (count, ndim) of i64.
   Tensor nonzero(At at = At::current()) const;
   Tensor argwhere(At at = At::current()) const { return nonzero(at); }
   /// The elements for which the mask holds, as one dimension. Realizes the mask.
   Tensor masked_select(const Tensor& mask, At at = At::current()) const;
-  /// This, with the elements of `source` in order where the mask holds.
-  Tensor masked_scatter(const Tensor& mask, const Tensor& source, At at = At::current()) const;
   /// (..., classes) of i64: 1 where the class is this, none for what is no class. -1: one more than the largest, which is realized.
   Tensor one_hot(std::int64_t classes = -1, At at = At::current()) const;
-  /// Where each value would go into this, sorted along its last axis: before equal ones, or (right) behind; NaN behind all.
-  Tensor searchsorted(const Tensor& values, bool right = false, At at = At::current()) const;
-  Tensor bucketize(const Tensor& boundaries, bool right = false, At at = At::current()) const {
-    return boundaries.searchsorted(*this, right, at);
-  }
-
-  // --- other names of the same ---
-#define STRATA_ALIAS(name, of) \
-  Tensor name(At at = At::current()) const { return of(at); }
-#define STRATA_ALIAS_OF_TWO(name, of) \
-  Tensor name(const Operand& other) const { return of(other); }
-#define STRATA_ALIAS_OF_TENSORS(name, of) \
-  Tensor name(const Tensor& other, At at = At::current()) const { return of(other, at); }
-#include "strata/tensor/aliases.def"
-  Tensor clamp(const std::optional<Operand>& low, const std::optional<Operand>& high = {},
-               At at = At::current()) const {
-    return clip(low, high, at);
-  }
-  Tensor moveaxis(const Axes& from, const Axes& to, At at = At::current()) const {
-    return movedim(from, to, at);
-  }
+  /// The same values in memory of their own.
+  Tensor clone(At at = At::current()) const { return contiguous(at); }
 
  private:
   friend class TensorAccess;
@@ -593,7 +273,7 @@ struct Tensor::Unique {
 
 // Operators; of comparisons each element is a bool.
 #define STRATA_OPERATOR(symbol, name) Tensor operator symbol(const Operand& a, const Operand& b);
-#include "strata/tensor/operators.def"
+#include "strata/ops/operations.def"
 Tensor operator-(const Tensor& a);
 Tensor operator~(const Tensor& a);
 

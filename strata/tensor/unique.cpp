@@ -1,23 +1,26 @@
 // What is different among elements or slices.
 
-#include "strata/tensor/access.h"
-#include "strata/tensor/indexed.h"
+#include "strata/ops/indexed.h"
+#include "strata/tensor/front.h"
+#include "strata/tensor/masks.h"
 
 namespace strata {
 
 namespace {
 
+using front::Value, ops::number_of;
+
 /// (n, m): where rows are in order, that of their first elements that differ. Each row counts those before it.
-Tensor order_of_rows(const Tensor& rows) {
-  const Tensor keys = order_keys(rows, false);
-  const Tensor own = keys.unsqueeze(1), other = keys.unsqueeze(0);  // (n, n, m)
+Value order_of_rows(const Value& rows) {
+  const Value keys = ops::order_keys(rows, false);
+  const Value own = keys.unsqueeze(1), other = keys.unsqueeze(0);  // (n, n, m)
   const Int& m = keys.size(1);
-  const Tensor column = counting(m, rows);
-  const Tensor first = own.ne(other).where(column, m.value()).min(-1, true);
-  const Tensor is_less = (other.lt(own) & column.eq(first)).any(-1),
+  const Value column = ops::counting(m);
+  const Value first = own.ne(other).where(column, m.value()).min(-1, true);
+  const Value is_less = (other.lt(own) & column.eq(first)).any(-1),
                is_same = first.squeeze(-1).eq(m.value());
-  const Tensor place = counting(keys.size(0), rows);
-  const Tensor rank = (is_less | (is_same & place.lt(place.unsqueeze(1)))).sum(-1);
+  const Value place = ops::counting(keys.size(0));
+  const Value rank = (is_less | (is_same & place.lt(place.unsqueeze(1)))).sum(-1);
   return place.scatter(0, rank, place);
 }
 
@@ -25,7 +28,7 @@ Tensor order_of_rows(const Tensor& rows) {
 Tensor::Unique groups_of(const Tensor& rows, const std::optional<Tensor>& order) {
   const std::int64_t n = number_of(rows.size(0), "unique");
   if (n == 0) {
-    const Tensor none = counting(0, rows);
+    const Tensor none = Tensor::arange(0).to(rows.device());
     return {rows, none, none};
   }
   const Tensor differs = rows.narrow(0, 1, n - 1).ne(rows.narrow(0, 0, n - 1)).any(1);
@@ -66,7 +69,8 @@ Tensor::Unique Tensor::unique(std::optional<std::int64_t> axis, At at) const {
   }
   STRATA_CHECK(ndim() > 0, shape, "[unique] a scalar has no axis ", *axis);
   const std::int64_t a = axis_of(*axis, ndim(), "unique");
-  const Tensor rows = slices_of(detach(), a), order = order_of_rows(rows);
+  const Tensor rows = slices_of(detach(), a),
+               order = front::on_values("unique", at, order_of_rows, rows);
   const Unique u = groups_of(rows.index_select(0, order), order);
   return {from_slices(u.values, *this, a), u.inverse, u.counts};
 }

@@ -13,10 +13,9 @@ constexpr double kLeast = -std::numeric_limits<double>::infinity();
 namespace named {
 #define STRATA_UNARY(name, ...) \
   [[maybe_unused]] Tensor name(const Tensor& x) { return x.name(); }
-#include "strata/tensor/unary.def"
 #define STRATA_BINARY(name, ...) \
   [[maybe_unused]] Tensor name(const Tensor& x, const Tensor& y) { return x.name(y); }
-#include "strata/tensor/binary.def"
+#include "strata/ops/operations.def"
 Tensor softplus(const Tensor& x) { return x.softplus(); }
 Tensor gelu(const Tensor& x) { return x.gelu(); }
 Tensor gelu_tanh(const Tensor& x) { return x.gelu(true); }
@@ -73,9 +72,8 @@ std::span<const Row> rows() {
 std::span<const std::string_view> functions_of_tensors() {
   static constexpr std::string_view kNames[] = {
 #define STRATA_UNARY(name, ...) #name,
-#include "strata/tensor/unary.def"
 #define STRATA_BINARY(name, ...) #name,
-#include "strata/tensor/binary.def"
+#include "strata/ops/operations.def"
   };
   return kNames;
 }

@@ -6,7 +6,7 @@
 
 #include "strata/codegen/kernel.h"
 #include "strata/graph/interpret.h"
-#include "strata/graph/kernel_text.h"
+#include "strata/ops/kernel_text.h"
 #include "strata/render/cstyle.h"
 #include "tests/codegen/kernel_ranges.h"
 #include "tests/codegen/kernels.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "strata/codegen/estimate.h"
-#include "strata/graph/kernel_text.h"
+#include "strata/ops/kernel_text.h"
 #include "tests/codegen/kernels.h"
 
 namespace strata {

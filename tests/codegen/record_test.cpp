@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "strata/codegen/kernel.h"
-#include "strata/graph/kernel_text.h"
+#include "strata/ops/kernel_text.h"
 #include "tests/codegen/random_kernel.h"
 
 namespace strata {

@@ -5,7 +5,7 @@
 
 #include "strata/codegen/kernel.h"
 #include "strata/graph/interpret.h"
-#include "strata/graph/kernel_text.h"
+#include "strata/ops/kernel_text.h"
 #include "tests/codegen/kernel_ranges.h"
 #include "tests/codegen/kernels.h"
 #include "tests/codegen/random_kernel.h"

@@ -1,5 +1,5 @@
 // Texts of kernels: what they build, and where they are wrong.
-#include "strata/graph/kernel_text.h"
+#include "strata/ops/kernel_text.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "strata/graph/kernel_text.h"
+#include "strata/ops/kernel_text.h"
 #include "strata/render/kernel_source.h"
 #include "strata/render/usage.h"
 #include "tests/codegen/random_kernel.h"

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "strata/graph/kernel_text.h"
+#include "strata/ops/kernel_text.h"
 #include "strata/runtime/tbb_executor.h"
 #include "tests/codegen/kernels.h"
 

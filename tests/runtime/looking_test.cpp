@@ -11,7 +11,7 @@
 
 #include "strata/base/interrupt.h"
 #include "strata/codegen/looks.h"
-#include "strata/graph/kernel_text.h"
+#include "strata/ops/kernel_text.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/tbb_executor.h"
 

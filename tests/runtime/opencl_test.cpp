@@ -7,7 +7,7 @@
 #include <random>
 #include <thread>
 
-#include "strata/graph/kernel_text.h"
+#include "strata/ops/kernel_text.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/opencl_library.h"
 #include "tests/base/errors.h"

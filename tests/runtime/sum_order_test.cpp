@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "strata/base/flags.h"
-#include "strata/graph/kernel_text.h"
+#include "strata/ops/kernel_text.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/tbb_executor.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "strata/codegen/kernel.h"
-#include "strata/graph/kernel_text.h"
+#include "strata/ops/kernel_text.h"
 #include "strata/render/cstyle.h"
 #include "strata/render/llvm.h"
 #include "strata/render/writer.h"

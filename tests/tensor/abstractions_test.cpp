@@ -19,7 +19,7 @@
 #include "strata/render/cstyle.h"
 #include "strata/runtime/clang_program.h"
 #include "strata/tensor/autograd.h"
-#include "strata/tensor/gradient.h"
+#include "strata/ops/gradient.h"
 #include "strata/tensor/tensor.h"
 #include "tests/base/errors.h"
 

@@ -78,18 +78,18 @@ void answers(const char* name, const F& f) {
 }
 
 TEST(EmptyTensor, EveryElementwiseMethodOfOneMovedFromAnswers) {
-#define STRATA_UNARY(name, ...) \
+#define STRATA_OF_ONE(name, ...) \
   answers(#name, [](const Tensor& x) { EXPECT_EQ(x.name().shape(), Ints({0})) << #name; });
-#include "strata/tensor/unary.def"
-#define STRATA_BINARY(name) answers(#name, [](const Tensor& x) { x.name(x); });
-#include "strata/tensor/binary.def"
+#define STRATA_OF_TWO(name, ...) answers(#name, [](const Tensor& x) { x.name(x); });
+#define STRATA_UNARY(name, dtype, in_place, names, ...) \
+  STRATA_OF_ONE(name) STRATA_EACH_NAME(STRATA_OF_ONE, names, 0)
+#define STRATA_BINARY(name, dtype, in_place, names, ...) \
+  STRATA_OF_TWO(name) STRATA_EACH_NAME(STRATA_OF_TWO, names, 0)
 #define STRATA_OPERATOR(symbol, name) \
   answers(#name, [](const Tensor& x) { static_cast<void>(x symbol x); });
-#include "strata/tensor/operators.def"
-#define STRATA_ALIAS(name, of) answers(#name, [](const Tensor& x) { x.name(); });
-#define STRATA_ALIAS_OF_TWO(name, of) answers(#name, [](const Tensor& x) { x.name(x); });
-#define STRATA_ALIAS_OF_TENSORS(name, of) answers(#name, [](const Tensor& x) { x.name(x); });
-#include "strata/tensor/aliases.def"
+#include "strata/ops/operations.def"
+#undef STRATA_OF_ONE
+#undef STRATA_OF_TWO
 }
 
 TEST(EmptyTensor, WhatReadsOneMovedFromAnswers) {

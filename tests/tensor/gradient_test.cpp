@@ -1,6 +1,6 @@
 // The gradient rules, each against differences; gradients of gradients; who takes a gradient.
 
-#include "strata/tensor/gradient.h"
+#include "strata/ops/gradient.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "strata/tensor/autograd.h"
-#include "strata/tensor/indexed.h"
+#include "strata/ops/indexed.h"
 #include "strata/tensor/linear_algebra.h"
 #include "tests/tensor/arrays.h"
 
@@ -73,7 +73,7 @@ void expect_slopes_stay(const OfOperands& f, const std::vector<std::vector<doubl
 }
 
 TEST(InPlace, SlopesOfEachUnaryFunction) {
-#define STRATA_UNARY(name)                                                                  \
+#define STRATA_UNARY(name, ...)                                                                  \
   {                                                                                         \
     SCOPED_TRACE(#name);                                                                    \
     const bool is_above_1 = std::string(#name) == "acosh";                                  \
@@ -81,7 +81,7 @@ TEST(InPlace, SlopesOfEachUnaryFunction) {
       expect_slopes_stay([](const Many& x) { return x[0].name(); },                         \
                          {spread(6, is_above_1 ? 1.2 : 0.1, is_above_1 ? 3 : 0.9)}, {{6}}); \
   }
-#include "strata/tensor/unary.def"
+#include "strata/ops/operations.def"
 }
 
 bool is_of_integers(const std::string& name) {
@@ -92,14 +92,14 @@ bool is_of_integers(const std::string& name) {
 }
 
 TEST(InPlace, SlopesOfEachBinaryFunction) {
-#define STRATA_BINARY(name)                                                              \
+#define STRATA_BINARY(name, ...)                                                              \
   {                                                                                      \
     SCOPED_TRACE(#name);                                                                 \
     if (!is_of_integers(#name))                                                          \
       expect_slopes_stay([](const Many& x) { return x[0].name(x[1]); },                  \
                          {spread(6, 0.1, 2), spread(6, 0.1, 0.9, 3)}, {{2, 3}, {2, 3}}); \
   }
-#include "strata/tensor/binary.def"
+#include "strata/ops/operations.def"
 }
 
 TEST(InPlace, SlopesThatAreSaid) {
@@ -135,8 +135,8 @@ TEST(InPlace, SlopesByIndicesThatChange) {
   for (std::int64_t k = 0; k < kPicks; ++k) places.push_back(k * 7919 % kPlaces);
   const Tensor index = i64(places).to("LLVM");
   const std::vector<double> values = spread(kPlaces, -1, 1), more = spread(kPicks, -1, 1, 3);
-  ASSERT_TRUE(is_sum_by_order({}, {kPicks}, kPlaces));
-  expect_slopes_stay([&](const Many& x) { return picked(x[0], index).square(); }, {values},
+  ASSERT_TRUE(ops::is_sum_by_order({}, {kPicks}, kPlaces));
+  expect_slopes_stay([&](const Many& x) { return x[0].take(index).square(); }, {values},
                      {{kPlaces}}, {index}, "LLVM");
   expect_slopes_stay([&](const Many& x) { return x[0].scatter_add(0, index, x[1]).square(); },
                      {values, more}, {{kPlaces}, {kPicks}}, {index}, "LLVM");

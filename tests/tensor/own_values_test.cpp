@@ -75,7 +75,7 @@ std::vector<Neutral> neutral_operations() {
   };
 }
 
-std::vector<double> values_of(const Tensor& x) {
+std::vector<double> elements_of(const Tensor& x) {
   return x.cast(dtypes::float64).flatten().to_vector<double>();
 }
 
@@ -83,11 +83,11 @@ TEST(OwnValues, WhatWasMadeOfATensorStays) {
   for (const auto& [name, made_of, f] : neutral_operations()) {
     SCOPED_TRACE(name);
     const Tensor x = made_of.contiguous(), y = f(x), early = f(x).realize();
-    const std::vector<double> before = values_of(x);
+    const std::vector<double> before = elements_of(x);
     x.assign(x.dtype().is_bool() ? x.logical_not() : x + 1);
-    EXPECT_EQ(values_of(y), before);
-    EXPECT_EQ(values_of(early), before);
-    EXPECT_NE(values_of(x), before);
+    EXPECT_EQ(elements_of(y), before);
+    EXPECT_EQ(elements_of(early), before);
+    EXPECT_NE(elements_of(x), before);
   }
 }
 
@@ -97,14 +97,14 @@ TEST(OwnValues, WhatWasMadeOfAParameterIsNone) {
     SCOPED_TRACE(name);
     Tensor x = made_of.contiguous().requires_grad(true);
     const Tensor y = f(x);
-    const std::vector<double> before = values_of(y);
+    const std::vector<double> before = elements_of(y);
     {
       const NoGrad no_grad;
       set_in_place(x, x * 2, "mul_");
     }
     y.sum().backward();
-    EXPECT_EQ(values_of(y), before);
-    EXPECT_EQ(values_of(*x.grad()), std::vector<double>(before.size(), 1));
+    EXPECT_EQ(elements_of(y), before);
+    EXPECT_EQ(elements_of(*x.grad()), std::vector<double>(before.size(), 1));
     EXPECT_FALSE(y.grad().has_value());
   }
 }

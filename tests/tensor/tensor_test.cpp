@@ -10,7 +10,7 @@
 #include "strata/runtime/allocator.h"
 #include "strata/schedule/schedule.h"
 #include "strata/tensor/autograd.h"
-#include "strata/tensor/losses.h"
+#include "strata/tensor/functional.h"
 #include "tests/dtype/special_values.h"
 #include "tests/tensor/arrays.h"
 #include "tests/tensor/finite_differences.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "strata/expr/parse.h"
-#include "strata/graph/kernel_text.h"
+#include "strata/ops/kernel_text.h"
 #include "strata/view/layout_by_mode.h"
 #include "strata/view/swizzle.h"
 #include "tools/box_forms.h"

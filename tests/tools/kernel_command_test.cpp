@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "strata/base/json.h"
-#include "strata/graph/kernel_text.h"
+#include "strata/ops/kernel_text.h"
 #include "strata/runtime/device.h"
 #include "tests/tools/command_line.h"
 #include "tools/cli.h"

@@ -22,7 +22,7 @@
 #include "strata/base/flags.h"
 #include "strata/base/json.h"
 #include "strata/codegen/kernel.h"
-#include "strata/graph/kernel_text.h"
+#include "strata/ops/kernel_text.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/posix_io.h"
 #include "tests/base/files.h"

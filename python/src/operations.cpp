@@ -1,0 +1,70 @@
+// The methods and functions that the table of operations says: parameters, defaults, docstrings, further names and forms in place
+// come from their rows.
+#include <algorithm>
+#include <string>
+
+#include "python/src/call.h"
+#include "strata/ops/table.h"
+
+namespace strata::python {
+
+namespace {
+
+using ops::ParameterText;
+using UnaryMember = Tensor (Tensor::*)(At) const;
+using BinaryMember = Tensor (Tensor::*)(const Operand&) const;
+
+/// A default of C++ as Python writes it.
+std::string python_literal(const ParameterText& p) {
+  const std::string text = p.fallback;
+  if (text == "{}") return "None";
+  if (text == "true") return "True";
+  if (text == "false") return "False";
+  if (const std::size_t colons = text.rfind("::"); colons != std::string::npos)
+    return "'" + text.substr(colons + 2) + "'";  // an enumerator
+  const bool is_whole = text.find_first_of(".e") == std::string::npos;
+  return std::string_view(p.type) == "double" && is_whole ? text + ".0" : text;
+}
+
+std::string signature(std::initializer_list<ParameterText> parameters, std::size_t skipped = 0) {
+  std::string out;
+  for (const ParameterText* p = parameters.begin() + skipped; p != parameters.end(); ++p) {
+    if (!out.empty()) out += ", ";
+    out += p->python_names != nullptr ? p->python_names : p->name;
+    if (p->fallback != nullptr) out += "=" + python_literal(*p);
+  }
+  return out;
+}
+
+}  // namespace
+
+void bind_operations(Functions& f) {
+#define STRATA_ARRAY Tensor
+#define STRATA_OPERAND Operand
+#define STRATA_UNARY(name, dtype, in_place, names, reference, meaning) \
+  f.op(#name, "", static_cast<UnaryMember>(&Tensor::name), meaning);
+#define STRATA_BINARY(name, dtype, in_place, names, reference, meaning) \
+  f.op(#name, "other|b|y|exponent", static_cast<BinaryMember>(&Tensor::name), meaning);
+#define STRATA_METHOD(result, name, parameters, binding, in_place, names, reference, meaning) \
+  STRATA_METHOD_##binding(result, name, parameters, meaning)
+#define STRATA_METHOD_by_hand(...)
+#define STRATA_METHOD_bound(result, name, parameters, meaning)                                \
+  f.op(#name, signature({STRATA_TEXTS(parameters)}).c_str(),                                  \
+       static_cast<STRATA_RESULT(result) (Tensor::*)(                                         \
+           STRATA_TYPES(parameters) STRATA_COMMA_AFTER(parameters) At) const>(&Tensor::name), \
+       meaning);
+#define STRATA_METHOD_bound_to_class(result, name, parameters, meaning)                       \
+  f.method(#name, signature({STRATA_TEXTS(parameters)}).c_str(),                              \
+           static_cast<STRATA_RESULT(result) (Tensor::*)(                                     \
+               STRATA_TYPES(parameters) STRATA_COMMA_AFTER(parameters) At) const>(&Tensor::name), \
+           meaning);
+#define STRATA_FUNCTION(result, name, parameters, binding, names, reference, meaning) \
+  STRATA_FUNCTION_##binding(result, name, parameters, meaning)
+#define STRATA_FUNCTION_by_hand(...)
+#define STRATA_FUNCTION_bound(result, name, parameters, meaning)                              \
+  f.op(#name, signature({STRATA_TEXTS(parameters)}, 1).c_str(),                               \
+       static_cast<STRATA_RESULT(result) (*)(STRATA_TYPES(parameters), At)>(&strata::name), meaning);
+#include "strata/ops/operations.def"
+}
+
+}  // namespace strata::python

@@ -1,0 +1,55 @@
+#include "strata/graph/strided_memory.h"
+
+#include <utility>
+#include <vector>
+
+#include "strata/view/memory_ref.h"
+
+namespace strata {
+
+namespace {
+
+/// The memory below a tensor that is movement of it, and the movement; or what a copy would be of.
+std::optional<std::pair<LazyOp, ShapeTracker>> movement_over_memory(const LazyOp& node,
+                                                                    bool through_copies) {
+  const auto is_copy = [](Ops op) { return op == Ops::FROM || op == Ops::CONTIGUOUS; };
+  std::vector<LazyOp> chain;
+  LazyOp at = node;
+  for (; !is_realized(*at.node()); at = LazyOp(at.src(0))) {
+    if (is_movement(at.op()))
+      chain.push_back(at);
+    else if (at.op() != Ops::NOOP && !(through_copies && is_copy(at.op())))
+      return std::nullopt;
+  }
+  ShapeTracker st = ShapeTracker::from_shape(at.shape());
+  if (!st.is_concrete()) return std::nullopt;
+  for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
+    st = st + movement_of(*it->node());
+    st = st.simplify();
+  }
+  return std::pair(at, st);
+}
+
+/// Strides as others expect them: row-major ones where there is one index or none.
+Index plain_strides(const Index& shape, Index strides) {
+  Index whole = detail::contiguous_strides(shape);
+  if (product(shape) == 0) return whole;
+  for (std::size_t k = 0; k < shape.size(); ++k)
+    if (shape[k] == 1) strides[k] = whole[k];
+  return strides;
+}
+
+}  // namespace
+
+std::optional<StridedMemory> strided_memory(const LazyOp& node, bool through_copies) {
+  const auto found = movement_over_memory(node, through_copies);
+  if (!found) return std::nullopt;
+  const auto& [memory, st] = *found;
+  const View& view = st.views()[0];
+  if (st.views().size() != 1 || !view.is_concrete() || view.mask()) return std::nullopt;
+  const Index shape = *numbers(view.shape());
+  return StridedMemory{memory, shape, plain_strides(shape, *numbers(view.strides())),
+                       view.offset().value()};
+}
+
+}  // namespace strata

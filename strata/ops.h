@@ -1,0 +1,10 @@
+// The table of operations, their formulas, and the text form of kernels.
+#pragma once
+
+#include "strata/base/standard.h"
+
+#include "strata/ops/functional.h"
+#include "strata/ops/gradient.h"
+#include "strata/ops/kernel_text.h"
+#include "strata/ops/linear_algebra.h"
+#include "strata/ops/value.h"

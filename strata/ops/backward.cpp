@@ -1,0 +1,57 @@
+#include "strata/ops/backward.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "strata/ops/gradient.h"
+
+namespace strata::ops {
+
+namespace {
+
+/// A backward function of Values as one of nodes.
+class FormulaGradient final : public GradientFunction {
+ public:
+  FormulaGradient(Backward f, Saved saved) : f_(f), saved_(std::move(saved)) {}
+  std::vector<LazyOp> gradients(const LazyOp& dy) const override {
+    std::vector<LazyOp> out;
+    for (const Value& v : f_(dy, saved_)) out.push_back(v.node());
+    return out;
+  }
+
+ private:
+  Backward f_;
+  Saved saved_;
+};
+
+}  // namespace
+
+Value with_gradient(const Value& value, std::span<const Value> inputs, Backward backward, Saved saved) {
+  std::vector<LazyOp> nodes;
+  for (const Value& x : inputs) nodes.push_back(x.node());
+  return value.node().with_gradient(
+      nodes, std::make_shared<const FormulaGradient>(backward, std::move(saved)));
+}
+
+std::vector<Value> gradients(const Value& y, std::span<const Value> xs, const Value& dy) {
+  const auto by = backpropagate(y, dy);
+  std::vector<Value> out;
+  for (const Value& x : xs) {
+    const auto at = by.find(x.node().node());
+    out.push_back(at == by.end() ? x.zeros_like() : Value(at->second));
+  }
+  return out;
+}
+
+Value flat_in(const Value& value, const std::vector<Value>& inputs) {
+  const auto takes = [](const Value& x) { return x.is_tracked(); };
+  if (!value.dtype().is_float() || std::none_of(inputs.begin(), inputs.end(), takes)) return value;
+  const auto backward = [](const Value&, const Saved& saved) {
+    std::vector<Value> zeros;
+    for (std::size_t k = 0; k < saved.size(); ++k) zeros.push_back(saved[k].zeros_like());
+    return zeros;
+  };
+  return with_gradient(value.detach(), inputs, backward, Saved(inputs));
+}
+
+}  // namespace strata::ops

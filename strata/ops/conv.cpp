@@ -1,0 +1,314 @@
+// Convolutions: windows of the input times the weight, summed over channels and kernel at once.
+
+#include <algorithm>
+
+#include "strata/ops/meet.h"
+#include "strata/ops/functional.h"
+#include "strata/ops/indexed.h"
+#include "strata/ops/spatial.h"
+
+namespace strata {
+
+std::vector<std::int64_t> PerAxis::of(const char* operation, const char* what, std::size_t ndim,
+                                      std::int64_t least) const {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  STRATA_CHECK(is_one_ || each_.size() == ndim, shape, "[", operation, "] ", what, " of ",
+               each_.size(), " axes, not ", ndim);
+  std::vector<std::int64_t> out = is_one_ ? std::vector<std::int64_t>(ndim, each_[0]) : each_;
+  for (const std::int64_t n : out)
+    STRATA_CHECK(n >= least && n <= kMost, domain, "[", operation, "] ", what, " ", n, ": ", least,
+                 " to ", kMost, " is expected");
+  return out;
+}
+
+ConvPadding::Sides ConvPadding::of(const char* operation, const std::vector<std::int64_t>& reach,
+                                   const std::vector<std::int64_t>& stride) const {
+  if (word_ == "same") {
+    Sides out;
+    for (std::size_t k = 0; k < reach.size(); ++k) {
+      STRATA_CHECK(stride[k] == 1, domain, "[", operation, "] padding \"same\" with a stride of ",
+                   stride[k]);
+      out.emplace_back(reach[k] / 2, reach[k] - reach[k] / 2);
+    }
+    return out;
+  }
+  STRATA_CHECK(word_.empty() || word_ == "valid", domain, "[", operation, "] padding \"", word_,
+               "\": \"same\", \"valid\" or numbers are expected");
+  if (sides_.empty()) {
+    Sides out;
+    for (const std::int64_t n : each_.of(operation, "padding", reach.size(), 0))
+      out.emplace_back(n, n);
+    return out;
+  }
+  Sides out;
+  for (const auto& [before, after] : sides_) {
+    const std::vector<std::int64_t> checked = PerAxis({before, after}).of(operation, "padding", 2, 0);
+    out.emplace_back(checked[0], checked[1]);
+  }
+  STRATA_CHECK(out.size() == reach.size(), shape, "[", operation, "] padding for ", out.size(),
+               " axes, where there are ", reach.size());
+  return out;
+}
+
+}  // namespace strata
+
+namespace strata::ops {
+
+Spatial::Spatial(const char* operation, const Value& x, std::size_t axes) : x_(x) {
+  const auto n = static_cast<std::int64_t>(axes);
+  STRATA_CHECK(x.ndim() == n + 2 || x.ndim() == n + 1, shape, "[", operation,
+               "] an input of shape ", render(x.shape()), ", where (batch, channels, ", axes,
+               axes == 1 ? " size)" : " sizes)", " or one without a batch is expected");
+  is_one_ = x.ndim() == n + 1;
+  if (is_one_) x_ = x.unsqueeze(0);
+  for (std::size_t k = 0; k < axes; ++k)
+    sizes.push_back(number_of(x_.size(static_cast<std::int64_t>(k) + 2), operation));
+}
+
+Value padded(const Value& x, const ConvPadding::Sides& sides, Number value) {
+  Padding padding(x.shape().size() - sides.size(), {0, 0});
+  for (const auto& [before, after] : sides) padding.push_back({before, after});
+  const bool is_none = std::all_of(sides.begin(), sides.end(), [](const auto& s) {
+    return s == std::pair<std::int64_t, std::int64_t>();
+  });
+  return is_none ? x : x.pad(padding, PadMode::constant, value);
+}
+
+Value windows_of(const Value& x, std::span<const Window> each, std::span<const std::int64_t> counts) {
+  return Value(windows_of(x.node(), each, counts));
+}
+
+namespace {
+
+/// Windows over padded sizes, and how many.
+struct ConvPlan {
+  std::vector<Window> windows;
+  Numbers counts;
+};
+
+ConvPlan plan(const char* operation, const Numbers& sizes, const Numbers& kernel,
+              const Numbers& stride, const Numbers& dilation, const ConvPadding::Sides& sides) {
+  ConvPlan out;
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    const Window w{kernel[k], stride[k], dilation[k]};
+    const Int size = Int(sizes[k]) + Int(sides[k].first) + Int(sides[k].second);
+    STRATA_CHECK(w.size >= 1 && w.reach().value() <= size.value(), shape, "[", operation,
+                 "] a kernel that reaches over ", w.reach().render(), " elements does not fit the ",
+                 size.render(), " of spatial axis ", k, " with its padding");
+    out.windows.push_back(w);
+    out.counts.push_back((size.value() - w.reach().value()) / w.step + 1);
+  }
+  return out;
+}
+
+Numbers kernel_of(const char* operation, const Value& weight) {
+  Numbers out;
+  for (std::int64_t k = 2; k < weight.ndim(); ++k)
+    out.push_back(number_of(weight.size(k), operation));
+  return out;
+}
+Numbers reach_of(const Numbers& kernel, const Numbers& dilation) {
+  Numbers out;
+  for (std::size_t k = 0; k < kernel.size(); ++k)
+    out.push_back((Window{kernel[k], 1, dilation[k]}.reach() - Int(1)).value());
+  return out;
+}
+
+Value with_bias(const char* operation, const Value& y, const std::optional<Value>& bias) {
+  if (!bias) return y;
+  STRATA_CHECK(bias->ndim() == 1 && bias->size(0) == y.size(1), shape, "[", operation,
+               "] a bias of shape ", render(bias->shape()), " for ", y.size(1).render(),
+               " channels");
+  Ints sizes = {y.size(1)};
+  for (std::int64_t k = 2; k < y.ndim(); ++k) sizes.push_back(1);
+  return y + bias->reshape(sizes);
+}
+
+/// (batch, channels, sizes...) with a weight (out channels, channels / groups, kernel...).
+Value convolved(const char* operation, const Value& x, const Value& weight, const ConvPlan& p,
+                 std::int64_t groups) {
+  const std::size_t n = p.counts.size();
+  const Int &batch = x.size(0), &in = weight.size(1);
+  const Int out = number_of(weight.size(0), operation) / groups;
+  const Value seen = windows_of(x, p.windows, p.counts);  // (batch, channels, counts..., kernel...)
+  Ints inputs = {batch, groups, 1, in}, weights = {groups, out}, result = {batch, out * Int(groups)};
+  Axes input_order = {0, 1, 2}, summed;
+  for (std::size_t k = 0; k < n; ++k) {
+    inputs.push_back(p.counts[k]), weights.push_back(1), result.push_back(p.counts[k]);
+    input_order.push_back(static_cast<std::int64_t>(4 + k));
+  }
+  input_order.push_back(3), weights.push_back(in);
+  summed.push_back(static_cast<std::int64_t>(n + 3));
+  for (std::size_t k = 0; k < n; ++k) {
+    inputs.push_back(p.windows[k].size), weights.push_back(p.windows[k].size);
+    input_order.push_back(static_cast<std::int64_t>(4 + n + k));
+    summed.push_back(static_cast<std::int64_t>(n + 4 + k));
+  }
+  return sum_of_products(operation, seen.reshape(inputs).permute(input_order),
+                         weight.reshape(weights), summed)
+      .reshape(result);
+}
+
+void check_channels(const char* operation, const Value& x, const Value& weight,
+                    std::int64_t groups, std::int64_t own, std::int64_t shared) {
+  STRATA_CHECK(groups >= 1 && own % groups == 0, domain, "[", operation, "] ", groups,
+               " groups for a weight of shape ", render(weight.shape()));
+  STRATA_CHECK(x.size(1) == Int(shared), shape, "[", operation, "] an input of ",
+               x.size(1).render(), " channels, where a weight of shape ", render(weight.shape()),
+               " and ", groups, groups == 1 ? " group need " : " groups need ", shared);
+}
+
+Value conv(const char* operation, const Value& input, const Value& weight,
+            const std::optional<Value>& bias, const ConvOptions& o) {
+  const Numbers kernel = kernel_of(operation, weight);
+  const std::size_t n = kernel.size();
+  const Spatial x(operation, input, n);
+  const std::int64_t out = number_of(weight.size(0), operation),
+                     in = number_of(weight.size(1), operation);
+  check_channels(operation, x.batched(), weight, o.groups, out, (Int(in) * Int(o.groups)).value());
+  const Numbers stride = o.stride.of(operation, "stride", n, 1),
+                dilation = o.dilation.of(operation, "dilation", n, 1);
+  const ConvPadding::Sides sides = o.padding.of(operation, reach_of(kernel, dilation), stride);
+  const ConvPlan p = plan(operation, x.sizes, kernel, stride, dilation, sides);
+  return x.unbatched(with_bias(
+      operation, convolved(operation, padded(x.batched(), sides), weight, p, o.groups), bias));
+}
+
+/// Each element of the input times the weight, (batch, out channels, sizes..., kernel...).
+Value spread_by(const char* operation, const Value& x, const Value& weight, std::int64_t groups) {
+  const Int in = number_of(x.size(1), operation) / groups, &out = weight.size(1);
+  Ints inputs = {x.size(0), groups, in, 1}, weights = {groups, in, out},
+       result = {x.size(0), out * Int(groups)};
+  for (std::int64_t k = 2; k < x.ndim(); ++k)
+    inputs.push_back(x.size(k)), weights.push_back(1), result.push_back(x.size(k));
+  for (std::int64_t k = 2; k < x.ndim(); ++k)
+    inputs.push_back(1), weights.push_back(weight.size(k)), result.push_back(weight.size(k));
+  return sum_of_products(operation, x.reshape(inputs), weight.reshape(weights), {2}).reshape(result);
+}
+
+/// What each element of the input adds to the output, added up.
+Value conv_transpose(const char* operation, const Value& input, const Value& weight,
+                      const std::optional<Value>& bias, const ConvTransposeOptions& o) {
+  const Numbers kernel = kernel_of(operation, weight);
+  const std::size_t n = kernel.size();
+  const Spatial x(operation, input, n);
+  const std::int64_t in = number_of(weight.size(0), operation);
+  check_channels(operation, x.batched(), weight, o.groups, in, in);
+  const Numbers stride = o.stride.of(operation, "stride", n, 1),
+                dilation = o.dilation.of(operation, "dilation", n, 1),
+                padding = o.padding.of(operation, "padding", n, 0),
+                more = o.output_padding.of(operation, "output padding", n, 0);
+  std::vector<Window> each;
+  std::vector<Int> sizes;
+  ConvPadding::Sides sides;
+  for (std::size_t k = 0; k < n; ++k) {
+    STRATA_CHECK(more[k] < std::max(stride[k], dilation[k]), domain, "[", operation,
+                 "] output padding ", more[k], ": less than stride ", stride[k], " or dilation ",
+                 dilation[k], " is expected");
+    STRATA_CHECK(x.sizes[k] > 0 && kernel[k] > 0, shape, "[", operation, "] an input of shape ",
+                 render(input.shape()), " and a weight of shape ", render(weight.shape()));
+    each.push_back({kernel[k], stride[k], dilation[k]});
+    sizes.push_back(Int(x.sizes[k] - 1) * Int(stride[k]) + each[k].reach() + Int(more[k]));
+    sides.emplace_back(-padding[k], -padding[k]);
+    STRATA_CHECK(sizes[k].value() > 2 * padding[k], shape, "[", operation, "] padding ", padding[k],
+                 " leaves nothing of spatial axis ", k);
+  }
+  const Value terms = spread_by(operation, x.batched(), weight, o.groups);
+  const Value whole = Value(unwindowed_of(terms.node(), each, sizes));
+  return x.unbatched(with_bias(operation, padded(whole, sides), bias));
+}
+
+void check_axes(const char* operation, const Value& weight, std::int64_t n) {
+  STRATA_CHECK(weight.ndim() == n + 2 && n > 0, shape, "[", operation, "] a weight of shape ",
+               render(weight.shape()), ", where two channels and ", n,
+               n == 1 ? " size of the kernel are" : " sizes of the kernel are", " expected");
+}
+
+}  // namespace
+
+Value conv_nd(const Value& x, const Value& weight, const std::optional<Value>& bias,
+               const ConvOptions& options) {
+  check_axes("conv_nd", weight, std::max<std::int64_t>(weight.ndim() - 2, 1));
+  return conv("conv_nd", x, weight, bias, options);
+}
+Value conv_transpose_nd(const Value& x, const Value& weight, const std::optional<Value>& bias,
+                         const ConvTransposeOptions& options) {
+  check_axes("conv_transpose_nd", weight, std::max<std::int64_t>(weight.ndim() - 2, 1));
+  return conv_transpose("conv_transpose_nd", x, weight, bias, options);
+}
+
+#define STRATA_CONV(name, apply, Options, n)                                            \
+  Value name(const Value& x, const Value& weight, const std::optional<Value>& bias, \
+              const Options& options) {                                          \
+    check_axes(#name, weight, n);                                                       \
+    return apply(#name, x, weight, bias, options);                                      \
+  }
+STRATA_CONV(conv1d, conv, ConvOptions, 1)
+STRATA_CONV(conv2d, conv, ConvOptions, 2)
+STRATA_CONV(conv3d, conv, ConvOptions, 3)
+STRATA_CONV(conv_transpose1d, conv_transpose, ConvTransposeOptions, 1)
+STRATA_CONV(conv_transpose2d, conv_transpose, ConvTransposeOptions, 2)
+STRATA_CONV(conv_transpose3d, conv_transpose, ConvTransposeOptions, 3)
+#undef STRATA_CONV
+
+namespace {
+
+/// What unfold() and fold() are told.
+struct Columns {
+  Columns(const char* operation, const PerAxis& kernel, const UnfoldOptions& o, const Numbers& sizes) {
+    const Numbers padding = o.padding.of(operation, "padding", 2, 0);
+    for (const std::int64_t n : padding) sides.emplace_back(n, n), around.push_back({n, n});
+    p = plan(operation, sizes, kernel.of(operation, "kernel size", 2, 1),
+             o.stride.of(operation, "stride", 2, 1), o.dilation.of(operation, "dilation", 2, 1),
+             sides);
+  }
+  std::int64_t elements() const {
+    return (Int(p.windows[0].size) * Int(p.windows[1].size)).value();
+  }
+  /// (batch, channels, height, width) as (batch, channels * elements, windows).
+  LazyOp of(const LazyOp& image) const {
+    const LazyOp seen = windows_of(image.pad(around), p.windows, p.counts);
+    return seen.permute({0, 1, 4, 5, 2, 3})
+        .reshape({image.shape()[0], image.shape()[1] * Int(elements()),
+                  Int(p.counts[0]) * Int(p.counts[1])});
+  }
+  ConvPadding::Sides sides;
+  Padding around = {{0, 0}, {0, 0}};
+  ConvPlan p;
+};
+
+}  // namespace
+
+Value unfold(const Value& input, const PerAxis& kernel, const UnfoldOptions& options) {
+  const Spatial x("unfold", input, 2);
+  const Columns columns("unfold", kernel, options, x.sizes);
+  return x.unbatched(Value(columns.of(x.batched().node())));
+}
+
+Value fold(const Value& input, const PerAxis& output_size, const PerAxis& kernel,
+            const UnfoldOptions& options) {
+  const Spatial x("fold", input, 1);
+  const Numbers to = output_size.of("fold", "output size", 2, 1);
+  const Columns columns("fold", kernel, options, to);
+  const Ints& shape = x.batched().shape();
+  const ConvPlan& p = columns.p;
+  const std::int64_t rows = number_of(shape[1], "fold"), elements = columns.elements();
+  STRATA_CHECK(rows % elements == 0, shape, "[fold] columns of ", rows,
+               " elements for a kernel of ", elements);
+  const Int count = Int(p.counts[0]) * Int(p.counts[1]);
+  STRATA_CHECK(shape[2] == count, shape, "[fold] columns of shape ", render(input.shape()),
+               ", where an image of ", to[0], " x ", to[1], " has ", count.render());
+  const Ints split = {shape[0],          rows / elements, p.windows[0].size,
+                      p.windows[1].size, p.counts[0],     p.counts[1]};
+  const Value terms = x.batched().reshape(split).permute({0, 1, 4, 5, 2, 3});
+  std::vector<Int> sizes;
+  ConvPadding::Sides inner;
+  for (std::size_t k = 0; k < 2; ++k) {
+    sizes.push_back(Int(to[k]) + Int(2 * columns.sides[k].first));
+    inner.emplace_back(-columns.sides[k].first, -columns.sides[k].second);
+  }
+  return x.unbatched(
+      padded(Value(unwindowed_of(terms.node(), p.windows, sizes)), inner));
+}
+
+}  // namespace strata::ops

@@ -1,0 +1,102 @@
+// Values of numbers alone.
+
+#include <cmath>
+
+#include "strata/base/int_math.h"
+#include "strata/ops/meet.h"
+
+namespace strata::ops {
+
+namespace {
+
+DType default_dtype(const Number& n) {
+  const DType d = n.value().dtype();
+  return d.is_bool() ? dtypes::boolean : d.is_float() ? dtypes::float32 : dtypes::int64;
+}
+
+bool is_real(const Number& n) { return n.value().dtype().is_float(); }
+bool is_beyond_i64(const Number& n) {
+  return n.value().dtype() == dtypes::uint64 && (n.value().as_uint() >> 63) != 0;
+}
+
+/// 0, 1, ..., count - 1 in `dtype`.
+Value count_up(std::int64_t count, DType dtype) {
+  return Value(LazyOp::iota(dtype, ShapeTracker::from_shape({count})));
+}
+
+template <class T>
+Value table(std::span<const T> elements, const Ints& shape, DType dtype) {
+  const LazyOp out = LazyOp::empty(dtype, shape);
+  out.realize_as(std::make_shared<HostTable>(elements));
+  return out.copied();  // to the device that needs it
+}
+
+}  // namespace
+
+Value Value::from(std::span<const std::int64_t> elements, const Ints& shape) {
+  return table(elements, shape, dtypes::int64);
+}
+Value Value::from(std::span<const double> elements, const Ints& shape) {
+  return table(elements, shape, dtypes::float64);
+}
+
+Value Value::full(const Ints& shape, Number value) {
+  return full(shape, value, default_dtype(value));
+}
+
+Value Value::full(const Ints& shape, Number value, DType dtype) {
+  STRATA_CHECK(!dtype.is_none() && dtype == dtype.scalar(), domain, "[full] ", dtype.name(),
+               " is not the dtype of an element");
+  return LazyOp::constant(scalar_of(value, dtype), shape);
+}
+
+Value Value::zeros(const Ints& shape, DType dtype) { return full(shape, 0, dtype); }
+Value Value::ones(const Ints& shape, DType dtype) { return full(shape, 1, dtype); }
+
+Value Value::full_like(Number value) const {
+  return LazyOp::constant(scalar_of(value, dtype()), shape());
+}
+Value Value::zeros_like() const { return full_like(0); }
+Value Value::ones_like() const { return full_like(1); }
+
+Value Value::arange(Number end) { return arange(0, end, 1); }
+
+Value Value::arange(Number begin, Number end, Number step) {
+  const auto check = [&](bool holds) {
+    STRATA_CHECK(holds, domain, "[arange] from ", begin.value().text(), " to ", end.value().text(),
+                 " by ", step.value().text());
+  };
+  if (is_real(begin) || is_real(end) || is_real(step)) {
+    const double from = begin.value().as_double(), by = step.value().as_double();
+    const double turns = std::ceil((end.value().as_double() - from) / by);
+    check(by != 0 && turns >= 0 && turns < 0x1p62);
+    return (count_up(static_cast<std::int64_t>(turns), dtypes::float64) * by + from).cast(dtypes::float32);
+  }
+  const std::int64_t from = begin.value().as_int(), by = step.value().as_int();
+  std::int64_t way = 0;
+  check(!is_beyond_i64(begin) && !is_beyond_i64(end) && by != 0 &&
+        try_sub(end.value().as_int(), from, way) && way != kNegInf &&
+        (way == 0 || (way > 0) == (by > 0)));
+  return count_up(-floor_div(-way, by), dtypes::int64) * by + from;
+}
+
+Value Value::linspace(double begin, double end, std::int64_t steps, DType dtype) {
+  STRATA_CHECK(steps >= 0, domain, "[linspace] ", steps, " steps");
+  if (steps < 2) return full({steps}, begin, dtypes::float64).cast(dtype);
+  const std::int64_t last = steps - 1;
+  const auto parts = static_cast<double>(last);
+  // Their difference may be beyond the largest number where both are not.
+  const double by = std::isfinite(end - begin) ? (end - begin) / parts : end / parts - begin / parts;
+  const Value k = count_up(steps, dtypes::float64);
+  return k.lt(std::floor(static_cast<double>(steps) / 2))
+      .where(k * by + begin, end - (parts - k) * by)
+      .cast(dtype);
+}
+
+Value Value::eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype) {
+  const std::int64_t n = columns.value_or(rows);
+  STRATA_CHECK(rows >= 0 && n >= 0, shape, "[eye] ", rows, " rows and ", n, " columns");
+  return count_up(rows, dtypes::int64).unsqueeze(1).eq(count_up(n, dtypes::int64)).cast(dtype);
+}
+
+}  // namespace strata::ops

@@ -1,0 +1,110 @@
+// Elements at indices that tensors hold.
+
+#include <array>
+
+#include "strata/ops/meet.h"
+#include "strata/ops/indexed.h"
+
+namespace strata::ops {
+
+namespace {
+
+std::int64_t indexed_axis(const Value& x, std::int64_t axis, const char* operation) {
+  STRATA_CHECK(x.ndim() > 0, shape, "[", operation, "] a scalar has no axis ", axis);
+  return axis_of(axis, x.ndim(), operation);
+}
+
+/// Whether the gradient by `values` of what picked() gives, of that shape, is better summed by order: the dimensions in which values
+/// repeat are then one with the index.
+bool is_gradient_by_order(const Ints& values, const Value& index, const Ints& shape) {
+  Ints rows, places;
+  Int picks = 1;
+  const std::size_t missing = shape.size() + 1 - values.size(),
+                    unindexed = shape.size() - index.shape().size();
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (d < missing || values[d - missing] == Int(1)) {
+      picks *= shape[d];
+    } else {
+      rows.push_back(shape[d]);
+      places.push_back(d < unindexed ? Int(1) : index.shape()[d - unindexed]);
+    }
+  }
+  places.push_back(picks);
+  return is_sum_by_order(rows, places, values.back());
+}
+
+}  // namespace
+
+Value counting(const Int& count) {
+  return Value(LazyOp::iota(dtypes::int64, ShapeTracker::from_shape({count})));
+}
+
+std::int64_t number_of(const Int& size, const char* operation) {
+  STRATA_CHECK(size.is_number(), shape, "[", operation, "] a size is symbolic: ", size.render());
+  return size.value();
+}
+
+Value in_range(const Value& integers, const IndexRange& range) {
+  return Value(integers.node().in_range(range));
+}
+
+Value wrapped(const Value& index, std::int64_t size, const char* operation) {
+  STRATA_CHECK(index.dtype().is_int(), domain, "[", operation, "] indices are integers, not ",
+               index.dtype().name());
+  const Value i = in_range(index, {operation, "index", size, true}).cast(dtypes::int64);
+  return index.dtype().is_unsigned() ? i : i.lt(0).where(i + size, i);
+}
+
+Value picked(const Value& values, const Value& index) {
+  Ints front = values.shape();
+  front.pop_back();
+  Ints shape = broadcast_shape("gather", std::array{front, index.shape()});
+  const LazyOp places = broadcast(index.node(), shape);
+  const bool by_order = values.is_tracked() && is_gradient_by_order(values.shape(), index, shape);
+  shape.push_back(values.size(-1));
+  const Value out = Value(LazyOp::gather(broadcast(values.node(), shape), places));
+  return by_order ? picked_by_order(out, values, index) : out;
+}
+
+Value Value::gather(std::int64_t axis, const Value& index) const {
+  if (ndim() == 0) return reshape({1}).gather(axis, index.atleast_1d()).reshape(index.shape());
+  const std::int64_t a = axis_of(axis, ndim(), "gather");
+  if (index.ndim() == 0 && ndim() == 1) return gather(a, index.reshape({1})).reshape({});
+  STRATA_CHECK(index.ndim() == ndim(), shape, "[gather] indices of shape ", render(index.shape()),
+               " into a tensor of shape ", render(shape()));
+  Mask bounds;
+  for (std::int64_t k = 0; k < ndim(); ++k) {
+    const Int& count = k == a ? size(k) : index.size(k);
+    STRATA_CHECK(known(is_at_most(count, size(k))), shape, "[gather] indices of shape ",
+                 render(index.shape()), " reach beyond ", render(shape()), " in dimension ", k);
+    bounds.push_back({0, count});
+  }
+  const Value places = with_last(wrapped(index, number_of(size(a), "gather"), "gather"), a);
+  return picked(with_last(shrink(bounds), a).unsqueeze(-2), places).movedim({-1}, {a});
+}
+
+Value Value::index_select(std::int64_t axis, const Value& index) const {
+  if (ndim() == 0) return reshape({1}).index_select(axis, index).reshape({});
+  const std::int64_t a = indexed_axis(*this, axis, "index_select");
+  STRATA_CHECK(index.ndim() <= 1, shape, "[index_select] indices have one dimension, not shape ",
+               render(index.shape()));
+  const Value places =
+      wrapped(index.atleast_1d(), number_of(size(a), "index_select"), "index_select");
+  return picked(with_last(*this, a).unsqueeze(-2), places).movedim({-1}, {a});
+}
+
+Value Value::take(const Value& index) const {
+  return picked(flatten(), wrapped(index, number_of(numel(), "take"), "take"));
+}
+
+Value Value::take_along_dim(const Value& index, std::optional<std::int64_t> axis) const {
+  if (!axis) return take(index.flatten());
+  const std::int64_t a = indexed_axis(*this, *axis, "take_along_dim");
+  STRATA_CHECK(index.ndim() == ndim(), shape, "[take_along_dim] indices of shape ",
+               render(index.shape()), " into a tensor of shape ", render(shape()));
+  const Value places =
+      with_last(wrapped(index, number_of(size(a), "take_along_dim"), "take_along_dim"), a);
+  return picked(with_last(*this, a).unsqueeze(-2), places).movedim({-1}, {a});
+}
+
+}  // namespace strata::ops

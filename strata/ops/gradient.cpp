@@ -1,0 +1,302 @@
+#include "strata/ops/gradient.h"
+
+#include <algorithm>
+#include <array>
+#include <numbers>
+#include <unordered_set>
+
+#include "strata/ops/meet.h"
+
+namespace strata {
+
+namespace {
+
+using ops::other_axes, ops::sizes_without;
+
+using Grads = std::vector<std::optional<LazyOp>>;
+
+LazyOp number(const LazyOp& like, double value) {
+  return LazyOp::constant(Scalar::of(like.dtype(), value), like.shape());
+}
+LazyOp alu(Ops op, const LazyOp& a) { return LazyOp::alu(op, {a}); }
+LazyOp operator-(const LazyOp& a) { return alu(Ops::NEG, a); }
+LazyOp operator*(const LazyOp& a, double b) { return a * number(a, b); }
+LazyOp operator+(const LazyOp& a, double b) { return a + number(a, b); }
+LazyOp less(const LazyOp& a, const LazyOp& b) { return LazyOp::alu(Ops::CMPLT, {a, b}); }
+LazyOp equal_to(const LazyOp& a, const LazyOp& b) { return LazyOp::alu(Ops::CMPEQ, {a, b}); }
+LazyOp choose(const LazyOp& condition, const LazyOp& a, const LazyOp& b) {
+  return LazyOp::alu(Ops::WHERE, {condition, a, b});
+}
+
+/// `dy` to the one that was chosen; half of it to each of equal ones, all of it to both where one is NaN.
+Grads of_the_chosen(const LazyOp& y, const LazyOp& dy, Ops op) {
+  const LazyOp &a = y.src(0), &b = y.src(1), zero = number(dy, 0), half = dy * 0.5;
+  const LazyOp is_not_first = op == Ops::MAX ? less(a, b) : less(b, a),
+               is_not_second = op == Ops::MAX ? less(b, a) : less(a, b), are_equal = equal_to(a, b);
+  return {choose(are_equal, half, choose(is_not_first, zero, dy)),
+          choose(are_equal, half, choose(is_not_second, zero, dy))};
+}
+
+LazyOp widened(const LazyOp& reduced, const LazyOp& like) { return reduced.expand(like.shape()); }
+
+/// To all that are the largest or smallest, in equal parts.
+Grads of_the_extremes(const LazyOp& y, const LazyOp& dy) {
+  const LazyOp& x = y.src(0);
+  const LazyOp is_it = equal_to(x, widened(y, x)).cast(dy.dtype());
+  const LazyOp count = LazyOp::reduce(Ops::SUM, is_it, std::get<Axes>(y.arg()));
+  return {is_it * widened(dy / count, x)};
+}
+
+/// dy times the product of the others, which division would not give where one is 0.
+Grads of_product(const LazyOp& y, const LazyOp& dy) {
+  const LazyOp& x = y.src(0);
+  const Axes& axes = std::get<Axes>(y.arg());
+  const Ints outer = sizes_without(x.shape(), axes);
+  Axes order = other_axes(axes, static_cast<std::int64_t>(x.shape().size()));
+  Axes back(order.size() + axes.size(), 0);
+  Ints permuted;
+  Int n = 1;
+  for (const std::int64_t a : axes) order.push_back(a), n *= x.shape()[static_cast<std::size_t>(a)];
+  for (std::size_t d = 0; d < order.size(); ++d) {
+    back[static_cast<std::size_t>(order[d])] = static_cast<std::int64_t>(d);
+    permuted.push_back(x.shape()[static_cast<std::size_t>(order[d])]);
+  }
+  Ints row = outer, column = outer, square = outer, last(outer.size(), 1), first = last;
+  row.push_back(1), row.push_back(n), square.push_back(n), square.push_back(n), column.push_back(n);
+  last.push_back(1), last.push_back(n), first.push_back(n), first.push_back(1);
+  const LazyOp counter = LazyOp::iota(dtypes::int64, ShapeTracker::from_shape({n}));
+  const LazyOp is_own =
+      equal_to(counter.reshape(last).expand(square), counter.reshape(first).expand(square));
+  const LazyOp others = x.permute(order).reshape(row).expand(square);
+  const auto axis = static_cast<std::int64_t>(outer.size()) + 1;
+  const LazyOp product = LazyOp::reduce(Ops::PROD, choose(is_own, number(others, 1), others), {axis});
+  return {widened(dy, x) * product.reshape(column).reshape(permuted).permute(back)};
+}
+
+Grads of_expand(const LazyOp& y, const LazyOp& dy) {
+  Axes axes;
+  for (std::size_t d = 0; d < y.shape().size(); ++d)
+    if (!(y.shape()[d] == y.src(0).shape()[d])) axes.push_back(static_cast<std::int64_t>(d));
+  return {LazyOp::reduce(Ops::SUM, dy, axes)};
+}
+
+Grads of_permute(const LazyOp& y, const LazyOp& dy) {
+  const Axes& order = std::get<Axes>(y.arg());
+  Axes back(order.size(), 0);
+  for (std::size_t d = 0; d < order.size(); ++d)
+    back[static_cast<std::size_t>(order[d])] = static_cast<std::int64_t>(d);
+  return {dy.permute(back)};
+}
+
+Grads of_pad(const LazyOp& y, const LazyOp& dy) {
+  const Padding& padding = std::get<Padding>(y.arg());
+  Mask inner;
+  for (std::size_t d = 0; d < padding.size(); ++d)
+    inner.push_back({padding[d].first, padding[d].first + y.src(0).shape()[d]});
+  return {dy.shrink(inner)};
+}
+
+Grads of_shrink(const LazyOp& y, const LazyOp& dy) {
+  const Mask& bounds = std::get<Mask>(y.arg());
+  Padding around;
+  for (std::size_t d = 0; d < bounds.size(); ++d)
+    around.push_back({bounds[d].begin, y.src(0).shape()[d] - bounds[d].end});
+  return {dy.pad(around)};
+}
+
+/// Elements go apart again, with zeros between; what was turned is turned back.
+Grads of_stride(const LazyOp& y, const LazyOp& dy) {
+  const Ints& steps = std::get<Ints>(y.arg());
+  Axes turned;
+  LazyOp out = dy;
+  for (std::size_t d = 0; d < steps.size(); ++d) {
+    const std::int64_t step = steps[d].value();
+    if (step < 0) turned.push_back(static_cast<std::int64_t>(d));
+    const Int apart = step < 0 ? -step : step;
+    if (apart == Int(1)) continue;
+    const Int size = y.src(0).shape()[d], count = out.shape()[d];
+    Ints split, merged = out.shape();
+    Padding gaps;
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+      split.push_back(out.shape()[k]), gaps.push_back({0, 0});
+      if (k == d) split.push_back(1), gaps.push_back({0, apart - Int(1)});
+    }
+    merged[d] = count * apart;
+    out = out.reshape(split).pad(gaps).reshape(merged);
+    Mask bounds;
+    Padding around;
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+      const bool is_longer = k == d && known(is_less(size, merged[k])),
+                 is_shorter = k == d && !is_longer;
+      bounds.push_back({0, is_longer ? size : merged[k]});
+      around.push_back({0, is_shorter ? size - merged[k] : Int(0)});
+    }
+    out = out.shrink(bounds).pad(around);
+  }
+  return {out.flip(turned)};
+}
+
+Grads of_parts(const LazyOp& y, const LazyOp& dy) {
+  Grads out;
+  Int begin = 0;
+  for (const LazyOp& part : y.src()) {
+    const Int end = begin + product(part.shape());
+    out.push_back(dy.shrink({{begin, end}}).reshape(part.shape()));
+    begin = end;
+  }
+  return out;
+}
+
+/// dy where the index says, 0 elsewhere.
+Grads of_gather(const LazyOp& y, const LazyOp& dy) {
+  const LazyOp& index = y.src(1);
+  const Ints& shape = y.src(0).shape();
+  Ints column = index.shape(), row(index.shape().size(), 1);
+  column.push_back(1), row.push_back(shape.back());
+  const LazyOp counter = LazyOp::iota(dtypes::int64, ShapeTracker::from_shape({shape.back()}));
+  const LazyOp is_it = equal_to(index.cast(dtypes::int64).reshape(column).expand(shape),
+                                counter.reshape(row).expand(shape));
+  const LazyOp spread = dy.reshape(column).expand(shape);
+  return {choose(is_it, spread, number(spread, 0)), std::nullopt};
+}
+
+/// NOOP: what is marked, what hides what is below, or what the user says.
+Grads of_noop(const LazyOp& y, const LazyOp& dy) {
+  const auto* identity = std::get_if<IdentityArg>(&y.arg());
+  if (identity == nullptr) return {std::nullopt};
+  if (identity->backward == nullptr) return {dy};
+  const std::vector<LazyOp> by_inputs = identity->backward->gradients(dy);
+  STRATA_CHECK(by_inputs.size() + 1 == y.src().size(), domain, "[gradient] ", by_inputs.size(),
+               " gradients for ", y.src().size() - 1, " inputs");
+  Grads out = {std::nullopt};
+  for (std::size_t k = 0; k < by_inputs.size(); ++k) {
+    const LazyOp& x = y.src(k + 1);
+    STRATA_CHECK(by_inputs[k].shape() == x.shape() && by_inputs[k].dtype() == x.dtype(), shape,
+                 "[gradient] a gradient of ", by_inputs[k].dtype().name(), " ",
+                 render(by_inputs[k].shape()), " for an input of ", x.dtype().name(), " ",
+                 render(x.shape()));
+    out.push_back(by_inputs[k]);
+  }
+  return out;
+}
+
+Grads of_power(const LazyOp& y, const LazyOp& dy) {
+  const LazyOp &a = y.src(0), &b = y.src(1), zero = number(a, 0);
+  const LazyOp by_a = choose(equal_to(b, zero), zero, dy * b * LazyOp::alu(Ops::POW, {a, b + -1.0}));
+  // 0^b is 0 on both sides of a b above 0. Below 0 there is no logarithm.
+  const LazyOp is_zero = LazyOp::alu(
+      Ops::AND, {equal_to(a, zero), LazyOp::alu(Ops::OR, {less(zero, b), equal_to(zero, b)})});
+  const LazyOp by_b = choose(is_zero, zero, dy * y * alu(Ops::LOG, choose(is_zero, number(a, 1), a)));
+  return {by_a, by_b};
+}
+
+using L = const LazyOp&;
+const LazyOp& a(L y) { return y.src(0); }
+const LazyOp& b(L y) { return y.src(1); }
+constexpr double kLn2 = std::numbers::ln2;
+const double kErf = 2 * std::numbers::inv_sqrtpi;
+
+// clang-format off
+const std::array kRules = {
+  GradientRule{Ops::NOOP,       "dy",                       of_noop},
+  GradientRule{Ops::NEG,        "-dy",                      [](L, L dy) -> Grads { return {-dy}; }},
+  GradientRule{Ops::ABS,        "dy*sign(a)",               [](L y, L dy) -> Grads { const LazyOp zero = number(dy, 0);
+                                                              return {choose(less(zero, a(y)), dy, choose(less(a(y), zero), -dy, zero))}; }},
+  GradientRule{Ops::RECIP,      "-dy*y*y",                  [](L y, L dy) -> Grads { return {-dy * y * y}; }},
+  GradientRule{Ops::SQRT,       "dy/(2*y)",                 [](L y, L dy) -> Grads { return {dy / (y * 2.0)}; }},
+  GradientRule{Ops::EXP2,       "dy*y*ln(2)",               [](L y, L dy) -> Grads { return {dy * y * kLn2}; }},
+  GradientRule{Ops::LOG2,       "dy/(a*ln(2))",             [](L y, L dy) -> Grads { return {dy / (a(y) * kLn2)}; }},
+  GradientRule{Ops::EXP,        "dy*y",                     [](L y, L dy) -> Grads { return {dy * y}; }},
+  GradientRule{Ops::LOG,        "dy/a",                     [](L y, L dy) -> Grads { return {dy / a(y)}; }},
+  GradientRule{Ops::EXPM1,      "dy*(y+1)",                 [](L y, L dy) -> Grads { return {dy * (y + 1.0)}; }},
+  GradientRule{Ops::LOG1P,      "dy/(a+1)",                 [](L y, L dy) -> Grads { return {dy / (a(y) + 1.0)}; }},
+  GradientRule{Ops::SIN,        "dy*cos(a)",                [](L y, L dy) -> Grads { return {dy * alu(Ops::COS, a(y))}; }},
+  GradientRule{Ops::COS,        "-dy*sin(a)",               [](L y, L dy) -> Grads { return {-dy * alu(Ops::SIN, a(y))}; }},
+  GradientRule{Ops::TAN,        "dy*(1+y*y)",               [](L y, L dy) -> Grads { return {dy * (y * y + 1.0)}; }},
+  GradientRule{Ops::ATAN,       "dy/(1+a*a)",               [](L y, L dy) -> Grads { return {dy / (a(y) * a(y) + 1.0)}; }},
+  GradientRule{Ops::TANH,       "dy*(1-y*y)",               [](L y, L dy) -> Grads { return {dy * (-(y * y) + 1.0)}; }},
+  GradientRule{Ops::ERF,        "dy*exp(-a*a)*2/sqrt(pi)",  [](L y, L dy) -> Grads { return {dy * alu(Ops::EXP, -(a(y) * a(y))) * kErf}; }},
+  GradientRule{Ops::CAST,       "dy in a's dtype",          [](L y, L dy) -> Grads { return {dy.cast(a(y).dtype())}; }},
+  GradientRule{Ops::ADD,        "dy, dy",                   [](L, L dy) -> Grads { return {dy, dy}; }},
+  GradientRule{Ops::SUB,        "dy, -dy",                  [](L, L dy) -> Grads { return {dy, -dy}; }},
+  GradientRule{Ops::MUL,        "dy*b, dy*a",               [](L y, L dy) -> Grads { return {dy * b(y), dy * a(y)}; }},
+  GradientRule{Ops::DIV,        "dy/b, -dy*y/b",            [](L y, L dy) -> Grads { return {dy / b(y), -dy * y / b(y)}; }},
+  GradientRule{Ops::MOD,        "dy, -dy*trunc(a/b)",       [](L y, L dy) -> Grads { // NOTE: a/b may be rounded up to a whole number
+                                                              return {dy, -dy * alu(Ops::ROUND, (a(y) - y) / b(y))}; }},
+  GradientRule{Ops::MAX,        "dy to the larger",         [](L y, L dy) { return of_the_chosen(y, dy, Ops::MAX); }},
+  GradientRule{Ops::MIN,        "dy to the smaller",        [](L y, L dy) { return of_the_chosen(y, dy, Ops::MIN); }},
+  GradientRule{Ops::POW,        "dy*b*a^(b-1), dy*y*log(a)", of_power},
+  GradientRule{Ops::ATAN2,      "dy*b/(a*a+b*b), -dy*a/(a*a+b*b)", [](L y, L dy) -> Grads {
+                                                              const LazyOp scaled = dy / (a(y) * a(y) + b(y) * b(y));
+                                                              return {scaled * b(y), -scaled * a(y)}; }},
+  GradientRule{Ops::WHERE,      "0, dy where a, dy where not", [](L y, L dy) -> Grads { const LazyOp zero = number(dy, 0);
+                                                              return {std::nullopt, choose(a(y), dy, zero), choose(a(y), zero, dy)}; }},
+  GradientRule{Ops::MULACC,     "dy*b, dy*a, dy",           [](L y, L dy) -> Grads { return {dy * b(y), dy * a(y), dy}; }},
+  GradientRule{Ops::SUM,        "dy, expanded",             [](L y, L dy) -> Grads { return {widened(dy, a(y))}; }},
+  GradientRule{Ops::PROD,       "dy times the others",      of_product},
+  GradientRule{Ops::REDUCE_MAX, "dy to the largest, in equal parts",  of_the_extremes},
+  GradientRule{Ops::REDUCE_MIN, "dy to the smallest, in equal parts", of_the_extremes},
+  GradientRule{Ops::RESHAPE,    "dy, reshaped",             [](L y, L dy) -> Grads { return {dy.reshape(a(y).shape())}; }},
+  GradientRule{Ops::PERMUTE,    "dy, permuted back",        of_permute},
+  GradientRule{Ops::EXPAND,     "the sum of dy",            of_expand},
+  GradientRule{Ops::PAD,        "dy, shrunk",               of_pad},
+  GradientRule{Ops::SHRINK,     "dy, padded",               of_shrink},
+  GradientRule{Ops::STRIDE,     "dy with zeros between",    of_stride},
+  GradientRule{Ops::FROM,       "dy, copied back",          [](L, L dy) -> Grads { return {dy.copied()}; }},
+  GradientRule{Ops::CONTIGUOUS, "dy",                       [](L, L dy) -> Grads { return {dy}; }},
+  GradientRule{Ops::CONCAT,     "the parts of dy",          of_parts},
+  GradientRule{Ops::GATHER,     "dy where b says",          of_gather},
+};
+// clang-format on
+
+const GradientRule* rule_of(Ops op) {
+  const auto it =
+      std::find_if(kRules.begin(), kRules.end(), [&](const GradientRule& r) { return r.op == op; });
+  return it == kRules.end() ? nullptr : &*it;
+}
+
+/// Tracked nodes below `y`, sources first.
+std::vector<LazyOp> tracked_below(const LazyOp& y) {
+  std::vector<LazyOp> out;
+  std::unordered_set<const LazyNode*> seen = {y.node()};
+  std::vector<std::pair<LazyOp, std::size_t>> open;
+  open.emplace_back(y, 0);
+  while (!open.empty()) {
+    auto& [n, next] = open.back();
+    if (next == n.src().size()) {
+      out.push_back(std::move(n));
+      open.pop_back();
+    } else if (const LazyOp s = n.src(next++); s.is_tracked() && seen.insert(s.node()).second) {
+      open.emplace_back(s, 0);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::span<const GradientRule> gradient_rules() { return kRules; }
+
+std::unordered_map<const LazyNode*, LazyOp> backpropagate(const LazyOp& y, const LazyOp& dy) {
+  std::unordered_map<const LazyNode*, LazyOp> out;
+  if (!y.is_tracked()) return out;
+  const std::vector<LazyOp> nodes = tracked_below(y);
+  out.emplace(y.node(), dy);
+  for (std::size_t k = nodes.size(); k-- > 0;) {
+    const LazyOp& n = nodes[k];
+    const auto known = out.find(n.node());
+    const GradientRule* rule = rule_of(n.op());
+    if (known == out.end() || rule == nullptr) continue;
+    const LazyOp by_n = known->second;
+    const Grads by_sources = rule->gradients(n, by_n);
+    for (std::size_t s = 0; s < n.src().size(); ++s) {
+      const LazyOp& source = n.src(s);
+      if (!by_sources[s] || !source.is_tracked() || !source.dtype().is_float()) continue;
+      const auto [at, is_new] = out.try_emplace(source.node(), *by_sources[s]);
+      if (!is_new) at->second = at->second + *by_sources[s];
+    }
+  }
+  return out;
+}
+
+}  // namespace strata

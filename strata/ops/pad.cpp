@@ -1,0 +1,92 @@
+// What lies around a tensor: a value, its mirror image, its ends, its other end.
+
+#include <algorithm>
+#include <vector>
+
+#include "strata/ops/meet.h"
+#include "strata/ops/indexed.h"
+
+namespace strata::ops {
+
+namespace {
+
+bool is_negative(const Int& size) { return known(is_less(size, 0)); }
+Int positive_part(const Int& size) { return is_negative(size) ? Int(0) : size; }
+
+/// `x` without what negative padding takes away.
+Value cropped(const Value& x, const Padding& padding) {
+  Mask bounds;
+  for (std::size_t k = 0; k < padding.size(); ++k) {
+    const auto& [before, after] = padding[k];
+    const Int &size = x.shape()[k], begin = is_negative(before) ? -before : Int(0),
+              end = is_negative(after) ? size + after : size;
+    STRATA_CHECK(!known(is_less(end, begin)) && !is_negative(end), shape, "[pad] by (",
+                 before.render(), ", ", after.render(), ") takes more than the ", size.render(),
+                 " of dimension ", k);
+    bounds.push_back({begin, end});
+  }
+  return x.shrink(bounds);
+}
+
+Value with_constant(const Value& x, const Padding& padding, const Number& value) {
+  Padding around;
+  for (const auto& [before, after] : padding)
+    around.push_back({positive_part(before), positive_part(after)});
+  const Value inner = cropped(x, padding);
+  const LazyOp padded = inner.node().pad(around);
+  const Scalar v = scalar_of(value, x.dtype());
+  if (v == Scalar::of(x.dtype(), std::int64_t{0}) || padded == inner.node())
+    return Value(padded);
+  const LazyOp is_inside = LazyOp::constant(Scalar(true), inner.shape()).pad(around);
+  const LazyOp other = LazyOp::constant(v, padded.shape());
+  return Value(LazyOp::alu(Ops::WHERE, {is_inside, padded, other}));
+}
+
+/// `count` elements that go on at one end of an axis of n elements.
+Value continued(const Value& x, std::int64_t axis, PadMode mode, std::int64_t count,
+                 bool is_front) {
+  const std::int64_t n = x.size(axis).value();
+  if (mode == PadMode::reflect)
+    return x.narrow(axis, is_front ? 1 : n - 1 - count, count).flip(axis);
+  if (mode == PadMode::circular) return x.narrow(axis, is_front ? n - count : 0, count);
+  Ints sizes = x.shape();
+  sizes[static_cast<std::size_t>(axis)] = count;
+  return x.narrow(axis, is_front ? 0 : n - 1, 1).expand(sizes);
+}
+
+/// How many elements an axis of n can go on for at each end.
+std::int64_t most_beyond(PadMode mode, std::int64_t n) {
+  if (mode == PadMode::reflect) return std::max<std::int64_t>(n - 1, 0);
+  return mode == PadMode::circular || n == 0 ? n : kPosInf;
+}
+
+Value with_more(const Value& x, std::int64_t axis, PadMode mode, const Int& before,
+                 const Int& after) {
+  if (before == Int(0) && after == Int(0)) return x;
+  const std::int64_t n = number_of(x.size(axis), "pad"), first = number_of(before, "pad"),
+                     last = number_of(after, "pad"), most = most_beyond(mode, n);
+  STRATA_CHECK(std::max(first, last) <= most, shape, "[pad] by (", first, ", ", last,
+               "): dimension ", axis, " of size ", n, " has no more than ", most, " for it");
+  std::vector<Value> parts;
+  if (first > 0) parts.push_back(continued(x, axis, mode, first, true));
+  parts.push_back(x);
+  if (last > 0) parts.push_back(continued(x, axis, mode, last, false));
+  return Value::cat(parts, axis);
+}
+
+}  // namespace
+
+/// NOTE: constants surround what negative padding leaves; what is mirrored or repeated is the whole, which is cut then.
+Value Value::pad(const Padding& padding, PadMode mode, Number value) const {
+  STRATA_CHECK(padding.size() == shape().size(), shape, "[pad] ", padding.size(), " pairs for the ",
+               ndim(), " dimensions of ", render(shape()));
+  if (mode == PadMode::constant) return with_constant(*this, padding, value);
+  Value out = *this;
+  for (std::int64_t k = 0; k < ndim(); ++k) {
+    const auto& [before, after] = padding[static_cast<std::size_t>(k)];
+    out = with_more(out, k, mode, positive_part(before), positive_part(after));
+  }
+  return cropped(out, padding);
+}
+
+}  // namespace strata::ops

@@ -1,0 +1,327 @@
+// Pooling: reductions of windows.
+
+#include <algorithm>
+
+#include "strata/ops/meet.h"
+#include "strata/ops/functional.h"
+#include "strata/ops/indexed.h"
+#include "strata/ops/spatial.h"
+
+namespace strata::ops {
+
+namespace {
+
+struct PoolPlan {
+  std::vector<Window> windows;
+  Numbers counts, padding;
+  ConvPadding::Sides sides;  // what is added, or behind taken away, so that windows just fit
+};
+
+struct PoolSizes {
+  const PerAxis& kernel;
+  const std::optional<PerAxis>& stride;
+  const PerAxis &padding, dilation;
+  bool ceil_mode;
+};
+
+/// NOTE: with ceil_mode a window that would begin behind the input and its padding in front is none.
+std::int64_t count_of(const Window& w, std::int64_t size, std::int64_t padding, bool ceil_mode) {
+  const std::int64_t left = size + 2 * padding - w.reach().value();
+  std::int64_t out = (left + (ceil_mode ? w.step - 1 : 0)) / w.step + 1;
+  if (ceil_mode && (out - 1) * w.step >= size + padding) --out;
+  return out;
+}
+
+PoolPlan plan(const char* operation, const Numbers& sizes, const PoolSizes& o) {
+  const std::size_t n = sizes.size();
+  const Numbers kernel = o.kernel.of(operation, "kernel size", n, 1),
+                dilation = o.dilation.of(operation, "dilation", n, 1),
+                stride = o.stride ? o.stride->of(operation, "stride", n, 1) : kernel;
+  PoolPlan out;
+  out.padding = o.padding.of(operation, "padding", n, 0);
+  for (std::size_t k = 0; k < n; ++k) {
+    const Window w{kernel[k], stride[k], dilation[k]};
+    const std::int64_t p = out.padding[k], reach = w.reach().value();
+    STRATA_CHECK(p <= kernel[k] / 2, domain, "[", operation, "] padding ", p,
+                 " is more than half of the kernel's size ", kernel[k]);
+    STRATA_CHECK(reach <= sizes[k] + 2 * p, shape, "[", operation, "] a window that reaches over ",
+                 reach, " elements does not fit the ", sizes[k] + 2 * p, " of spatial axis ", k,
+                 " with its padding");
+    out.counts.push_back(count_of(w, sizes[k], p, o.ceil_mode));
+    const Int used = Int(out.counts[k] - 1) * Int(w.step) + w.reach();
+    out.sides.emplace_back(p, (used - Int(sizes[k]) - Int(p)).value());
+    out.windows.push_back(w);
+  }
+  return out;
+}
+
+/// The last `n` axes.
+Axes last_axes(const Value& x, std::size_t n) {
+  Axes out;
+  for (std::size_t k = 0; k < n; ++k) out.push_back(x.ndim() - static_cast<std::int64_t>(n - k));
+  return out;
+}
+/// `sizes` with so many dimensions of size 1 behind or in front.
+Value with_ones_behind(const Value& x, std::size_t n) {
+  Ints sizes = x.shape();
+  for (std::size_t k = 0; k < n; ++k) sizes.push_back(1);
+  return x.reshape(sizes);
+}
+/// One number for each place of spatial axis k of n.
+Value along(const Value& x, std::size_t k, std::size_t n) {
+  Ints sizes(n, 1);
+  sizes[k] = x.size(0);
+  return x.reshape(sizes);
+}
+
+Number least_of(DType dtype) { return Number(identity_of(Ops::REDUCE_MAX, dtype)); }
+
+/// Places of elements in the input, as windows see them; what is padded is beyond all.
+Value places(const Value& x, const PoolPlan& p) {
+  Ints sizes;
+  for (std::int64_t k = 2; k < x.ndim(); ++k) sizes.push_back(x.size(k));
+  const Value each = counting(product(sizes)).reshape(sizes);
+  return windows_of(padded(each, p.sides, Number(identity_of(Ops::REDUCE_MIN, dtypes::int64))),
+                    p.windows, p.counts);
+}
+
+std::pair<Value, Value> max_pool(const char* operation, const Value& input, const PerAxis& kernel,
+                                   std::size_t n, const MaxPoolOptions& o, bool indices) {
+  const Spatial x(operation, input, n);
+  const PoolPlan p = plan(operation, x.sizes, {kernel, o.stride, o.padding, o.dilation, o.ceil_mode});
+  const Value seen =
+      windows_of(padded(x.batched(), p.sides, least_of(input.dtype())), p.windows, p.counts);
+  const Value largest = seen.max(last_axes(seen, n));
+  if (!indices) return {x.unbatched(largest), input};
+  const Value is_it = seen.eq(with_ones_behind(largest, n)) | seen.isnan();
+  const Value at =
+      is_it.where(places(x.batched(), p), Number(identity_of(Ops::REDUCE_MIN, dtypes::int64)));
+  return {x.unbatched(largest), x.unbatched(at.min(last_axes(at, n)))};
+}
+
+/// How many elements each window along spatial axis k counts.
+Value counts_along(const PoolPlan& p, std::int64_t size, std::size_t k,
+                    bool with_padding) {
+  const Value begin = counting(p.counts[k]) * p.windows[k].step - p.padding[k];
+  const Value end = (begin + p.windows[k].size).minimum(size + p.padding[k]);
+  return with_padding ? end - begin : end.minimum(size) - begin.maximum(0);
+}
+
+/// What sums of windows are divided by.
+Value averages(const Value& sums, const Spatial& x, const PoolPlan& p, const AvgPoolOptions& o) {
+  if (o.divisor_override) return sums / *o.divisor_override;
+  const std::size_t n = x.sizes.size();
+  std::int64_t all = 1;
+  bool are_full = true;
+  for (std::size_t k = 0; k < n; ++k) {
+    all *= p.windows[k].size;
+    are_full =
+        are_full && p.sides[k].second <= p.padding[k] && (o.count_include_pad || p.padding[k] == 0);
+  }
+  if (are_full) return sums / all;
+  Value counts = along(counts_along(p, x.sizes[0], 0, o.count_include_pad), 0, n);
+  for (std::size_t k = 1; k < n; ++k)
+    counts = counts * along(counts_along(p, x.sizes[k], k, o.count_include_pad), k, n);
+  return sums / counts.cast(sums.dtype());
+}
+
+Value avg_pool(const char* operation, const Value& input, const PerAxis& kernel, std::size_t n,
+                const AvgPoolOptions& o) {
+  STRATA_CHECK(!o.divisor_override || *o.divisor_override != 0, domain, "[", operation,
+               "] a divisor of 0");
+  STRATA_CHECK(input.dtype().is_float(), domain, "[", operation, "] of ", input.dtype().name(),
+               ": cast it to a float first");
+  return rounded_once(input, [&](const Value& wide) {
+    const Spatial x(operation, wide, n);
+    const PoolPlan p = plan(operation, x.sizes, {kernel, o.stride, o.padding, 1, o.ceil_mode});
+    const Value seen = windows_of(padded(x.batched(), p.sides), p.windows, p.counts);
+    return x.unbatched(averages(seen.sum(last_axes(seen, n)), x, p, o));
+  });
+}
+
+// --- adaptive: as many outputs as are asked for, of cells that may overlap and differ in size by one ---
+
+/// How many elements each of `count` cells has.
+Value sizes_of_cells(std::int64_t count, std::int64_t size) {
+  const Value cell = counting(count);
+  return ((cell + 1) * size + (count - 1)).floor_divide(count) - (cell * size).floor_divide(count);
+}
+
+/// Along an axis (..., count, ..., elements), `filler` where an element is none of the cell's.
+Value cells(const Value& x, std::int64_t axis, std::int64_t count, std::int64_t size,
+             const Number& filler) {
+  if (size % count == 0)
+    return Value(
+        windows(x.node(), static_cast<std::size_t>(axis), {size / count, size / count}, count));
+  const Value element = counting(size), cell = counting(count).unsqueeze(1);
+  // begin <= element < end, without the divisions: floor(cell*size/count) and ceil((cell+1)*size/count)
+  const Value is_in =
+      (cell * size).lt((element + 1) * count) & (element * count).lt((cell + 1) * size);
+  Ints mask(x.shape().size() + 1, 1);
+  mask[static_cast<std::size_t>(axis)] = count, mask.back() = size;
+  return is_in.reshape(mask).where(x.movedim({axis}, {-1}).unsqueeze(axis), filler);
+}
+
+/// The cells of all spatial axes: (batch, channels, counts..., elements...).
+Value all_cells(const Value& batched, const Numbers& to, const Numbers& sizes, const Number& filler) {
+  Value seen = batched;
+  for (std::size_t k = 0; k < to.size(); ++k)
+    seen = cells(seen, static_cast<std::int64_t>(k) + 2, to[k], sizes[k], filler);
+  return seen;
+}
+
+Numbers adaptive_sizes(const char* operation, const Spatial& x, const PerAxis& output_size) {
+  for (const std::int64_t n : x.sizes)
+    STRATA_CHECK(n > 0, shape, "[", operation, "] of nothing: shape ", render(x.batched().shape()));
+  return output_size.of(operation, "output size", x.sizes.size(), 1);
+}
+
+Value adaptive_average(const char* operation, const Value& input, const PerAxis& output_size,
+                        std::size_t n) {
+  STRATA_CHECK(input.dtype().is_float(), domain, "[", operation, "] of ", input.dtype().name(),
+               ": cast it to a float first");
+  return rounded_once(input, [&](const Value& wide) {
+    const Spatial x(operation, wide, n);
+    const Numbers to = adaptive_sizes(operation, x, output_size);
+    const Value seen = all_cells(x.batched(), to, x.sizes, 0);
+    Value out = seen.sum(last_axes(seen, n));
+    for (std::size_t k = 0; k < n; ++k) {
+      out = x.sizes[k] % to[k] == 0
+                ? out / (x.sizes[k] / to[k])
+                : out / along(sizes_of_cells(to[k], x.sizes[k]), k, n).cast(out.dtype());
+    }
+    return x.unbatched(out);
+  });
+}
+
+/// With the places of the largest, where they are asked for.
+std::pair<Value, Value> adaptive_maximum(const char* operation, const Value& input,
+                                           const PerAxis& output_size, std::size_t n, bool indices) {
+  const Spatial x(operation, input, n);
+  const Numbers to = adaptive_sizes(operation, x, output_size);
+  const Value seen = all_cells(x.batched(), to, x.sizes, least_of(input.dtype()));
+  const Value largest = seen.max(last_axes(seen, n));
+  if (!indices) return {x.unbatched(largest), input};
+  const Number beyond(identity_of(Ops::REDUCE_MIN, dtypes::int64));
+  Ints sizes = {1, 1};
+  Int count = 1;
+  for (const std::int64_t size : x.sizes) sizes.push_back(size), count *= Int(size);
+  const Value each = all_cells(counting(count).reshape(sizes), to, x.sizes, beyond);
+  const Value is_it = seen.eq(with_ones_behind(largest, n)) | seen.isnan();
+  const Value at = is_it.where(each, beyond);
+  return {x.unbatched(largest), x.unbatched(at.min(last_axes(at, n)))};
+}
+
+/// NOTE: a window that reaches beyond the input counts as if it were full, of elements that are as those inside.
+Value lp_pool(const char* operation, const Value& input, double p, const PerAxis& kernel,
+               std::size_t n, const LpPoolOptions& o) {
+  STRATA_CHECK(p != 0, domain, "[", operation, "] a norm of 0");
+  std::int64_t elements = 1;
+  for (const std::int64_t size : kernel.of(operation, "kernel size", n, 1)) elements *= size;
+  const Value means =
+      avg_pool(operation, input.pow(p), kernel, n, {.stride = o.stride, .ceil_mode = o.ceil_mode});
+  const Value sums = means.relu() * elements, is_zero = sums.eq(0);  // where the root has no slope
+  return is_zero.where(0, is_zero.where(1, sums).pow(1 / p));
+}
+
+/// Values at their places, zeros elsewhere.
+Value unpooled(const char* operation, const Value& input, const Value& indices, const Numbers& to) {
+  const std::size_t n = to.size();
+  const Spatial x(operation, input, n), where(operation, indices, n);
+  Ints shape = {x.batched().size(0), x.batched().size(1)}, flat = shape;
+  Int count = 1;
+  for (const std::int64_t size : to) {
+    STRATA_CHECK(size >= 0, shape, "[", operation, "] an output of size ", size);
+    shape.push_back(size), count *= Int(size);
+  }
+  flat.push_back(count);
+  const Value places =
+      in_range(where.batched().flatten(2), {operation, "index", number_of(count, operation)});
+  const Value put = put_at(input.new_zeros(flat), places, x.batched().flatten(2), {});
+  return x.unbatched(put.reshape(shape));
+}
+
+struct UnpoolSizes {
+  const PerAxis& kernel;
+  const std::optional<PerAxis>& stride;
+  const PerAxis& padding;
+  const std::optional<PerAxis>& output_size;
+};
+
+Value max_unpool(const char* operation, const Value& input, const Value& indices, std::size_t n,
+                  const UnpoolSizes& o) {
+  STRATA_CHECK(input.shape() == indices.shape(), shape, "[", operation, "] indices of shape ",
+               render(indices.shape()), " for values of shape ", render(input.shape()));
+  if (o.output_size)
+    return unpooled(operation, input, indices, o.output_size->of(operation, "output size", n, 0));
+  const Spatial x(operation, input, n);
+  const Numbers size = o.kernel.of(operation, "kernel size", n, 1),
+                step = o.stride ? o.stride->of(operation, "stride", n, 1) : size,
+                around = o.padding.of(operation, "padding", n, 0);
+  Numbers to;
+  for (std::size_t k = 0; k < n; ++k)
+    to.push_back((Int(x.sizes[k] - 1) * Int(step[k]) - Int(2 * around[k]) + Int(size[k])).value());
+  return unpooled(operation, input, indices, to);
+}
+
+}  // namespace
+
+#define STRATA_MAX_POOL(name, n)                                                              \
+  Value name(const Value& x, const PerAxis& kernel, const MaxPoolOptions& options) { \
+    return max_pool(#name, x, kernel, n, options, false).first;                               \
+  }                                                                                           \
+  std::pair<Value, Value> name##_with_indices(const Value& x, const PerAxis& kernel,       \
+                                                const MaxPoolOptions& options) {       \
+    return max_pool(#name "_with_indices", x, kernel, n, options, true);                      \
+  }
+STRATA_MAX_POOL(max_pool1d, 1)
+STRATA_MAX_POOL(max_pool2d, 2)
+STRATA_MAX_POOL(max_pool3d, 3)
+#undef STRATA_MAX_POOL
+
+#define STRATA_AVG_POOL(name, n)                                                              \
+  Value name(const Value& x, const PerAxis& kernel, const AvgPoolOptions& options) { \
+    return avg_pool(#name, x, kernel, n, options);                                            \
+  }
+STRATA_AVG_POOL(avg_pool1d, 1)
+STRATA_AVG_POOL(avg_pool2d, 2)
+STRATA_AVG_POOL(avg_pool3d, 3)
+#undef STRATA_AVG_POOL
+
+#define STRATA_ADAPTIVE_POOL(name, n)                                                        \
+  Value adaptive_avg_##name(const Value& x, const PerAxis& output_size) {           \
+    return adaptive_average("adaptive_avg_" #name, x, output_size, n);                       \
+  }                                                                                          \
+  Value adaptive_max_##name(const Value& x, const PerAxis& output_size) {           \
+    return adaptive_maximum("adaptive_max_" #name, x, output_size, n, false).first;          \
+  }                                                                                          \
+  std::pair<Value, Value> adaptive_max_##name##_with_indices(                              \
+      const Value& x, const PerAxis& output_size) {                                  \
+    return adaptive_maximum("adaptive_max_" #name "_with_indices", x, output_size, n, true); \
+  }
+STRATA_ADAPTIVE_POOL(pool1d, 1)
+STRATA_ADAPTIVE_POOL(pool2d, 2)
+STRATA_ADAPTIVE_POOL(pool3d, 3)
+#undef STRATA_ADAPTIVE_POOL
+
+#define STRATA_LP_POOL(name, n)                                                                        \
+  Value name(const Value& x, double p, const PerAxis& kernel, const LpPoolOptions& options) { \
+    return lp_pool(#name, x, p, kernel, n, options);                                                   \
+  }
+STRATA_LP_POOL(lp_pool1d, 1)
+STRATA_LP_POOL(lp_pool2d, 2)
+STRATA_LP_POOL(lp_pool3d, 3)
+#undef STRATA_LP_POOL
+
+#define STRATA_MAX_UNPOOL(name, n)                                                   \
+  Value name(const Value& x, const Value& indices, const PerAxis& kernel,         \
+              const std::optional<PerAxis>& stride, const PerAxis& padding,          \
+              const std::optional<PerAxis>& output_size) {                    \
+    return max_unpool(#name, x, indices, n, {kernel, stride, padding, output_size}); \
+  }
+STRATA_MAX_UNPOOL(max_unpool1d, 1)
+STRATA_MAX_UNPOOL(max_unpool2d, 2)
+STRATA_MAX_UNPOOL(max_unpool3d, 3)
+#undef STRATA_MAX_UNPOOL
+
+}  // namespace strata::ops

@@ -1,0 +1,120 @@
+// What stands at a share of a row in order.
+
+#include <limits>
+
+#include "strata/ops/meet.h"
+#include "strata/ops/indexed.h"
+
+namespace strata::ops {
+
+namespace {
+
+/// The shares as one dimension, and whether there was one number alone.
+std::pair<Value, bool> shares_of(const char* operation, const Operand& q, const Value& x) {
+  if (q.value() == nullptr) {
+    const double share = q.number().value().as_double();
+    STRATA_CHECK(0 <= share && share <= 1, domain, "[", operation, "] a share of ", share,
+                 ", where 0 to 1 is expected");
+    return {x.new_full({1}, share), true};
+  }
+  const Value& t = *q.value();
+  STRATA_CHECK(t.ndim() <= 1 && t.dtype() == x.dtype(), shape, "[", operation, "] shares of ",
+               t.dtype().name(), " ", render(t.shape()), ", where one dimension of ",
+               x.dtype().name(), " at most is expected");
+  const Value out = t.atleast_1d();
+  return {(out.ge(0) & out.le(1)).where(out, std::numeric_limits<double>::quiet_NaN()), t.ndim() == 0};
+}
+
+/// (..., shares) of rows in order, whose ranks from 0 are no integers.
+Value at_ranks(const Value& sorted, const Value& ranks, Between between) {
+  const auto at = [&](const Value& rank) { return sorted.gather(-1, rank.cast(dtypes::int64)); };
+  const Value safe = ranks.isnan().where(0, ranks), below = safe.floor();
+  const auto known = [&](const Value& out) { return ranks.isnan().where(ranks, out); };
+  switch (between) {
+    case Between::lower: return known(at(below));
+    case Between::higher: return known(at(safe.ceil()));
+    case Between::nearest: return known(at(safe.round()));
+    case Between::midpoint: return known(at(below).lerp(at(safe.ceil()), 0.5));
+    case Between::linear: break;
+  }
+  return known(at(below).lerp(at(safe.ceil()), safe - below));
+}
+
+struct QuantileArgs {
+  const Operand& q;
+  std::optional<std::int64_t> axis;
+  bool keepdim;
+  Between between;
+};
+
+/// NaNs are the last of a row in order: they are its result, or (skips) its end.
+Value quantile_of(const char* operation, const Value& x, const QuantileArgs& args, bool skips) {
+  STRATA_CHECK(x.dtype().is_float(), domain, "[", operation, "] of ", x.dtype().name(),
+               ": cast it to a float first");
+  const std::int64_t a = args.axis ? axis_of(*args.axis, x.ndim(), operation) : 0;
+  const auto [shares, is_one] = shares_of(operation, args.q, x);
+  const Value rows = args.axis && x.ndim() > 0 ? with_last(x, a) : x.flatten();
+  const std::int64_t n = number_of(rows.size(-1), operation);
+  STRATA_CHECK(n > 0, shape, "[", operation, "] of nothing: shape ", render(x.shape()));
+  const Value nans = rows.detach().isnan();
+  const Value count = nans.logical_not().cast(x.dtype()).sum(-1, true);
+  const Value ranks =
+      skips ? shares * (count - 1).maximum(0) : nans.any(-1, true).where(n - 1, shares * (n - 1));
+  Ints sizes = rows.shape();
+  sizes.back() = shares.size(0);
+  const Value out = at_ranks(rows.sort(-1).first, ranks.detach().expand(sizes), args.between);
+  Value shaped = out;  // (..., shares)
+  if (args.keepdim)
+    shaped = args.axis && x.ndim() > 0 ? out.unsqueeze(a) : out.reshape([&] {
+      Ints ones(x.shape().size(), 1);
+      ones.push_back(sizes.back());
+      return ones;
+    }());
+  return is_one ? shaped.squeeze(-1) : shaped.movedim({-1}, {0});
+}
+
+}  // namespace
+
+Value Value::quantile(const Operand& q, std::optional<std::int64_t> axis, bool keepdim,
+                        Between between) const {
+  return quantile_of("quantile", *this, {q, axis, keepdim, between}, false);
+}
+Value Value::nanquantile(const Operand& q, std::optional<std::int64_t> axis, bool keepdim,
+                           Between between) const {
+  return quantile_of("nanquantile", *this, {q, axis, keepdim, between}, true);
+}
+
+/// The lower one of two in the middle of what is no NaN; NaN where there is nothing else.
+std::pair<Value, Value> Value::nanmedian(std::int64_t axis, bool keepdim) const {
+  if (!dtype().is_float() || ndim() == 0) return median(axis, keepdim);
+  const std::int64_t a = axis_of(axis, ndim(), "nanmedian");
+  STRATA_CHECK(!(size(a) == Int(0)), shape, "[nanmedian] of nothing: shape ", render(shape()));
+  const Value count = isnan().logical_not().sum(a, true);
+  const Value middle = (count - 1).maximum(0).floor_divide(2);
+  const Value place = sort(a).second.gather(a, middle), value = gather(a, place);
+  if (keepdim) return {value, place};
+  return {value.squeeze(a), place.squeeze(a)};
+}
+Value Value::nanmedian() const {
+  if (numel() == Int(0)) return median();
+  return flatten().nanmedian(0).first;
+}
+
+/// Each element counts those that equal it.
+std::pair<Value, Value> Value::mode(std::int64_t axis, bool keepdim) const {
+  const std::int64_t a = axis_of(axis, ndim(), "mode");
+  if (ndim() == 0) return {*this, full_like(0).cast(dtypes::int64)};
+  STRATA_CHECK(!(size(a) == Int(0)), shape, "[mode] of nothing: shape ", render(shape()));
+  const Value x = with_last(detach(), a), keys = x.dtype().is_bool() ? x.cast(dtypes::int32) : x;
+  const Value counts = keys.unsqueeze(-1).eq(keys.unsqueeze(-2)).sum(-1);
+  const Value is_most = counts.eq(counts.max(-1, true));
+  const Number greatest(identity_of(Ops::REDUCE_MIN, keys.dtype()));
+  const Value least = is_most.where(keys, greatest).min(-1, true);
+  const Value is_it = is_most & keys.eq(least);
+  const Value last = is_it.where(counting(x.size(-1)), 0).max(-1, true);
+  const Value place = last.movedim({-1}, {a}), value = gather(a, place);
+  if (keepdim) return {value, place};
+  return {value.squeeze(a), place.squeeze(a)};
+}
+
+}  // namespace strata::ops

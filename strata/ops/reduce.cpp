@@ -1,0 +1,181 @@
+// Reductions, and what is made of them.
+
+#include <cmath>
+
+#include "strata/ops/meet.h"
+
+namespace strata::ops {
+
+namespace {
+
+/// `x` (dimensions of size 1 where axes were) without them, unless they are kept.
+Value without(const Value& x, const Axes& axes, bool keepdim) {
+  return keepdim ? x : x.reshape(sizes_without(x.shape(), axes));
+}
+
+Value reduced(Ops op, const Value& x, const AxesArg& arg, bool keepdim, const char* name) {
+  const Axes axes = arg.of(x.ndim(), name);
+  const LazyOp out = LazyOp::reduce(op, x.node(), axes);
+  return Value(keepdim ? out : out.reshape(sizes_without(out.shape(), axes)));
+}
+
+/// How many elements go into each of the reduction's.
+Int count_of(const Value& x, const Axes& axes) {
+  Int out = 1;
+  for (const std::int64_t a : axes) out *= x.size(a);
+  return out;
+}
+/// A size in a dtype, symbolic or not.
+Value size_as(const Int& size, const Value& like) {
+  if (size.is_number()) return Value::full({}, size.value(), like.dtype());
+  const ShapeTracker ones = ShapeTracker::from_shape({size});
+  const LazyOp each = LazyOp::constant(scalar_of(Number(1), like.dtype()), ones);
+  return Value(LazyOp::reduce(Ops::SUM, each, {0}).reshape({}));
+}
+
+/// f(x) where x is not 0, else 0, which no gradient passes: powers below 1 have no slope there.
+template <class F>
+Value of_positive(const Value& x, const F& f) {
+  const Value is_zero = x.eq(0);
+  return is_zero.where(0, f(is_zero.where(1, x)));
+}
+
+/// NOTE: the mean is taken away before squaring: sums of squares lose digits. The rounding of the mean is the mean of what is
+/// left: its square is taken away, too. No gradient goes through that, as the slope of the squares has it.
+Value variance(const Value& x, const AxesArg& axes, double correction, bool keepdim) {
+  const Int count = count_of(x, axes.of(x.ndim(), "var"));
+  const Value centred = x - x.mean(axes, true);
+  const Value squares = centred.square().sum(axes, keepdim);
+  const Value left = centred.detach().sum(axes, keepdim);
+  const auto corrected = [&](const auto& n) {
+    return squares - (left * left / n).minimum(squares.detach());
+  };
+  if (!count.is_number()) {
+    const Value n = size_as(count, x);
+    return corrected(n) / (n - correction).maximum(0);
+  }
+  const auto n = static_cast<double>(count.value());
+  return corrected(n) / std::max(n - correction, 0.0);
+}
+
+void check_not_empty(const Value& x, const Axes& axes, const char* name) {
+  STRATA_CHECK(!(count_of(x, axes) == Int(0)), shape, "[", name, "] of nothing: shape ",
+               render(x.shape()));
+}
+
+}  // namespace
+
+Value Value::sum(const AxesArg& axes, bool keepdim) const {
+  return reduced(Ops::SUM, as_summable(*this), axes, keepdim, "sum");
+}
+Value Value::prod(const AxesArg& axes, bool keepdim) const {
+  return reduced(Ops::PROD, as_summable(*this), axes, keepdim, "prod");
+}
+Value Value::max(const AxesArg& axes, bool keepdim) const {
+  check_not_empty(*this, axes.of(ndim(), "max"), "max");
+  return reduced(Ops::REDUCE_MAX, *this, axes, keepdim, "max");
+}
+Value Value::min(const AxesArg& axes, bool keepdim) const {
+  check_not_empty(*this, axes.of(ndim(), "min"), "min");
+  return reduced(Ops::REDUCE_MIN, *this, axes, keepdim, "min");
+}
+Value Value::any(const AxesArg& axes, bool keepdim) const {
+  return reduced(Ops::REDUCE_MAX, cast(dtypes::boolean), axes, keepdim, "any");
+}
+Value Value::all(const AxesArg& axes, bool keepdim) const {
+  return reduced(Ops::REDUCE_MIN, cast(dtypes::boolean), axes, keepdim, "all");
+}
+Value Value::mean(const AxesArg& axes, bool keepdim) const {
+  STRATA_CHECK(dtype().is_float(), domain, "[mean] of ", dtype().name(),
+               ": cast it to a float first");
+  return rounded_once(*this, [&](const Value& x) {
+    const Int count = count_of(x, axes.of(x.ndim(), "mean"));
+    const Value total = x.sum(axes, keepdim);
+    return count.is_number() ? total / static_cast<double>(count.value()) : total / size_as(count, x);
+  });
+}
+Value Value::var(const AxesArg& axes, double correction, bool keepdim) const {
+  STRATA_CHECK(dtype().is_float(), domain, "[var] of ", dtype().name(),
+               ": cast it to a float first");
+  return rounded_once(*this, [&](const Value& x) { return variance(x, axes, correction, keepdim); });
+}
+Value Value::std(const AxesArg& axes, double correction, bool keepdim) const {
+  STRATA_CHECK(dtype().is_float(), domain, "[std] of ", dtype().name(),
+               ": cast it to a float first");
+  return rounded_once(*this, [&](const Value& x) {
+    return of_positive(variance(x, axes, correction, keepdim),
+                       [](const Value& t) { return t.sqrt(); });
+  });
+}
+/// The largest is taken away before exp; where it is infinite it stays.
+Value Value::logsumexp(const AxesArg& axes, bool keepdim) const {
+  return rounded_once(as_real(*this), [&](const Value& x) {
+    if (x.numel() == Int(0)) return x.exp().sum(axes, keepdim).log();
+    const Value largest = x.max(axes, true).detach();
+    const Value shift = largest.isinf().where(0, largest);
+    const Value out = (x - shift).exp().sum(axes, true).log() + shift;
+    return without(out, axes.of(x.ndim(), "logsumexp"), keepdim);
+  });
+}
+Value Value::norm(double p, const AxesArg& axes, bool keepdim) const {
+  return rounded_once(as_real(*this), [&](const Value& x) {
+    if (p == 0) return x.ne(0).cast(x.dtype()).sum(axes, keepdim);
+    if (std::isinf(p)) return p > 0 ? x.abs().max(axes, keepdim) : x.abs().min(axes, keepdim);
+    if (p == 1) return x.abs().sum(axes, keepdim);
+    if (p == 2)
+      return of_positive(x.square().sum(axes, keepdim), [](const Value& t) { return t.sqrt(); });
+    const Value powers = of_positive(x.abs(), [p](const Value& t) { return t.pow(p); });
+    return of_positive(powers.sum(axes, keepdim), [p](const Value& t) { return t.pow(1 / p); });
+  });
+}
+Value Value::count_nonzero(const AxesArg& axes) const {
+  return ne(0).sum(axes);
+}
+
+/// The first of the largest: of those that are it, the one that has most behind it.
+Value Value::argmax(std::optional<std::int64_t> axis, bool keepdim) const {
+  if (!axis) {
+    const Value out = flatten().argmax(0);
+    return keepdim ? out.reshape(Ints(shape().size(), 1)) : out;
+  }
+  const std::int64_t a = axis_of(*axis, ndim(), "argmax");
+  if (ndim() == 0) return full_like(0).cast(dtypes::int64);
+  check_not_empty(*this, {a}, "argmax");
+  const Int n = size(a);
+  STRATA_CHECK(n.is_number(), shape, "[argmax] axis ", a, " has the symbolic size ", n.render());
+  Ints sizes(shape().size(), 1);
+  sizes[static_cast<std::size_t>(a)] = n;
+  const Value x = dtype().is_bool() ? cast(dtypes::int32) : *this;
+  const Value largest = x.max(a, true);
+  const Value is_it = x.eq(largest) | x.isnan();
+  const Value behind = n.value() - arange(n.value()).reshape(sizes);
+  return n.value() - is_it.where(behind, 0).max(a, keepdim);
+}
+Value Value::argmin(std::optional<std::int64_t> axis, bool keepdim) const {
+  return (dtype().is_float() ? neg() : (dtype().is_bool() ? cast(dtypes::int32) : *this).bitwise_not())
+      .argmax(axis, keepdim);
+}
+
+Value Value::softmax(std::int64_t axis) const {
+  axis_of(axis, ndim(), "softmax");
+  return rounded_once(as_real(*this), [&](const Value& x) {
+    if (x.ndim() == 0) return (x - x).exp();  // of a NaN or an infinity NaN, as of a row of one
+    if (x.numel() == Int(0)) return x;
+    const Value e = (x - x.max(axis, true).detach()).exp();
+    return e / e.sum(axis, true);
+  });
+}
+Value Value::log_softmax(std::int64_t axis) const {
+  axis_of(axis, ndim(), "log_softmax");
+  return rounded_once(as_real(*this), [&](const Value& x) {
+    if (x.ndim() == 0) return x - x;
+    if (x.numel() == Int(0)) return x;
+    const Value shifted = x - x.max(axis, true).detach();
+    return shifted - shifted.exp().sum(axis, true).log();
+  });
+}
+
+Value Value::amax(const AxesArg& axes, bool keepdim) const { return max(axes, keepdim); }
+Value Value::amin(const AxesArg& axes, bool keepdim) const { return min(axes, keepdim); }
+
+}  // namespace strata::ops

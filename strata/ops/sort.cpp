@@ -1,0 +1,195 @@
+// Order: elements are compared as integers whose order is that of the values, NaN the largest.
+//
+// In a short row an element's rank is how many come before it, and what has rank k is the k-th: two reductions of all pairs,
+// without a branch, stable. Where few of many are asked for, a row is cut into blocks, of which each gives its first. A long row
+// goes through a bitonic network: n log2(n)^2 / 2 steps, each of which takes the lesser or the greater of two elements. An
+// element carries its place in its low bits, so that no two are equal: the network sorts stably.
+
+#include <algorithm>
+#include <limits>
+
+#include "strata/ops/meet.h"
+#include "strata/ops/indexed.h"
+
+namespace strata::ops {
+
+Value order_keys(const Value& values, bool descending) {
+  Value x = values.detach();
+  if (x.dtype().is_bool()) x = x.cast(dtypes::int32);
+  if (x.dtype().is_float()) {
+    if (x.itemsize() == 2) x = x.cast(dtypes::float32);
+    const DType bits = x.itemsize() == 4 ? dtypes::int32 : dtypes::int64;
+    const Number greatest(identity_of(Ops::REDUCE_MIN, bits));
+    const Value pattern = x.eq(0).where(0, x).bitcast(bits);
+    // Of negative numbers, the larger the bits the smaller the value: all but the sign turn.
+    const Value ordered = pattern.lt(0).where(pattern.bitwise_xor(greatest), pattern);
+    x = x.isnan().where(greatest, ordered);
+  }
+  return descending ? x.bitwise_not() : x;
+}
+
+namespace {
+
+constexpr std::int64_t kSortBlock = 512;
+
+/// (..., n): how many come before each.
+Value ranks_of(const Value& keys) {
+  const Value place = counting(keys.size(-1));
+  const Value own = keys.unsqueeze(-1), other = keys.unsqueeze(-2);
+  const Value is_before = other.lt(own) | (other.eq(own) & place.lt(place.unsqueeze(1)));
+  const Value counts = is_before.cast(dtypes::int32);
+  return Value(LazyOp::reduce(Ops::SUM, counts.node(), {counts.ndim() - 1})).squeeze(-1);
+}
+
+/// (..., k): where the first k are.
+Value places_of_ranks(const Value& ranks, std::int64_t k) {
+  const Value place = counting(ranks.size(-1));
+  const Value is_it = ranks.unsqueeze(-2).eq(counting(k).unsqueeze(1).cast(dtypes::int32));
+  return is_it.where(place, 0).sum(-1);
+}
+
+constexpr std::int64_t kAbreast = 16;  // a vector, or two
+
+/// One step of the network, in rows that lie as (..., n/16, 16): element k at (k % (n/16), k // (n/16)), so that most partners
+/// lie in whole vectors. Of each pair in a block, the lesser goes to the first half; partners are a half apart, or mirrored.
+Value exchanged(const Value& x, std::int64_t block, bool mirrored) {
+  const std::int64_t down = x.size(-2).value();
+  const bool is_down = block <= down;
+  const std::int64_t axis = is_down ? -2 : -1, half = (is_down ? block : block / down) / 2;
+  const Value pairs =
+      x.unflatten(axis, {-1, 2, half});  // (..., blocks, 2, half, 16) or (..., n/16, blocks, 2, half)
+  const std::int64_t side = axis - 1;
+  Axes flipped = {side};
+  if (mirrored) flipped.push_back(axis);
+  if (mirrored && !is_down) flipped.push_back(-4);
+  const Value partner = pairs.flip(flipped);
+  const Value is_first = counting(2).eq(0).reshape(is_down ? Ints{2, 1, 1} : Ints{2, 1});
+  return is_first.where(pairs.minimum(partner), pairs.maximum(partner)).reshape(x.shape()).contiguous();
+}
+
+Value first_of(const Value& rows, std::int64_t k) {
+  Mask bounds;
+  for (const Int& size : rows.shape()) bounds.push_back({0, size});
+  bounds.back().end = k;
+  return rows.shrink(bounds);
+}
+
+constexpr std::int64_t kHalf = std::int64_t{1} << 32;
+
+/// (..., n): where the elements are, in order. @pre i64 in [-2^31, 2^31)
+Value places_through_network(const Value& keys, std::int64_t n) {
+  std::int64_t whole = kAbreast;
+  while (whole < n) whole *= 2;
+  Padding padding(keys.shape().size(), {0, 0});
+  padding.back().second = whole - n;
+  const Number last(identity_of(Ops::REDUCE_MIN, dtypes::int64));
+  Value x = (keys * kHalf + counting(n)).pad(padding, PadMode::constant, last);
+  x = x.unflatten(-1, {kAbreast, whole / kAbreast}).transpose(-1, -2).contiguous();
+  for (std::int64_t block = 2; block <= whole; block *= 2) {
+    x = exchanged(x, block, true);
+    for (std::int64_t inner = block / 2; inner > 1; inner /= 2) x = exchanged(x, inner, false);
+  }
+  return first_of(x.transpose(-1, -2).flatten(-2), n).bitwise_and(kHalf - 1);
+}
+
+/// (..., n): where the elements are, in order; long ones by their low halves, then by their high ones.
+Value places_of_long_rows(const Value& keys, std::int64_t n) {
+  if (keys.itemsize() < 8) {
+    const Value wide = keys.cast(dtypes::int64);
+    return places_through_network(keys.dtype() == dtypes::uint32 ? wide - kHalf / 2 : wide, n);
+  }
+  const Number sign(std::numeric_limits<std::int64_t>::min());
+  const Value bits = keys.dtype().is_unsigned() ? keys.bitcast(dtypes::int64).bitwise_xor(sign) : keys;
+  const Value by_low = places_through_network(bits.bitwise_and(kHalf - 1) - kHalf / 2, n);
+  const Value high = bits.floor_divide(kHalf).gather(-1, by_low);
+  return by_low.gather(-1, places_through_network(high, n));
+}
+
+/// (..., k): where the first k of the last axis are, in order.
+Value first_places(const Value& keys, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t kWorthwhile = 4;
+  if (n <= 2 * kSortBlock) return places_of_ranks(ranks_of(keys), k);
+  if (k > kSortBlock / kWorthwhile) return first_of(places_of_long_rows(keys, n), k);
+  const std::int64_t blocks = (n + kSortBlock - 1) / kSortBlock;
+  Padding padding(keys.shape().size(), {0, 0});
+  padding.back().second = blocks * kSortBlock - n;
+  const Number last(identity_of(Ops::REDUCE_MIN, keys.dtype()));
+  const Value rows =
+      keys.pad(padding, PadMode::constant, last).unflatten(-1, {blocks, kSortBlock});
+  const Value inside = places_of_ranks(ranks_of(rows), k);  // (..., blocks, k)
+  const Value chosen = rows.gather(-1, inside).flatten(-2);
+  const Value place = (inside + counting(blocks).unsqueeze(1) * kSortBlock).flatten(-2);
+  return place.gather(-1, first_places(chosen, blocks * k, k));
+}
+
+std::pair<Value, Value> ordered(const char* operation, const Value& x, std::int64_t axis,
+                                  std::optional<std::int64_t> count, bool descending) {
+  const std::int64_t a = axis_of(axis, x.ndim(), operation);
+  if (x.ndim() == 0) {
+    STRATA_CHECK(count.value_or(1) == 0 || count.value_or(1) == 1, shape, "[", operation, "] ",
+                 *count, " of a scalar");
+    const auto [values, indices] = ordered(operation, x.reshape({1}), 0, 1, descending);
+    return {values.reshape({}), indices.reshape({})};
+  }
+  const std::int64_t n = number_of(x.size(a), operation), k = count.value_or(n);
+  STRATA_CHECK(k >= 0 && k <= n, shape, "[", operation, "] ", k, " of the ", n,
+               " elements of axis ", axis, " of shape ", render(x.shape()));
+  const Value rows = x.movedim({a}, {-1});
+  const Value places = first_places(order_keys(rows, descending), n, k);
+  return {rows.gather(-1, places).movedim({-1}, {a}), places.movedim({-1}, {a})};
+}
+
+/// One of the pair's elements along an axis, which goes.
+std::pair<Value, Value> only(const std::pair<Value, Value>& all, std::int64_t axis,
+                               std::int64_t k, bool keepdim) {
+  const auto pick = [&](const Value& t) {
+    if (t.ndim() == 0) return t;
+    Mask bounds;
+    for (const Int& size : t.shape()) bounds.push_back({0, size});
+    bounds[static_cast<std::size_t>(axis)] = {k, k + 1};
+    const Value out = t.shrink(bounds);
+    return keepdim ? out : out.squeeze(axis);
+  };
+  return {pick(all.first), pick(all.second)};
+}
+
+}  // namespace
+
+std::pair<Value, Value> Value::sort(std::int64_t axis, bool descending) const {
+  return ordered("sort", *this, axis, {}, descending);
+}
+Value Value::argsort(std::int64_t axis, bool descending) const {
+  return ordered("argsort", *this, axis, {}, descending).second;
+}
+std::pair<Value, Value> Value::topk(std::int64_t k, std::int64_t axis, bool largest) const {
+  return ordered("topk", *this, axis, k, largest);
+}
+std::pair<Value, Value> Value::kthvalue(std::int64_t k, std::int64_t axis, bool keepdim) const {
+  const std::int64_t a = axis_of(axis, ndim(), "kthvalue");
+  STRATA_CHECK(k >= 1, domain, "[kthvalue] k is ", k, ", and counts from 1");
+  return only(ordered("kthvalue", *this, axis, k, false), a, k - 1, keepdim);
+}
+
+/// NaN is the largest: where one is, the row's last is taken.
+std::pair<Value, Value> Value::median(std::int64_t axis, bool keepdim) const {
+  const std::int64_t a = axis_of(axis, ndim(), "median");
+  if (ndim() == 0) return ordered("median", *this, 0, {}, false);
+  const std::int64_t n = number_of(size(a), "median");
+  STRATA_CHECK(n > 0, shape, "[median] of nothing: shape ", render(shape()));
+  const auto all = ordered("median", *this, a, {}, false);
+  auto middle = only(all, a, (n - 1) / 2, keepdim);
+  if (!dtype().is_float()) return middle;
+  const Value nans = isnan().any(a, keepdim);
+  const auto first_nan = isnan().cast(dtypes::int32).argmax(a, keepdim);
+  const auto last = only(all, a, n - 1, keepdim);
+  return {nans.where(last.first, middle.first), nans.where(first_nan, middle.second)};
+}
+Value Value::median() const {
+  if (numel() == Int(0) && dtype().is_float())
+    return flatten().sum() + std::numeric_limits<double>::quiet_NaN();
+  return flatten().median(0).first;
+}
+
+Value Value::msort() const { return sort(0).first; }
+
+}  // namespace strata::ops

@@ -1,0 +1,109 @@
+// One tensor as several.
+
+#include <algorithm>
+#include <vector>
+
+#include "strata/ops/meet.h"
+#include "strata/ops/indexed.h"
+
+namespace strata::ops {
+
+namespace {
+
+std::int64_t axis_to_cut(const Value& x, std::int64_t axis, const char* operation) {
+  STRATA_CHECK(x.ndim() > 0, shape, "[", operation, "] a scalar has no axis ", axis);
+  return axis_of(axis, x.ndim(), operation);
+}
+
+void check_parts(std::int64_t count, const char* operation) {
+  constexpr std::int64_t kMostParts = std::int64_t{1} << 20;
+  STRATA_CHECK(count <= kMostParts, budget, "[", operation, "] ", count, " parts, where ",
+               kMostParts, " at most are made");
+}
+
+/// How many indices of its axis each part has.
+std::vector<Value> parts_of(const Value& x, std::int64_t axis, std::span<const std::int64_t> sizes) {
+  std::vector<Value> out;
+  std::int64_t begin = 0;
+  for (const std::int64_t size : sizes) {
+    out.push_back(x.narrow(axis, begin, size));
+    begin += size;
+  }
+  return out;
+}
+
+/// Parts of `size`, of which the last may be smaller; one at least.
+std::vector<std::int64_t> sizes_up_to(std::int64_t n, std::int64_t size, const char* operation) {
+  std::vector<std::int64_t> out;
+  if (n > 0) check_parts((n - 1) / size + 1, operation);
+  for (std::int64_t left = n; left > 0; left -= size) out.push_back(std::min(left, size));
+  if (out.empty()) out.push_back(0);
+  return out;
+}
+
+}  // namespace
+
+std::vector<Value> Value::split(std::int64_t size, std::int64_t axis) const {
+  const std::int64_t a = axis_to_cut(*this, axis, "split"), n = number_of(this->size(a), "split");
+  STRATA_CHECK(size > 0 || (size == 0 && n == 0), shape, "[split] axis ", axis, " of size ", n,
+               " into parts of ", size);
+  return parts_of(*this, a, sizes_up_to(n, size, "split"));
+}
+
+std::vector<Value> Value::split(std::span<const std::int64_t> sizes, std::int64_t axis) const {
+  const std::int64_t a = axis_to_cut(*this, axis, "split"), n = number_of(size(a), "split");
+  std::int64_t left = n;
+  for (const std::int64_t part : sizes) {
+    STRATA_CHECK(0 <= part && part <= left, shape, "[split] axis ", axis, " of size ", n,
+                 " has no ", part, " left: ", left);
+    left -= part;
+  }
+  STRATA_CHECK(left == 0, shape, "[split] of axis ", axis, " of size ", n, " ", left, " are left");
+  return parts_of(*this, a, sizes);
+}
+
+std::vector<Value> Value::chunk(std::int64_t count, std::int64_t axis) const {
+  const std::int64_t a = axis_to_cut(*this, axis, "chunk"), n = number_of(size(a), "chunk");
+  STRATA_CHECK(count > 0, shape, "[chunk] axis ", axis, " of size ", n, " into ", count, " parts");
+  if (n == 0) {
+    check_parts(count, "chunk");
+    return std::vector<Value>(static_cast<std::size_t>(count), *this);
+  }
+  return parts_of(*this, a, sizes_up_to(n, n / count + (n % count != 0), "chunk"));
+}
+
+std::vector<Value> Value::tensor_split(std::int64_t count, std::int64_t axis) const {
+  const std::int64_t a = axis_to_cut(*this, axis, "tensor_split"),
+                     n = number_of(size(a), "tensor_split");
+  STRATA_CHECK(count > 0, shape, "[tensor_split] axis ", axis, " of size ", n, " into ", count,
+               " parts");
+  check_parts(count, "tensor_split");
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t k = 0; k < count; ++k) sizes.push_back(n / count + (k < n % count));
+  return parts_of(*this, a, sizes);
+}
+
+/// As slices are: indices beyond an end are cut, and of those that go back nothing is taken.
+std::vector<Value> Value::tensor_split(std::span<const std::int64_t> indices, std::int64_t axis) const {
+  const std::int64_t a = axis_to_cut(*this, axis, "tensor_split"),
+                     n = number_of(size(a), "tensor_split");
+  std::vector<Value> out;
+  std::int64_t begin = 0;
+  for (std::size_t k = 0; k <= indices.size(); ++k) {
+    const std::int64_t at_index = k < indices.size() ? indices[k] : n;
+    const std::int64_t end = std::clamp(at_index < 0 ? at_index + n : at_index, std::int64_t{0}, n);
+    out.push_back(narrow(a, std::min(begin, end), std::max(end - begin, std::int64_t{0})));
+    begin = end;
+  }
+  return out;
+}
+
+std::vector<Value> Value::unbind(std::int64_t axis) const {
+  const std::int64_t a = axis_to_cut(*this, axis, "unbind"), n = number_of(size(a), "unbind");
+  check_parts(n, "unbind");
+  std::vector<Value> out;
+  for (std::int64_t k = 0; k < n; ++k) out.push_back(select(a, k));
+  return out;
+}
+
+}  // namespace strata::ops

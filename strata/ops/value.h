@@ -1,0 +1,96 @@
+// Values: nodes of a graph with the operations of the table, which formulas are written with.
+//
+//   Value softsign(const Value& x) { return x / (1 + x.abs()); }
+//
+// A Value is a LazyOp whose methods promote dtypes, broadcast shapes and take numbers, as those of a Tensor do. A Value knows neither
+// memory nor a device; nothing runs. Tensors (tensor/) and the text of kernels (graph_text/) give their nodes to these formulas.
+// Names, broadcasting, dtypes and edge cases are PyTorch's. Axes below 0 count from the end.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "strata/graph/lazy_op.h"
+#include "strata/ops/operand.h"
+#include "strata/ops/options.h"
+#include "strata/ops/parameters.h"
+
+namespace strata::ops {
+
+class Value;
+
+/// What stands beside a Value in an operation: a Value or a number. A parameter, never kept.
+class Operand {
+ public:
+  Operand(const Value& value) : value_(&value), number_(0) {}
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  Operand(T number) : number_(number) {}
+  Operand(const Number& number) : number_(number) {}
+
+  const Value* value() const { return value_; }  ///< null for a number
+  const Number& number() const { return number_; }
+
+ private:
+  const Value* value_ = nullptr;
+  Number number_;
+};
+
+// Formulas of two operands, of which each may be a number.
+#define STRATA_BINARY(name, ...) Value name(const Operand& a, const Operand& b);
+#include "strata/ops/operations.def"
+
+#define STRATA_ARRAY Value
+#define STRATA_OPERAND Operand
+
+/// A node of a graph, with methods.
+class Value {
+ public:
+  Value(LazyOp node) : node_(std::move(node)) {}  // NOTE: implicit, a formula may end in a LazyOp
+  const LazyOp& node() const { return node_; }
+  operator const LazyOp&() const { return node_; }
+
+  const Ints& shape() const { return node_.shape(); }
+  std::int64_t ndim() const { return static_cast<std::int64_t>(shape().size()); }
+  /// @throws Error (shape) for an axis that is none
+  const Int& size(std::int64_t axis) const;
+  Int numel() const { return product(shape()); }
+  DType dtype() const { return node_.dtype(); }
+  std::size_t itemsize() const { return dtype().itemsize(); }
+  /// Whether something that gradients are taken by is below.
+  bool is_tracked() const { return node_.is_tracked(); }
+  /// The same elements, which no gradient passes.
+  Value detach() const { return node_.detached(); }
+  /// The same elements in memory of their own.
+  Value contiguous() const { return node_.contiguous(); }
+  /// A table that the host has, row-major.
+  static Value from(std::span<const std::int64_t> elements, const Ints& shape);
+  static Value from(std::span<const double> elements, const Ints& shape);
+
+#define STRATA_UNARY(name, ...) Value name() const;
+#define STRATA_BINARY(name, ...) \
+  Value name(const Operand& other) const { return ops::name(*this, other); }
+#define STRATA_METHOD(result, name, parameters, ...) \
+  STRATA_RESULT(result) name(STRATA_DECLARED(parameters)) const;
+#define STRATA_STATIC(result, name, parameters, ...) \
+  static STRATA_RESULT(result) name(STRATA_DECLARED(parameters));
+#include "strata/ops/operations.def"
+
+ private:
+  LazyOp node_;
+};
+
+#define STRATA_OPERATOR(symbol, name) \
+  inline Value operator symbol(const Operand& a, const Operand& b) { return name(a, b); }
+#include "strata/ops/operations.def"
+inline Value operator-(const Value& a) { return a.neg(); }
+inline Value operator~(const Value& a) { return a.bitwise_not(); }
+
+#undef STRATA_ARRAY
+#undef STRATA_OPERAND
+
+}  // namespace strata::ops

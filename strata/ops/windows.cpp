@@ -1,0 +1,219 @@
+// Windows over an axis, as a view, and their elements put back.
+//
+// The axis is repeated, so that row k of rows that are `dilation` longer than it begins at k*dilation: rows are the
+// elements of windows, every `step`-th column is a window. Views merge that into two strides. Windows that do not
+// overlap are rows already.
+//
+// Each is the other's gradient, and says so: what the rules would make of the views sums over all turns of the
+// repetition.
+
+#include <algorithm>
+
+#include "strata/ops/meet.h"
+#include "strata/ops/products.h"
+
+namespace strata::ops {
+
+namespace {
+
+/// Sizes of x with those of `axis` replaced by `by`; without the last, where that goes into it.
+Ints with_sizes(const LazyOp& x, std::size_t axis, std::initializer_list<Int> by,
+                bool drops_last = false) {
+  Ints out;
+  for (std::size_t k = 0; k + (drops_last ? 1 : 0) < x.shape().size(); ++k) {
+    if (k != axis)
+      out.push_back(x.shape()[k]);
+    else
+      for (const Int& size : by) out.push_back(size);
+  }
+  return out;
+}
+LazyOp first_of(const LazyOp& x, std::size_t axis, const Int& count) {
+  Mask bounds;
+  for (std::size_t k = 0; k < x.shape().size(); ++k)
+    bounds.push_back({0, k == axis ? count : x.shape()[k]});
+  return x.shrink(bounds);
+}
+LazyOp every(const LazyOp& x, std::size_t axis, std::int64_t step) {
+  Ints steps(x.shape().size(), 1);
+  steps[axis] = step;
+  return x.stride(steps);
+}
+/// With `step` - 1 zeros between elements.
+LazyOp spaced(const LazyOp& x, std::size_t axis, std::int64_t step) {
+  if (step == 1) return x;
+  const Int &count = x.shape()[axis], size = count * Int(step);
+  const LazyOp column = x.reshape(with_sizes(x, axis, {count, 1}));
+  Padding gaps(column.shape().size(), {0, 0});
+  gaps[axis + 1].second = step - 1;
+  return first_of(column.pad(gaps).reshape(with_sizes(x, axis, {size})), axis, size - Int(step - 1));
+}
+/// The first `count` elements, or more than there are: zeros.
+LazyOp of_size(const LazyOp& x, std::size_t axis, const Int& count) {
+  const Int& have = x.shape()[axis];
+  if (known(is_at_most(count, have))) return first_of(x, axis, count);
+  Padding padding(x.shape().size(), {0, 0});
+  padding[axis].second = count - have;
+  return x.pad(padding);
+}
+
+/// (window, element) for windows that do not overlap.
+LazyOp apart(const LazyOp& x, std::size_t axis, const Window& w, std::int64_t count) {
+  const LazyOp rows =
+      of_size(x, axis, Int(count) * Int(w.step)).reshape(with_sizes(x, axis, {count, w.step}));
+  return every(first_of(rows, axis + 1, w.reach()), axis + 1, w.dilation);
+}
+
+/// (window, element) for windows that overlap.
+LazyOp overlapping(const LazyOp& x, std::size_t axis, const Window& w, std::int64_t count) {
+  const Int last = Int(count - 1) * Int(w.step), length = last + w.reach();
+  const Int row = length + Int(w.dilation), all = row * Int(w.size);
+  const Int turns = (all.value() - 1) / length.value() + 1;
+  const LazyOp used = first_of(x, axis, length);
+  const LazyOp turned = used.reshape(with_sizes(used, axis, {1, length}))
+                            .expand(with_sizes(used, axis, {turns, length}))
+                            .reshape(with_sizes(used, axis, {turns * length}));
+  const LazyOp rows = first_of(turned, axis, all).reshape(with_sizes(used, axis, {w.size, row}));
+  const LazyOp out = every(first_of(rows, axis + 1, last + Int(1)), axis + 1, w.step);
+  Axes order;
+  for (std::size_t k = 0; k < out.shape().size(); ++k)
+    order.push_back(static_cast<std::int64_t>(k));
+  std::swap(order[axis], order[axis + 1]);
+  return out.permute(order);
+}
+
+/// The element behind the others, in dimension `to`, and the other way round.
+LazyOp element_moved(const LazyOp& x, std::size_t from, std::size_t to) {
+  Axes order;
+  for (std::size_t k = 0; k < x.shape().size(); ++k)
+    if (k != from) order.push_back(static_cast<std::int64_t>(k));
+  Axes out;
+  for (std::size_t k = 0; k < x.shape().size(); ++k)
+    out.push_back(k == to ? static_cast<std::int64_t>(from) : order[k < to ? k : k - 1]);
+  return x.permute(out);
+}
+
+bool overlap(const Window& w) { return !known(is_at_most(w.reach(), Int(w.step))); }
+
+/// Element k of each window, where it came from.
+LazyOp shifted(const LazyOp& rows, std::size_t axis, const Window& w, std::int64_t k, const Int& size) {
+  Mask bounds;
+  for (const Int& n : rows.shape()) bounds.push_back({0, n});
+  bounds.back() = {k, k + 1};
+  Ints sizes = rows.shape();
+  sizes.pop_back();
+  const LazyOp elements = spaced(rows.shrink(bounds).reshape(sizes), axis, w.step);
+  Padding around(sizes.size(), {0, 0});
+  const Int before = Int(k) * Int(w.dilation);
+  around[axis] = {before, size - before - elements.shape()[axis]};
+  return elements.pad(around);
+}
+
+/// Rows that are `dilation` longer than the axis are columns again when each is that much shorter.
+LazyOp sheared(const LazyOp& rows, std::size_t axis, const Window& w, const Int& size) {
+  const LazyOp spread = spaced(element_moved(rows, rows.shape().size() - 1, axis), axis + 1, w.step);
+  const LazyOp longer = of_size(spread, axis + 1, size + Int(w.dilation));
+  const LazyOp flat =
+      longer.reshape(with_sizes(rows, axis, {Int(w.size) * (size + Int(w.dilation))}, true));
+  const LazyOp square =
+      first_of(flat, axis, Int(w.size) * size).reshape(with_sizes(flat, axis, {w.size, size}));
+  const LazyOp sum = LazyOp::reduce(Ops::SUM, square, {static_cast<std::int64_t>(axis)});
+  return sum.reshape(with_sizes(flat, axis, {size}));
+}
+
+LazyOp plain_windows(const LazyOp& x, std::size_t axis, const Window& w, std::int64_t count) {
+  const LazyOp pairs = overlap(w) ? overlapping(x, axis, w, count) : apart(x, axis, w, count);
+  return element_moved(pairs, axis + 1, pairs.shape().size() - 1);
+}
+
+/// Sums in memory of their own, as the loops of a product are another kernel's than those that put windows back:
+/// elements of windows first, so that neighbours of the axis are neighbours.
+LazyOp settled(const LazyOp& rows, std::size_t axis) {
+  const LazyNode* n = rows.node();
+  while (is_movement(n->op) || n->op == Ops::CAST) n = n->src[0].node();
+  if (!is_reduce(n->op)) return rows;
+  Axes order, back;
+  for (std::size_t k = axis + 1; k < rows.shape().size(); ++k)
+    order.push_back(static_cast<std::int64_t>(k));
+  for (std::size_t k = 0; k <= axis; ++k) order.push_back(static_cast<std::int64_t>(k));
+  const std::size_t elements = rows.shape().size() - axis - 1;
+  for (std::size_t k = 0; k < order.size(); ++k)
+    back.push_back(static_cast<std::int64_t>(k <= axis ? k + elements : k - axis - 1));
+  return rows.permute(order).contiguous().permute(back);
+}
+
+LazyOp plain_unwindowed(const LazyOp& given, std::size_t axis, const Window& w, const Int& size) {
+  constexpr std::int64_t kMostShifts = 8;
+  const LazyOp rows = overlap(w) ? settled(given, axis) : given;
+  if (!overlap(w)) {
+    const LazyOp pairs =
+        spaced(element_moved(rows, rows.shape().size() - 1, axis + 1), axis + 1, w.dilation);
+    const LazyOp whole = of_size(pairs, axis + 1, w.step);
+    const Int count = whole.shape()[axis];
+    return of_size(whole.reshape(with_sizes(rows, axis, {count * Int(w.step)}, true)), axis, size);
+  }
+  if (w.size > kMostShifts) return sheared(rows, axis, w, size);
+  LazyOp out = shifted(rows, axis, w, 0, size);
+  for (std::int64_t k = 1; k < w.size; ++k) out = out + shifted(rows, axis, w, k, size);
+  return out;
+}
+
+class WindowsGradient final : public GradientFunction {
+ public:
+  WindowsGradient(std::size_t axis, const Window& w, Int size)
+      : axis_(axis), w_(w), size_(std::move(size)) {}
+  std::vector<LazyOp> gradients(const LazyOp& dy) const override {
+    return {unwindowed(dy, axis_, w_, size_)};
+  }
+
+ private:
+  std::size_t axis_;
+  Window w_;
+  Int size_;
+};
+class UnwindowedGradient final : public GradientFunction {
+ public:
+  UnwindowedGradient(std::size_t axis, const Window& w, std::int64_t count)
+      : axis_(axis), w_(w), count_(count) {}
+  std::vector<LazyOp> gradients(const LazyOp& dy) const override {
+    return {windows(dy, axis_, w_, count_)};
+  }
+
+ private:
+  std::size_t axis_;
+  Window w_;
+  std::int64_t count_;
+};
+
+}  // namespace
+
+Int Window::reach() const { return Int(size - 1) * Int(dilation) + Int(1); }
+
+LazyOp windows(const LazyOp& x, std::size_t axis, const Window& w, std::int64_t count) {
+  LazyOp out = plain_windows(x, axis, w, count);
+  if (!x.is_tracked()) return out;
+  return out.with_gradient({&x, 1}, std::make_shared<WindowsGradient>(axis, w, x.shape()[axis]));
+}
+
+LazyOp unwindowed(const LazyOp& rows, std::size_t axis, const Window& w, const Int& size) {
+  LazyOp out = plain_unwindowed(rows, axis, w, size);
+  if (!rows.is_tracked()) return out;
+  const std::int64_t count = rows.shape()[axis].value();
+  return out.with_gradient({&rows, 1}, std::make_shared<UnwindowedGradient>(axis, w, count));
+}
+
+LazyOp windows_of(const LazyOp& x, std::span<const Window> each, std::span<const std::int64_t> counts) {
+  const std::size_t first = x.shape().size() - each.size();
+  LazyOp out = x;
+  for (std::size_t k = 0; k < each.size(); ++k) out = windows(out, first + k, each[k], counts[k]);
+  return out;
+}
+
+LazyOp unwindowed_of(const LazyOp& x, std::span<const Window> each, std::span<const Int> sizes) {
+  const std::size_t first = x.shape().size() - 2 * each.size();
+  LazyOp out = x;
+  for (std::size_t k = each.size(); k-- > 0;) out = unwindowed(out, first + k, each[k], sizes[k]);
+  return out;
+}
+
+}  // namespace strata::ops

@@ -1,0 +1,118 @@
+// How an operation on tensors becomes its formula on Values (ops/): where the user wrote it is open while the formula runs, operands
+// are on one device, and what comes out is on that device.
+//
+//   Tensor Tensor::renorm(double p, ..., At at) const { return on_values("renorm", at, [](const Value& x, ...) {...}, *this, p, ...); }
+//
+// The front says nothing of what an operation means: that is the formula's.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "strata/ops/functional.h"
+#include "strata/tensor/access.h"
+#include "strata/tensor/functional.h"
+
+namespace strata::front {
+
+using ops::Value;
+
+/// The device of the tensors that an operation is given.
+class CommonDevice {
+ public:
+  explicit CommonDevice(const char* operation) : operation_(operation) {}
+  /// The node of a tensor, which no gradient passes under NoGrad. @throws Error (domain) for one on another device
+  Value node_of(const Tensor& x) {
+    STRATA_CHECK(device_ == nullptr || device_ == &x.device(), domain, "[", operation_,
+                 "] tensors on ", device_->name(), " and on ", x.device().name(),
+                 ": move one with to()");
+    device_ = &x.device();
+    return NoGrad::is_active() ? x.node().detached() : x.node();
+  }
+  const Device& device() const {
+    return device_ != nullptr ? *device_ : Device::default_device();
+  }
+
+ private:
+  const char* operation_;
+  const Device* device_ = nullptr;
+};
+
+/// An operand of a formula that lives as long as the call.
+class HeldOperand {
+ public:
+  HeldOperand(const Operand& x, CommonDevice& devices) : number_(x.number()) {
+    if (x.tensor() != nullptr) value_ = devices.node_of(*x.tensor());
+  }
+  operator ops::Operand() const { return value_ ? ops::Operand(*value_) : ops::Operand(number_); }
+
+ private:
+  std::optional<Value> value_;
+  Number number_;
+};
+class MaybeHeldOperand {
+ public:
+  MaybeHeldOperand(const std::optional<Operand>& x, CommonDevice& devices) {
+    if (x) held_.emplace(*x, devices);
+  }
+  operator std::optional<ops::Operand>() const {
+    return held_ ? std::optional<ops::Operand>(*held_) : std::nullopt;
+  }
+
+ private:
+  std::optional<HeldOperand> held_;
+};
+
+// An argument as the formula takes it; what is neither a tensor nor made of tensors stays what it is.
+inline Value lowered(const Tensor& x, CommonDevice& d) { return d.node_of(x); }
+inline HeldOperand lowered(const Operand& x, CommonDevice& d) { return {x, d}; }
+inline MaybeHeldOperand lowered(const std::optional<Operand>& x, CommonDevice& d) { return {x, d}; }
+inline std::optional<Value> lowered(const std::optional<Tensor>& x, CommonDevice& d) {
+  return x ? std::optional<Value>(d.node_of(*x)) : std::nullopt;
+}
+inline std::vector<Value> lowered(std::span<const Tensor> xs, CommonDevice& d) {
+  std::vector<Value> out;
+  out.reserve(xs.size());
+  for (const Tensor& x : xs) out.push_back(d.node_of(x));
+  return out;
+}
+template <class T>
+concept HasTensors = requires(const T& options, Value (*f)(const std::optional<Tensor>&)) {
+  options.template of<Value>([](const std::optional<Tensor>&) { return std::optional<Value>(); });
+};
+template <HasTensors T>
+auto lowered(const T& options, CommonDevice& d) {
+  return options.template of<Value>([&](const std::optional<Tensor>& x) { return lowered(x, d); });
+}
+template <class T>
+  requires(!HasTensors<T>)
+const T& lowered(const T& x, CommonDevice&) {
+  return x;
+}
+
+inline Tensor raised(const Value& x, const Device& d) { return TensorAccess::of(x.node(), d); }
+inline std::pair<Tensor, Tensor> raised(const std::pair<Value, Value>& x, const Device& d) {
+  return {raised(x.first, d), raised(x.second, d)};
+}
+inline std::vector<Tensor> raised(const std::vector<Value>& xs, const Device& d) {
+  std::vector<Tensor> out;
+  out.reserve(xs.size());
+  for (const Value& x : xs) out.push_back(raised(x, d));
+  return out;
+}
+
+/// formula(args...) of the nodes, as tensors.
+template <class F, class... Args>
+auto on_values(const char* operation, const At& at, const F& formula, const Args&... args) {
+  const OriginScope scope(operation, at);
+  CommonDevice devices(operation);
+  // NOTE: braces, so that operands are looked at from left to right.
+  const std::tuple<decltype(lowered(args, devices))...> nodes{lowered(args, devices)...};
+  return raised(std::apply(formula, nodes), devices.device());
+}
+
+}  // namespace strata::front

@@ -1,0 +1,151 @@
+// A kernel written as text and the same written with Tensors are one graph: the same nodes, as both are fronts of the table of
+// operations.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "strata/ops/kernel_text.h"
+#include "strata/ops/table.h"
+#include "strata/tensor/access.h"
+#include "strata/tensor/functional.h"
+
+namespace strata::test {
+namespace {
+
+LazyOp loaded(int slot, DType dtype) {
+  return LazyOp::load(slot, dtype, ShapeTracker::from_shape({2, 3}));
+}
+Tensor over(const LazyOp& node) { return TensorAccess::of(node, Device::get("INTERP")); }
+
+/// The value that the text stores, whose inputs are a, b and c of a dtype in slots 1, 2 and 3.
+LazyOp node_written(const std::string& expression, DType dtype) {
+  std::string text;
+  for (const char* name : {"a", "b", "c"})
+    text += std::string(name) + ": " + std::string(dtype.name()) + "[2,3]; ";
+  // Each input is used, so that slots do not depend on the expression.
+  const KernelText kernel = parse_kernel(text + "y = " + expression);
+  return kernel.kernel.src(0).src(0);
+}
+
+/// Whether both make the same node, or both refuse.
+template <class F>
+void expect_one_graph(const std::string& expression, DType dtype, const F& of_tensors) {
+  SCOPED_TRACE(expression + " of " + std::string(dtype.name()));
+  const LazyOp a = loaded(1, dtype), b = loaded(2, dtype), c = loaded(3, dtype);
+  std::optional<LazyOp> written, built;
+  try {
+    built = of_tensors(over(a), over(b), over(c)).node();
+  } catch (const Error&) {
+  }
+  try {
+    written = node_written(expression, dtype);
+  } catch (const Error&) {
+  }
+  ASSERT_EQ(written.has_value(), built.has_value());
+  if (!written) return;
+  EXPECT_EQ(written->text(), built->text());
+  EXPECT_TRUE(*written == *built);
+}
+
+constexpr DType kDTypes[] = {dtypes::float32, dtypes::float16, dtypes::float64, dtypes::int32,
+                             dtypes::uint8,   dtypes::int64,   dtypes::boolean};
+
+TEST(KernelFunctions, EachRowOfOneTensorIsTheSameGraph) {
+  for (const DType dtype : kDTypes) {
+#define STRATA_UNARY(name, rule, in_place, names, ...)                                        \
+  expect_one_graph(#name "(a)", dtype,                                                        \
+                   [](const Tensor& a, const Tensor&, const Tensor&) { return a.name(); });   \
+  for (const char* other : std::vector<const char*>{STRATA_NAMES(names)})                     \
+    expect_one_graph(other + std::string("(a)"), dtype,                                       \
+                     [](const Tensor& a, const Tensor&, const Tensor&) { return a.name(); });
+#include "strata/ops/operations.def"
+  }
+}
+
+TEST(KernelFunctions, EachRowOfTwoOperandsIsTheSameGraph) {
+  for (const DType dtype : kDTypes) {
+#define STRATA_BINARY(name, rule, in_place, names, ...)                                       \
+  expect_one_graph(#name "(a, b)", dtype, [](const Tensor& a, const Tensor& b, const Tensor&) { \
+    return a.name(b);                                                                         \
+  });                                                                                         \
+  expect_one_graph(#name "(a, 1)", dtypes::float32,                                           \
+                   [](const Tensor& a, const Tensor&, const Tensor&) { return a.name(1); });  \
+  for (const char* other : std::vector<const char*>{STRATA_NAMES(names)})                     \
+    expect_one_graph(other + std::string("(a, b)"), dtype,                                    \
+                     [](const Tensor& a, const Tensor& b, const Tensor&) { return a.name(b); });
+#include "strata/ops/operations.def"
+  }
+}
+
+TEST(KernelFunctions, EachOperatorIsTheSameGraph) {
+  for (const DType dtype : kDTypes) {
+#define STRATA_OPERATOR(symbol, name)                                                       \
+  expect_one_graph("a " #symbol " b", dtype,                                                \
+                   [](const Tensor& a, const Tensor& b, const Tensor&) { return a symbol b; });
+#include "strata/ops/operations.def"
+    expect_one_graph("-a", dtype, [](const Tensor& a, const Tensor&, const Tensor&) { return -a; });
+    expect_one_graph("~a", dtype, [](const Tensor& a, const Tensor&, const Tensor&) { return ~a; });
+    expect_one_graph("a // b", dtype, [](const Tensor& a, const Tensor& b, const Tensor&) {
+      return a.floor_divide(b);
+    });
+    if (dtype.is_bool()) continue;  // a text refuses a number that is none of the operand's dtype
+    for (const int n : {2, 3, 7, 16, 17})
+      expect_one_graph("a ** " + std::to_string(n), dtype,
+                       [n](const Tensor& a, const Tensor&, const Tensor&) { return a.pow(n); });
+  }
+}
+
+TEST(KernelFunctions, TheOthersAreTheSameGraph) {
+  for (const DType dtype : kDTypes) {
+    expect_one_graph("max(a, b, c)", dtype, [](const Tensor& a, const Tensor& b, const Tensor& c) {
+      return a.maximum(b).maximum(c);
+    });
+    expect_one_graph("min(a, b)", dtype, [](const Tensor& a, const Tensor& b, const Tensor&) {
+      return a.minimum(b);
+    });
+    expect_one_graph("where(a, b, c)", dtype, [](const Tensor& a, const Tensor& b, const Tensor& c) {
+      return a.where(b, c);
+    });
+    expect_one_graph("gelu(a)", dtype,
+                     [](const Tensor& a, const Tensor&, const Tensor&) { return a.gelu(); });
+    expect_one_graph("a @ b.permute(1, 0)", dtype, [](const Tensor& a, const Tensor& b, const Tensor&) {
+      return a.matmul(b.transpose());
+    });
+    expect_one_graph("softmax(a, 1)", dtype,
+                     [](const Tensor& a, const Tensor&, const Tensor&) { return a.softmax(1); });
+    expect_one_graph("a.max(1)", dtype,
+                     [](const Tensor& a, const Tensor&, const Tensor&) { return a.max(1, true); });
+    if (!dtype.is_float()) continue;
+    expect_one_graph("a.sum(0)", dtype,
+                     [](const Tensor& a, const Tensor&, const Tensor&) { return a.sum(0, true); });
+    expect_one_graph("a.mean()", dtype, [](const Tensor& a, const Tensor&, const Tensor&) {
+      return a.mean({}, true);
+    });
+  }
+}
+
+/// Every function that a text knows is one of the above.
+TEST(KernelFunctions, TheTableNamesEveryRowOnce) {
+  std::vector<std::string_view> names;
+  for (const ops::OperationRow& row : ops::operation_rows()) {
+    EXPECT_FALSE(row.meaning.empty()) << row.name;
+    EXPECT_FALSE(row.reference.empty()) << row.name;
+    const bool is_there = row.reference.starts_with("np.") || row.reference.starts_with("torch.");
+    EXPECT_TRUE(is_there || row.reference.starts_with("none: ")) << row.name;
+    if (row.kind == ops::OperationKind::unary || row.kind == ops::OperationKind::binary) {
+      EXPECT_EQ(std::count(names.begin(), names.end(), row.name), 0) << row.name;
+      names.push_back(row.name);
+      for (const std::string_view other : row.names) {
+        EXPECT_EQ(std::count(names.begin(), names.end(), other), 0) << other;
+        names.push_back(other);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace strata::test
