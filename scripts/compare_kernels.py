@@ -4,19 +4,20 @@
     scripts/compare_kernels.py BASE [NEW] [--count N] [--seed S] [--ways LLVM,CLANG,...]
 
 BASE and NEW are git revisions or folders with a checkout; NEW is the working tree where it is not given. Both are built
-(Release) in build/compare/NAME/build; a revision's files lie beside that while it is built, and what was built of it is
-used again. Compared are
+(Release) in build/compare/NAME/build, from a worktree or a copy beside that. A worktree is removed afterwards; what was
+built of a revision is used again. Compared are
 
 - random kernels, N of them (2000) from seed S (1): lists and all languages, as tests/fuzz/kernel_texts.cpp prints them;
-- what the programs of examples/ compile in several ways, each a device and flags behind it (LLVM+NOFUSE), from their
-  traces (docs/viz-trace.md): names, axes, Opts, UOps and sources, in their order, those that are the same once. On
-  INTERP the source is the kernel's AST; digits and transformer, which take it minutes, are left out there.
+- what the programs of examples/ and random programs of tensors compile in several ways, each a device and flags behind
+  it (LLVM+NOFUSE), from their traces (docs/viz-trace.md): names, axes, Opts, UOps and sources, in their order, those
+  that are the same once. On INTERP the source is the kernel's AST. Programs that take a device minutes are left out.
 
 Where texts differ, the first one is printed as a unified diff, and the exit status is 1; it is 2 where something fails.
 CMAKE_BUILD_PARALLEL_LEVEL says how many compilers run at a time.
 """
 import argparse
 import difflib
+import filecmp
 import json
 import os
 import re
@@ -37,10 +38,13 @@ PROGRAMS = {
     "convolve": [],
     "rollout": ["--seconds", "1", "--rollouts", "128"],
     "fir": [],
+    "tests/fuzz_graph": ["--count", "100", "--seed", "1", "--devices", "fused,nofuse,jit,slopes"],
 }
-SLOW = {"INTERP": {"digits", "transformer"}}
+# What takes minutes, and what sets the flag by itself.
+LEFT_OUT = {"INTERP": {"digits", "transformer"}, "CLANG": {"tests/fuzz_graph"}, "LLVM+NOFUSE": {"tests/fuzz_graph"}}
 WAYS = "LLVM,CLANG,LLVM+DETERMINISTIC,LLVM+NOFUSE,INTERP"
-TARGETS = ["kernel_texts", *PROGRAMS]
+NO_SOURCES = {".git", "build", "b", "node_modules", "__pycache__"}
+TARGETS = ["kernel_texts", *(Path(program).name for program in PROGRAMS)]
 OPTIONS = ["-DCMAKE_BUILD_TYPE=Release", "-DSTRATA_TESTS=ON", "-DSTRATA_EXAMPLES=ON", "-DSTRATA_PYTHON=OFF"]
 
 
@@ -67,14 +71,27 @@ def compile_tree(folder: Path) -> None:
                 raise Failure("".join(log.readlines()[-40:]) + f"{folder} was not built: {folder}/log.txt")
 
 
+def copy_tree(tree: Path, to: Path) -> None:
+    """What is the same already stays untouched: builds go by times, and those in the tree may lie."""
+    kept = set()
+    for folder, folders, names in os.walk(tree):
+        folders[:] = [name for name in folders if name not in NO_SOURCES]
+        for path in (Path(folder, name) for name in names):
+            copy = to / path.relative_to(tree)
+            kept.add(copy)
+            if path.is_file() and not (copy.is_file() and filecmp.cmp(path, copy, shallow=False)):
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, copy)
+    for path in [path for path in to.rglob("*") if path.is_file() and path not in kept]:
+        path.unlink()
+
+
 def built(word: str) -> Path:
     """The build folder of a revision or of a checkout."""
     tree = Path(word).resolve()
     if (tree / "CMakeLists.txt").is_file():
         folder = COMPARE / f"{tree.name}-{zlib.crc32(bytes(tree)):08x}"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "source").unlink(missing_ok=True)
-        (folder / "source").symlink_to(tree)
+        copy_tree(tree, folder / "source")
         compile_tree(folder)
         return folder / "build"
     commit = git("rev-parse", "--verify", "--end-of-options", word + "^{commit}")
@@ -95,7 +112,7 @@ def built(word: str) -> Path:
 
 def run(command: list, **options) -> subprocess.CompletedProcess:
     """Flags that are set outside do not count."""
-    flags = {"STRATA_DISK_CACHE": "0", **options.pop("flags", {})}
+    flags = {"STRATA_DISK_CACHE": "0"} | options.pop("flags", {})
     environment = {name: value for name, value in os.environ.items() if not name.startswith("STRATA_")} | flags
     return subprocess.run(command, env=environment, capture_output=True, text=True, **options)
 
@@ -120,15 +137,16 @@ def kernel_text(kernel: dict) -> str:
 
 
 def program_texts(build: Path, program: str, way: str) -> list[str]:
-    device, *flags = way.split("+")
+    device, *switches = way.split("+")
+    flags = {"STRATA_DEVICE": device, "STRATA_PLUGIN_DIR": str(build)} | {f"STRATA_{name}": "1" for name in switches}
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder, "trace.jsonl")
-        done = run([build / program, *PROGRAMS[program]], cwd=folder,
-                   flags={"STRATA_DEVICE": device, "STRATA_VIZ": str(trace), **{f"STRATA_{f}": "1" for f in flags}})
+        done = run([build / program, *PROGRAMS[program]], cwd=folder, flags=flags | {"STRATA_VIZ": str(trace)})
         events = [json.loads(line) for line in trace.read_text().splitlines()] if trace.exists() else []
     texts = [kernel_text(event) for event in events if event["event"] == "kernel"]
     # Few steps may leave a net that fails its own test, which is the status 1; an error says whose it is.
-    if done.returncode not in {0, 1} or f"{program}: " in done.stderr or not texts or events[-1]["event"] != "end":
+    is_error = done.returncode not in {0, 1} or f"{Path(program).name}: " in done.stderr
+    if is_error or not texts or events[-1]["event"] != "end":
         raise Failure(f"{build / program} on {way} ended in {done.returncode}: {done.stderr[-2000:]}")
     return texts
 
@@ -162,7 +180,7 @@ def main() -> int:
         lines = [random_texts(b, "--count", options.count, "--seed", options.seed).splitlines() for b in builds]
         compared = [same(f"{options.count} random kernels", *lines, lambda side, line: random_text(builds[side], line))]
         for way in options.ways.split(","):
-            for program in (p for p in PROGRAMS if p not in SLOW.get(way, ())):
+            for program in (p for p in PROGRAMS if p not in LEFT_OUT.get(way, ())):
                 texts = [program_texts(b, program, way) for b in builds]
                 compared.append(same(f"{program} on {way}", *texts))
     except (Failure, subprocess.CalledProcessError) as failure:
