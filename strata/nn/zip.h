@@ -29,7 +29,7 @@ struct ZipEntry {
 /// @throws Error (parse) for what is no zip archive, is encrypted, split, compressed otherwise, or has a name twice
 std::vector<ZipEntry> zip_entries(const ByteSource& source);
 
-/// What is in an entry. @throws Error (parse) where size or check sum are others, (undefined) as inflate() does
+/// What is in an entry. @throws Error (parse) where size or check sum are others, (undefined) without zlib
 std::vector<std::byte> zip_contents(const ByteSource& source, const ZipEntry& entry);
 
 /// Makes an archive of stored entries, the same bytes for the same contents: the date is always 1980-01-01.
@@ -39,7 +39,7 @@ class ZipWriter {
   /// archives that are legal and longer than need be.
   explicit ZipWriter(std::uint64_t most32 = kZipMost32, std::uint64_t most16 = kZipMost16)
       : most32_(most32), most16_(most16) {}
-  /// @pre the name is UTF-8 of less than 65,536 bytes
+  /// @pre the name is UTF-8 of less than 65,536 bytes. @throws Error (undefined) without zlib
   void add(const std::string& name, BytePieces contents);
   BytePieces finish() &&;
 

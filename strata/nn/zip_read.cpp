@@ -4,9 +4,8 @@
 
 #include "strata/base/quotes.h"
 #include "strata/nn/array_file.h"
-#include "strata/nn/crc32.h"
-#include "strata/nn/inflate.h"
 #include "strata/nn/zip.h"
+#include "strata/nn/zip_data.h"
 
 namespace strata {
 namespace {

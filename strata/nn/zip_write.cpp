@@ -1,8 +1,8 @@
 // Writing zip archives.
 #include <algorithm>
 
-#include "strata/nn/crc32.h"
 #include "strata/nn/zip.h"
+#include "strata/nn/zip_data.h"
 
 namespace strata {
 namespace {

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "strata/nn/crc32.h"
 #include "tests/base/files.h"
 #include "tests/nn/arrays.h"
 
@@ -35,15 +34,6 @@ TEST(ByteIo, LittleEndianNumbers) {
   EXPECT_EQ(load_little<std::uint16_t>(bytes.data()), 0x0201);
   EXPECT_EQ(load_little<std::uint32_t>(&bytes[2]), 0x06050403U);
   EXPECT_EQ(load_little<std::uint64_t>(&bytes[6]), 0x8E0D0C0B0A090807U);
-}
-
-TEST(ByteIo, Crc32) {
-  EXPECT_EQ(crc32({}), 0U);
-  EXPECT_EQ(crc32(as_bytes("123456789")), 0xCBF43926U);
-  const Bytes text = as_bytes("The quick brown fox jumps over the lazy dog");
-  EXPECT_EQ(crc32(text), 0x414FA339U);
-  for (std::size_t k = 0; k <= text.size(); ++k)
-    EXPECT_EQ(crc32(std::span(text).subspan(k), crc32(std::span(text).first(k))), 0x414FA339U);
 }
 
 TEST(ByteIo, ReadsWithinTheEnd) {

@@ -1,9 +1,11 @@
 // npz files: round trips, NumPy's own bytes, compressed and wide archives, everything that is refused.
 #include "strata/nn/npz.h"
 
-#include "strata/nn/inflate.h"
+#include <filesystem>
+
 #include "strata/nn/npy.h"
 #include "strata/nn/zip.h"
+#include "strata/nn/zip_data.h"
 #include "tests/nn/arrays.h"
 
 namespace strata {
@@ -66,7 +68,35 @@ Bytes archive(const std::vector<std::pair<std::string, std::string>>& files) {
   return std::move(zip).finish().join();
 }
 
-TEST(Npz, RoundTripsKeepNamesAndOrder) {
+class Npz : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_zlib()) GTEST_SKIP() << "there is no zlib";
+  }
+};
+
+TEST(NpzWithoutZlib, SaysWhatIsMissing) {
+  if (has_zlib()) GTEST_SKIP() << "there is zlib";
+  const PrivateFolder folder;
+  const std::string path = folder.file("a.npz");
+  for (const std::string& hex : {kStored, kDeflated})
+    EXPECT_TRUE(has(error_of(ErrorKind::undefined, [&] { parse_npz(unhex(hex)); }), "zlib1g-dev"));
+  EXPECT_TRUE(
+      has(error_of(ErrorKind::undefined, [&] { write_npz(path, stored_arrays()); }), "zlib1g-dev"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_F(Npz, CheckSums) {
+  EXPECT_EQ(crc32({}), 0U);
+  EXPECT_EQ(crc32({}, 0x414FA339U), 0x414FA339U);
+  EXPECT_EQ(crc32(as_bytes("123456789")), 0xCBF43926U);
+  const Bytes text = as_bytes("The quick brown fox jumps over the lazy dog");
+  EXPECT_EQ(crc32(text), 0x414FA339U);
+  for (std::size_t k = 0; k <= text.size(); ++k)
+    EXPECT_EQ(crc32(std::span(text).subspan(k), crc32(std::span(text).first(k))), 0x414FA339U);
+}
+
+TEST_F(Npz, RoundTripsKeepNamesAndOrder) {
   NamedArrays arrays;
   for (const DType dtype : dtypes::all())
     if (dtype != dtypes::bfloat16)
@@ -80,24 +110,18 @@ TEST(Npz, RoundTripsKeepNamesAndOrder) {
   EXPECT_TRUE(parse_npz(to_npz({})).empty());
 }
 
-TEST(Npz, ReadsWhatNumPyWrites) {
+TEST_F(Npz, ReadsWhatNumPyWrites) {
   expect_same(parse_npz(unhex(kStored)), stored_arrays());
   EXPECT_TRUE(parse_npz(unhex("504b0506 00*18")).empty());
 }
 
-TEST(Npz, ReadsWhatNumPyCompresses) {
+TEST_F(Npz, ReadsWhatNumPyCompresses) {
   const NamedArrays arrays = {{"w", array_of(dtypes::float64, {4, 5}, Bytes(160))},
                               {"\xC3\xA9", array_of(dtypes::uint8, {1}, unhex("07"))}};
-  if (has_inflate()) {
-    expect_same(parse_npz(unhex(kDeflated)), arrays);
-  } else {
-    EXPECT_TRUE(
-        has(error_of(ErrorKind::undefined, [] { parse_npz(unhex(kDeflated)); }), "zlib1g-dev"));
-  }
+  expect_same(parse_npz(unhex(kDeflated)), arrays);
 }
 
-TEST(Npz, RefusesDamagedCompression) {
-  if (!has_inflate()) GTEST_SKIP() << "there is no zlib";
+TEST_F(Npz, RefusesDamagedCompression) {
   const Bytes good = unhex(kDeflated);
   EXPECT_TRUE(has(npz_refusal(with(good, 55, "ff ff ff ff")),
                   "entry 'w.npy': its compressed bytes are damaged"));
@@ -114,8 +138,7 @@ TEST(Npz, RefusesDamagedCompression) {
       has(npz_refusal(with(good, 0xfd + 16, "00")), "entry 'w.npy': expected the check sum"));
 }
 
-TEST(Npz, RefusesBytesBehindTheCompressedOnes) {
-  if (!has_inflate()) GTEST_SKIP() << "there is no zlib";
+TEST_F(Npz, RefusesBytesBehindTheCompressedOnes) {
   const Bytes packed = unhex("0300 00");  // the empty stream and a byte
   const ByteSource source("npz", packed);
   EXPECT_TRUE(inflate(source, std::span(packed).first(2), 0).empty());
@@ -124,7 +147,7 @@ TEST(Npz, RefusesBytesBehindTheCompressedOnes) {
   EXPECT_TRUE(has(error_of(ErrorKind::parse, [&] { inflate(source, {}, 0); }), "end after 0"));
 }
 
-TEST(Npz, WideFieldsAreReadAsTheyAreWritten) {
+TEST_F(Npz, WideFieldsAreReadAsTheyAreWritten) {
   for (const auto& [most32, most16] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
            {0, 0}, {1, 0xFFFF}, {150, 0xFFFF}, {300, 2}, {0xFFFFFFFF, 3}}) {
     ZipWriter zip(most32, most16);
@@ -134,7 +157,7 @@ TEST(Npz, WideFieldsAreReadAsTheyAreWritten) {
   }
 }
 
-TEST(Npz, MoreEntriesThanNarrowFieldsCount) {
+TEST_F(Npz, MoreEntriesThanNarrowFieldsCount) {
   ZipWriter zip;
   for (int k = 0; k < 66'000; ++k) {
     BytePieces contents;
@@ -148,7 +171,7 @@ TEST(Npz, MoreEntriesThanNarrowFieldsCount) {
   EXPECT_EQ(zip_contents(source, entries[65'999]), as_bytes("x"));
 }
 
-TEST(Npz, RefusesWideFieldsThatAreWrong) {
+TEST_F(Npz, RefusesWideFieldsThatAreWrong) {
   ZipWriter zip(0, 0);
   for (const auto& [name, array] : stored_arrays()) zip.add(name + ".npy", npy_pieces(name, array));
   const Bytes good = std::move(zip).finish().join();
@@ -167,7 +190,7 @@ TEST(Npz, RefusesWideFieldsThatAreWrong) {
       has(npz_refusal(with(good, -98 + 24, "01 00*7 01 00*7")), "bytes of the directory are left"));
 }
 
-TEST(Npz, RefusesDamagedArchives) {
+TEST_F(Npz, RefusesDamagedArchives) {
   const Bytes good = unhex(kStored);
   constexpr std::ptrdiff_t first = 0x173, second = first + 51;  // in the directory
   EXPECT_TRUE(has(npz_refusal(Bytes{}), "found no end record in 0 bytes"));
@@ -207,7 +230,7 @@ TEST(Npz, RefusesDamagedArchives) {
     npz_refusal(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size)));
 }
 
-TEST(Npz, RefusesEntriesThatShareBytes) {
+TEST_F(Npz, RefusesEntriesThatShareBytes) {
   const Bytes inner = archive({{"b.npy", "x"}});
   const std::string text(text_of(inner).substr(0, 36));
   Bytes bytes = archive({{"a.npy", text}, {"b.npy", "x"}});
@@ -217,14 +240,14 @@ TEST(Npz, RefusesEntriesThatShareBytes) {
   EXPECT_TRUE(has(npz_refusal(bytes), "entries 'a.npy' and 'b.npy' overlap"));
 }
 
-TEST(Npz, RefusesWhatIsNoArray) {
+TEST_F(Npz, RefusesWhatIsNoArray) {
   EXPECT_TRUE(has(npz_refusal(archive({{"readme.txt", "hello"}})),
                   "names end in .npy, found 'readme.txt'"));
   EXPECT_TRUE(has(npz_refusal(archive({{"w.npy", "hello"}})),
                   "[npz] the bytes: entry 'w.npy': expected an npy file"));
 }
 
-TEST(Npz, RefusesNamesToWrite) {
+TEST_F(Npz, RefusesNamesToWrite) {
   const auto refused = [](const std::vector<std::string>& names) {
     NamedArrays arrays;
     for (const std::string& name : names) arrays.emplace_back(name, sample(dtypes::int8, {1}));
@@ -240,7 +263,7 @@ TEST(Npz, RefusesNamesToWrite) {
                   "no dtype for bf16"));
 }
 
-TEST(Npz, Files) {
+TEST_F(Npz, Files) {
   const PrivateFolder folder;
   const std::string path = folder.file("a.npz");
   write_npz(path, stored_arrays());

@@ -1,9 +1,9 @@
-// Decompression by zlib; see inflate.h.
+// Check sums and decompression by zlib; see zip_data.h.
 #include <zlib.h>
 
 #include <algorithm>
 
-#include "strata/nn/inflate.h"
+#include "strata/nn/zip_data.h"
 
 namespace strata {
 namespace {
@@ -42,6 +42,15 @@ class Inflater {
 
 }  // namespace
 
+bool has_zlib() { return true; }
+
+std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
+  // NOTE: for zlib no bytes at a null pointer are the beginning of a new sum.
+  if (bytes.empty()) return before;
+  return static_cast<std::uint32_t>(
+      crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
 std::vector<std::byte> inflate(const ByteSource& source, std::span<const std::byte> packed,
                                std::uint64_t size) {
   Inflater inflater(source);
@@ -65,7 +74,5 @@ std::vector<std::byte> inflate(const ByteSource& source, std::span<const std::by
   out.resize(size);
   return out;
 }
-
-bool has_inflate() { return true; }
 
 }  // namespace strata
