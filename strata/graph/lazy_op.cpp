@@ -13,6 +13,7 @@
 #include "strata/base/fork.h"
 #include "strata/base/interrupt.h"
 #include "strata/base/text.h"
+#include "strata/base/walk.h"
 #include "strata/graph/moved_shape.h"
 #include "strata/view/equal.h"
 
@@ -452,35 +453,14 @@ LazyOp LazyOp::sink(std::span<const LazyOp> stores) {
 std::vector<const LazyNode*> postorder(std::span<const LazyOp> roots) {
   std::vector<const LazyNode*> out;
   std::unordered_set<const LazyNode*> seen;
-  std::vector<std::pair<const LazyNode*, std::size_t>> open;
-  for (const LazyOp& root : roots) {
-    if (!seen.insert(root.node()).second) continue;
-    open.emplace_back(root.node(), 0);
-    while (!open.empty()) {
-      auto& [node, next] = open.back();
-      if (next == node->src.size()) {
-        out.push_back(node);
-        open.pop_back();
-      } else if (const LazyNode* s = node->src[next++].node(); seen.insert(s).second) {
-        open.emplace_back(s, 0);
-      }
-    }
-  }
+  for (const LazyOp& root : roots)
+    detail::walk(
+        root.node(), [&](const LazyNode* n) { return seen.insert(n).second; },
+        [](const LazyNode* n, std::size_t k) {
+          return k < n->src.size() ? n->src[k].node() : nullptr;
+        },
+        [&](const LazyNode* n) { out.push_back(n); });
   return out;
-}
-
-ShapeTracker movement_of(const LazyNode& n) {
-  const ShapeTracker from = ShapeTracker::from_shape(n.src[0].shape());
-  switch (n.op) {
-    case Ops::RESHAPE: return from.reshape(std::get<Ints>(n.arg));
-    case Ops::PERMUTE: return from.permute(std::get<Axes>(n.arg));
-    case Ops::EXPAND: return from.expand(std::get<Ints>(n.arg));
-    case Ops::PAD: return from.pad(std::get<Padding>(n.arg));
-    case Ops::SHRINK: return from.shrink(std::get<Mask>(n.arg));
-    case Ops::STRIDE: return from.stride(std::get<Ints>(n.arg));
-    default:
-      throw InternalError(detail::message("[movement_of] ", spec_name(n.op), " moves nothing"));
-  }
 }
 
 Scalar identity_of(Ops op, DType dtype) {
