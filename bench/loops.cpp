@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "bench/harness.h"
+#include "strata/loops/tiled.h"
 #include "strata/runtime/tbb_executor.h"
-#include "strata/view/tiled.h"
 
 namespace strata::bench {
 

@@ -1,7 +1,7 @@
 // `i * 128 + 64` in every form: by hand, at compile time, at run time, in the specification's loop, over a box.
 #include "bench/micro.h"
-#include "strata/expr/affine.h"
-#include "strata/expr/affine_static.h"
+#include "strata/affine/affine.h"
+#include "strata/affine/affine_static.h"
 
 namespace strata::bench {
 

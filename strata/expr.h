@@ -1,11 +1,9 @@
-// The index algebra: exact integer expressions over bounded variables.
+// The index algebra: exact integer expressions over bounded variables; and, beside it, affine functions.
 #pragma once
 
 #include "strata/base/standard.h"
 
-#include "strata/expr/affine.h"
-#include "strata/expr/affine_axes.h"
-#include "strata/expr/affine_static.h"
+#include "strata/affine.h"
 #include "strata/expr/expr.h"
 #include "strata/expr/parse.h"
 #include "strata/expr/render.h"

@@ -3,6 +3,7 @@
 
 #include "strata/base/standard.h"
 
+#include "strata/affine.h"
 #include "strata/base/check.h"
 #include "strata/base/executor.h"
 #include "strata/base/flags.h"
@@ -13,6 +14,8 @@
 #include "strata/expr.h"
 #include "strata/graph.h"
 #include "strata/ir.h"
+#include "strata/layout.h"
+#include "strata/loops.h"
 #include "strata/nn.h"
 #include "strata/ops.h"
 #include "strata/render.h"

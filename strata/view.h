@@ -1,19 +1,15 @@
-// Views, stacks of them, layouts, and loops over them.
+// Views, stacks of them, plain memory as a tensor; and, beside them, layouts and loops.
 #pragma once
 
 #include "strata/base/standard.h"
 
 #include "strata/expr.h"
+#include "strata/layout.h"
+#include "strata/loops.h"
 #include "strata/view/equal.h"
-#include "strata/view/expr_pieces.h"
 #include "strata/view/int.h"
-#include "strata/view/layout.h"
-#include "strata/view/layout_algebra.h"
-#include "strata/view/layout_by_mode.h"
-#include "strata/view/layout_convert.h"
-#include "strata/view/layout_static.h"
 #include "strata/view/mdspan.h"
+#include "strata/view/memory_ref.h"
+#include "strata/view/piece_range.h"
 #include "strata/view/shape_tracker.h"
-#include "strata/view/swizzle.h"
-#include "strata/view/tiled.h"
 #include "strata/view/view.h"

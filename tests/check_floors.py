@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What keeps the floors standing, checked on the text of the sources.
 
-A file of a floor includes its own floor or lower ones only; there is no include cycle; the floors of ALGEBRA use the
-standard library only, and so do headers that are installed, but for POSIX, and those name nothing of other libraries; files
-stay short; nothing is parked in comments.
+The lines strata_floor() of CMakeLists.txt say what each floor stands on. A file of a floor includes its own floor and those that it
+stands on, directly or by another, and no umbrella header (strata/*.h); no line says what no include needs; DESIGN.md's graph and the
+table of docs/floors/ say the same. There is no include cycle; the floors of ALGEBRA use the standard library only, and so do headers
+that are installed, but for POSIX, and those name nothing of other libraries; files stay short; nothing is parked in comments.
 Prints `N passed, N failed` over the files.
 """
 import re
@@ -11,9 +12,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FLOORS = ["base", "dtype", "expr", "view", "ir", "graph", "ops", "schedule", "codegen", "render", "runtime", "engine", "tensor",
-          "nn"]
-ALGEBRA = {"base", "expr", "view"}  # these also compile to WebAssembly
+# What each floor stands on, those below first.
+FLOORS = {name: set(re.findall(r"strata_(\w+)", links)) for name, links in
+          re.findall(r"^strata_floor\((\w+) ([^)]*)\)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)}
+ALGEBRA = {"base", "dtype", "expr", "view", "affine", "layout", "loops"}
 STANDARD = set("""algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes
 climits clocale cmath compare complex concepts condition_variable coroutine csetjmp csignal cstdarg cstddef cstdint cstdio cstdlib
 cstring ctime cwchar deque exception execution filesystem format forward_list fstream functional future initializer_list
@@ -38,9 +40,43 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 
 
 def floor_of(path: str) -> str | None:
-    """The floor of a path below the root: strata/expr/parse.h and the umbrella strata/expr.h are in expr."""
-    match = re.match(r"strata/(\w+)(?:/|\.h$)", path)
+    """The floor of a path below the root; umbrella headers are in none."""
+    match = re.match(r"strata/(\w+)/", path)
     return match[1] if match and match[1] in FLOORS else None
+
+
+def reach(floor: str) -> set[str]:
+    """The floor and all that it stands on."""
+    return {floor}.union(*(reach(below) for below in FLOORS[floor]))
+
+
+def check_map(graph: dict) -> list[str]:
+    """What the lines of CMakeLists.txt, the tree and the documents say of the floors, beside each other."""
+    problems, seen = [], set()
+    for floor, below in FLOORS.items():
+        problems += [f"CMakeLists.txt: {floor} stands on {name}, of which no line comes before" for name in sorted(below - seen)]
+        seen.add(floor)
+    if problems:
+        return problems
+    used = {(floor_of(path), floor_of(target)) for path, targets in graph.items() for target in targets}
+    for floor, below in FLOORS.items():
+        problems += [f"CMakeLists.txt: {floor} includes nothing of {name}" for name in sorted(below) if (floor, name) not in used]
+    folders = {path.name for path in (ROOT / "strata").iterdir() if path.is_dir()}
+    problems += [f"strata/{name}/ is no floor, or no floor has it" for name in sorted(folders ^ FLOORS.keys())]
+
+    design = (ROOT / "DESIGN.md").read_text()
+    chains = re.findall(r"^(?:\w+(?: → \w+)+ *)+$", "\n".join(re.split(r" {2,}|\n", design)), re.MULTILINE)
+    drawn = {pair for chain in chains for names in [chain.split(" → ")] for pair in zip(names, names[1:])}
+    meant = {(floor, name) for floor, below in FLOORS.items() for name in below}
+    problems += [f"DESIGN.md: {a} → {b} is " + ("not drawn" if (a, b) in meant else "not so") for a, b in sorted(drawn ^ meant)]
+    if re.findall(r"^strata/(\w+)/", design, re.MULTILINE) != list(FLOORS):
+        problems.append("DESIGN.md: the list of floors is another than that of CMakeLists.txt")
+    table = re.findall(r"^\| \[(\w+)\]\((\w+)\.md\) \|[^|]*\| ([^|]*) \|", (ROOT / "docs/floors/README.md").read_text(), re.MULTILINE)
+    rows = {name: set(on.split(", ")) - {"the standard library"} for name, page, on in table if on != "all" and name == page}
+    problems += [f"docs/floors/README.md: the row of {name} is another than its line of CMakeLists.txt"
+                 for name in sorted(FLOORS.keys() | rows.keys()) if rows.get(name) != FLOORS.get(name)]
+    problems += [f"docs/floors/{name}.md is missing" for name in FLOORS if not (ROOT / f"docs/floors/{name}.md").exists()]
+    return problems
 
 
 def check_includes(path: str, text: str, graph: dict) -> list[str]:
@@ -53,8 +89,8 @@ def check_includes(path: str, text: str, graph: dict) -> list[str]:
             if not (ROOT / quoted).exists():
                 problems.append(f'"{quoted}" is not a path from the root of the tree')
             target = floor_of(quoted)
-            if floor and (target is None or FLOORS.index(target) > FLOORS.index(floor)):
-                problems.append(f'upward: {floor} includes "{quoted}"')
+            if floor and target not in reach(floor):
+                problems.append(f'{floor} does not stand on what it includes: "{quoted}"')
         elif floor in ALGEBRA and angled not in STANDARD and (path, angled) != OF_FORK:
             problems.append(f"{floor} uses the standard library only, not <{angled}>")
         elif is_public and angled not in STANDARD | POSIX:
@@ -106,8 +142,10 @@ def main() -> int:
     looped = cycles(graph)
     if looped:
         print("include cycle among: " + ", ".join(looped))
-    failed += bool(looped)
-    print(f"{len(files) + 1 - failed} passed, {failed} failed")
+    misfits = check_map(graph)
+    print("".join(f"{problem}\n" for problem in misfits), end="")
+    failed += bool(looped) + bool(misfits)
+    print(f"{len(files) + 2 - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

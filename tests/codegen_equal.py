@@ -30,8 +30,8 @@ ORDER_FREE = [
 ]
 
 SOURCE = """#include "strata/base/int_math.h"
-#include "strata/expr/affine_axes.h"
-#include "strata/expr/affine_static.h"
+#include "strata/affine/affine_axes.h"
+#include "strata/affine/affine_static.h"
 using strata::affine;
 const auto [ai, aj] = strata::axes<"i", "j">;
 """

@@ -3,8 +3,8 @@
 #include <set>
 #include <string_view>
 
+#include "strata/affine/affine.h"
 #include "strata/base/quotes.h"
-#include "strata/expr/affine.h"
 #include "tools/ask.h"
 
 namespace strata::tools {

@@ -7,8 +7,8 @@
 
 #include "strata/base/quotes.h"
 #include "strata/expr/parse.h"
+#include "strata/layout/layout_convert.h"
 #include "strata/view/equal.h"
-#include "strata/view/layout_convert.h"
 
 namespace strata::tools {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "strata/base/int_math.h"
-#include "strata/view/layout_by_mode.h"
-#include "strata/view/swizzle.h"
+#include "strata/layout/layout_by_mode.h"
+#include "strata/layout/swizzle.h"
 
 namespace strata::tools {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "strata/view/layout.h"
+#include "strata/layout/layout.h"
 #include "tools/ask.h"
 
 namespace strata::tools {

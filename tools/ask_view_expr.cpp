@@ -2,7 +2,7 @@
 
 #include "strata/base/int_math.h"
 #include "strata/expr/parse.h"
-#include "strata/view/layout.h"
+#include "strata/layout/layout.h"
 
 namespace strata::tools {
 namespace {

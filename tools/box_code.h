@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "strata/view/layout.h"
+#include "strata/layout/layout.h"
 #include "tools/box_text.h"
 
 namespace strata::tools {

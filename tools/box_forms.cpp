@@ -7,7 +7,7 @@
 #include "strata/expr/grammar.h"
 #include "strata/expr/parse.h"
 #include "strata/expr/render.h"
-#include "strata/view/layout_convert.h"
+#include "strata/layout/layout_convert.h"
 #include "tools/box_code.h"
 #include "tools/brackets.h"
 

@@ -3,7 +3,7 @@
 #include <ostream>
 
 #include "strata/base/quotes.h"
-#include "strata/view/layout_algebra.h"
+#include "strata/layout/layout_algebra.h"
 #include "tools/batch_rows.h"
 #include "tools/command_parts.h"
 #include "tools/commands.h"

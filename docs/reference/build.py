@@ -152,7 +152,7 @@ def page(path, public):
 
 
 def main_page(has_python):
-    out = ["/** @mainpage Strata", "", "Public headers by floor, each floor standing on those above it in this list:", ""]
+    out = ["/** @mainpage Strata", "", "Public headers by floor, each floor standing on others above it in this list:", ""]
     out += [f"- @ref floor_{name} : {plain(text)}" for name, text in floors()]
     out += ["", "All of them: `#include <strata/strata.h>`. One: `#include <strata/view.h>`. Tensors are in strata::Tensor, the",
             "functions of neural networks in functional.h, modules in strata::nn.", ""]

@@ -1,5 +1,5 @@
 // Affine primitives: index arithmetic from a text, compiled once and evaluated many times.
-#include "strata/expr/affine.h"
+#include "strata/affine/affine.h"
 
 #include <pybind11/numpy.h>
 

@@ -3,10 +3,10 @@
 
 #include "python/src/expr_casters.h"
 #include "python/src/pictures.h"
-#include "strata/view/layout_algebra.h"
-#include "strata/view/layout_by_mode.h"
-#include "strata/view/layout_convert.h"
-#include "strata/view/swizzle.h"
+#include "strata/layout/layout_algebra.h"
+#include "strata/layout/layout_by_mode.h"
+#include "strata/layout/layout_convert.h"
+#include "strata/layout/swizzle.h"
 
 namespace strata::python {
 

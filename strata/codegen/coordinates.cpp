@@ -4,8 +4,6 @@
 
 #include "strata/base/fork.h"
 
-#include "strata/view/size_ops.h"
-
 namespace strata {
 
 namespace {
@@ -26,17 +24,6 @@ Coordinates padded(Coordinates at, const Padding& padding, const Ints& below) {
 }
 
 }  // namespace
-
-std::vector<Expr> unravel(const Expr& flat, const Ints& shape) {
-  std::vector<Expr> out(shape.size(), Expr(0));
-  Int place = 1;
-  for (std::size_t t = shape.size(); t-- > 0;) {
-    const Expr size = larger(shape[t], 1).expr();
-    out[t] = flat / place.expr() % size;
-    place *= Int(size);
-  }
-  return out;
-}
 
 void set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t> places,
               std::span<const std::size_t> of, std::span<const Expr> at, const KernelAxes& axes) {

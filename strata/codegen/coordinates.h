@@ -49,9 +49,6 @@ Coordinates moved(const LazyNode& n, Coordinates at, const ShapeTracker& simple)
 void set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t> places,
               std::span<const std::size_t> of, std::span<const Expr> at, const KernelAxes& axes);
 
-/// The index that is number `flat` of `shape` in row-major order.
-std::vector<Expr> unravel(const Expr& flat, const Ints& shape);
-
 /// That of no dimensions.
 const ShapeTracker& no_tracker();
 

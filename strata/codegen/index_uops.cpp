@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <unordered_set>
 
+#include "strata/base/walk.h"
 #include "strata/expr/node.h"
 
 namespace strata {
@@ -15,21 +17,10 @@ namespace {
 /// The nodes below `root`, sources before users, each once.
 std::vector<const Node*> nodes_below(const Node* root) {
   std::vector<const Node*> out;
-  std::unordered_map<const Node*, bool> state;  // true: in `out`
-  std::vector<const Node*> open = {root};
-  while (!open.empty()) {
-    const Node* n = open.back();
-    const auto [it, is_new] = state.try_emplace(n, false);
-    if (is_new) {
-      for_each_child(n, [&](const Node* c) {
-        if (!state.contains(c)) open.push_back(c);
-      });
-      continue;
-    }
-    open.pop_back();
-    if (std::exchange(it->second, true)) continue;
-    out.push_back(n);
-  }
+  std::unordered_set<const Node*> seen;
+  detail::walk(
+      root, [&](const Node* n) { return seen.insert(n).second; }, child_from_end,
+      [&](const Node* n) { out.push_back(n); });
   return out;
 }
 

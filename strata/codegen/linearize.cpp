@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "strata/base/walk.h"
+
 namespace strata {
 
 namespace {
@@ -88,20 +90,14 @@ class Linearizing {
   // What the stores need, sources first.
   void order_nodes() {
     for (const StagedLocal& s : kernel_.staged) staged_.emplace(s.local, &s.loops);
-    std::vector<std::pair<UOp, std::size_t>> open;
     const auto visit = [&](UOp root) {
-      if (!number_.try_emplace(root, 0).second) return;
-      open.emplace_back(root, 0);
-      while (!open.empty()) {
-        auto& [u, next] = open.back();
-        if (next == u.src().size()) {
-          number_[u] = nodes_.size();
-          nodes_.push_back(u);
-          open.pop_back();
-        } else if (const UOp s = source(u, next++); number_.try_emplace(s, 0).second) {
-          open.emplace_back(s, 0);
-        }
-      }
+      detail::walk(
+          root, [&](UOp u) { return number_.try_emplace(u, 0).second; },
+          [](UOp u, std::size_t k) { return k < u.src().size() ? source(u, k) : UOp(); },
+          [&](UOp u) {
+            number_[u] = nodes_.size();
+            nodes_.push_back(u);
+          });
     };
     for (const PlacedStore& s : kernel_.stores) {
       for (const UOp loop : s.loops) visit(loop);

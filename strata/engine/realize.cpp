@@ -8,6 +8,7 @@
 
 #include "strata/base/flags.h"
 #include "strata/base/interrupt.h"
+#include "strata/base/walk.h"
 #include "strata/engine/kernel_cache.h"
 #include "strata/engine/storage.h"
 #include "strata/engine/trace_graph.h"
@@ -137,22 +138,14 @@ class Realizing {
 std::vector<LazyOp> ranged_below(std::span<const LazyOp> roots) {
   std::vector<LazyOp> out;
   std::unordered_set<const LazyNode*> seen;
-  std::vector<std::pair<LazyOp, std::size_t>> open;  // a node, and how many of its sources were opened
-  const auto add = [&](const LazyOp& n) {
-    if (!is_realized(*n.node()) && seen.insert(n.node()).second) open.emplace_back(n, 0);
-  };
-  for (const LazyOp& root : roots) {
-    add(root);
-    while (!open.empty()) {
-      auto& [n, next] = open.back();
-      if (next < needed(*n.node()).size()) {
-        add(LazyOp(n.src(next++)));
-        continue;
-      }
-      if (std::holds_alternative<IndexRange>(n.arg())) out.push_back(n);
-      open.pop_back();
-    }
-  }
+  for (const LazyOp& root : roots)
+    detail::walk(
+        &root,
+        [&](const LazyOp* n) { return !is_realized(*n->node()) && seen.insert(n->node()).second; },
+        needed_source,
+        [&](const LazyOp* n) {
+          if (std::holds_alternative<IndexRange>(n->arg())) out.push_back(*n);
+        });
   return out;
 }
 

@@ -1,14 +1,10 @@
-// The intern table: at most one live node per content, found by structural hash.
-//
-// 64 shards, each an open-addressing table behind a spin lock. A lookup revives a node only from a nonzero count, so a
-// node whose last handle is gone is never handed out again: its thread removes and frees it, and a newcomer with
-// the same content gets a node of its own. Death runs on a worklist threaded through the dead nodes themselves.
+// The intern table of expressions. Death runs on a worklist threaded through the dead nodes themselves.
 #include <cstring>
 #include <memory>
 #include <new>
-#include <thread>
 
 #include "strata/base/fork.h"
+#include "strata/base/intern_table.h"
 #include "strata/base/meter.h"
 #include "strata/base/text.h"
 #include "strata/expr/node.h"
@@ -28,127 +24,19 @@ std::uint64_t hash_text(std::string_view text) {
   return h;
 }
 
-class SpinLock {
- public:
-  explicit SpinLock(std::atomic<bool>& flag) : flag_(flag) { take(flag_); }
-  ~SpinLock() { give_back(flag_); }
-  SpinLock(const SpinLock&) = delete;
-  SpinLock& operator=(const SpinLock&) = delete;
-
-  static void take(std::atomic<bool>& flag) {
-    while (flag.exchange(true, std::memory_order_acquire)) {
-      for (int spin = 0; flag.load(std::memory_order_relaxed); ++spin) {
-        if (spin > 64) std::this_thread::yield();
-      }
-    }
-  }
-  static void give_back(std::atomic<bool>& flag) { flag.store(false, std::memory_order_release); }
-
- private:
-  std::atomic<bool>& flag_;
-};
-
 // @pre the shard is locked: nobody else can meet the node while its dead count is touched
-bool try_retain(const Node* n) {
+Node* revive(Node* n) {
   if (n->has(kImmortal) || n->refs.fetch_add(1, std::memory_order_acq_rel) != 0) [[likely]]
-    return true;
-  n->refs.fetch_sub(1, std::memory_order_relaxed);
-  return false;
-}
-
-struct Slot {
-  std::uint64_t hash;
-  Node* node;
-};
-
-class Shard {
- public:
-  // The live node with this content, counted, or a new one from `make`.
-  template <class Matches, class Make>
-  Node* find_or_make(std::uint64_t hash, const Matches& matches, const Make& make) {
-    const SpinLock lock(locked_);
-    if (Node* found = find(hash, matches)) return found;
-    if ((size_ + 1) * 4 > capacity_ * 3) grow();
-    Node* n = make();
-    insert({hash, n});
-    ++size_;
     return n;
-  }
-
-  template <class Matches>
-  Node* find_counted(std::uint64_t hash, const Matches& matches) {
-    const SpinLock lock(locked_);
-    return find(hash, matches);
-  }
-
-  void remove(const Node* n) {
-    const SpinLock lock(locked_);
-    const std::size_t mask = capacity_ - 1;
-    std::size_t i = n->hash & mask;
-    while (slots_[i].node != n) i = (i + 1) & mask;
-    // Backward-shift deletion: later members of the cluster move into the hole when their home allows it.
-    for (std::size_t j = (i + 1) & mask; slots_[j].node != nullptr; j = (j + 1) & mask) {
-      const std::size_t home = slots_[j].hash & mask;
-      if (((j - home) & mask) >= ((j - i) & mask)) {
-        slots_[i] = slots_[j];
-        i = j;
-      }
-    }
-    slots_[i].node = nullptr;
-    --size_;
-    if (capacity_ > kInitial && size_ * 8 < capacity_) resize(capacity_ / 2);
-  }
-
-  std::size_t size() {
-    const SpinLock lock(locked_);
-    return size_;
-  }
-  void hold() { SpinLock::take(locked_); }
-  void let_go() { SpinLock::give_back(locked_); }
-
- private:
-  static constexpr std::size_t kInitial = 64;
-
-  template <class Matches>
-  Node* find(std::uint64_t hash, const Matches& matches) {
-    if (capacity_ == 0) return nullptr;
-    const std::size_t mask = capacity_ - 1;
-    for (std::size_t i = hash & mask; slots_[i].node != nullptr; i = (i + 1) & mask) {
-      if (slots_[i].hash == hash && matches(slots_[i].node) && try_retain(slots_[i].node))
-        return slots_[i].node;
-    }
-    return nullptr;
-  }
-  void insert(Slot slot) {
-    const std::size_t mask = capacity_ - 1;
-    std::size_t i = slot.hash & mask;
-    while (slots_[i].node != nullptr) i = (i + 1) & mask;
-    slots_[i] = slot;
-  }
-  void grow() { resize(capacity_ == 0 ? kInitial : capacity_ * 2); }
-  void resize(std::size_t capacity) {
-    auto slots = std::make_unique<Slot[]>(capacity);
-    slots.swap(slots_);
-    const std::size_t old = capacity_;
-    capacity_ = capacity;
-    for (std::size_t i = 0; i < old; ++i) {
-      if (slots[i].node != nullptr) insert(slots[i]);
-    }
-  }
-
-  alignas(64) std::atomic<bool> locked_{false};
-  std::size_t size_ = 0, capacity_ = 0;
-  std::unique_ptr<Slot[]> slots_;
-};
-
-constexpr std::size_t kShards = 64;
+  n->refs.fetch_sub(1, std::memory_order_relaxed);
+  return nullptr;
+}
 
 // Never destroyed: handles in static storage may outlive any static table.
-Shard* shards() {
-  static Shard* const table = new Shard[kShards];
-  return table;
+detail::InternTable<Node, 64>& table() {
+  static auto& nodes = *new detail::InternTable<Node, 64>;
+  return nodes;
 }
-Shard& shard_of(std::uint64_t hash) { return shards()[hash >> 58]; }
 
 Node* allocate(Op op, std::size_t arity, std::size_t payload, std::uint64_t hash) {
   void* memory = ::operator new(sizeof(Node) + payload);
@@ -190,16 +78,13 @@ const Node* small_constants() {
   return all;
 }
 
-// A thread is in one shard at a time, so that their order does not matter.
 const ForkHook fork_hook(
     ForkOrder::expressions,
     [] {
       small_constants();
-      for (std::size_t k = 0; k < kShards; ++k) shards()[k].hold();
+      table().hold();
     },
-    [] {
-      for (std::size_t k = 0; k < kShards; ++k) shards()[k].let_go();
-    });
+    [] { table().let_go(); });
 
 void destroy(Node* n) {
   if (n->is(Op::Var)) delete &n->variable();
@@ -211,7 +96,7 @@ void destroy(Node* n) {
 void drop(const Node* shared, Node*& dead) noexcept {
   if (shared->has(kImmortal) || shared->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   Node* n = const_cast<Node*>(shared);
-  shard_of(n->hash).remove(n);
+  table().remove(n);
   n->order = reinterpret_cast<std::uintptr_t>(dead);
   dead = n;
 }
@@ -238,7 +123,7 @@ void release(const Node* n) noexcept {
 
 static void bury(const Node* shared) noexcept {
   Node* dead = const_cast<Node*>(shared);
-  shard_of(dead->hash).remove(dead);
+  table().remove(dead);
   dead->order = 0;
   while (dead != nullptr) {
     Node* victim = dead;
@@ -287,8 +172,8 @@ Expr intern_constant(std::int64_t value) {
     return Expr::adopt(small_constants() + (value - kSmallMin));
   Meter::charge(kInternUnits);
   const std::uint64_t hash = hash_constant(value);
-  return Expr::adopt(shard_of(hash).find_or_make(
-      hash, [&](const Node* n) { return n->is_const(value); },
+  return Expr::adopt(table().find_or_make(
+      hash, [&](const Node& n) { return n.is_const(value); }, revive,
       [&] {
         Node* n = allocate(Op::Const, 0, 0, hash);
         fill_constant(*n, value);
@@ -301,9 +186,9 @@ Expr intern_variable(const VariableInfo& info) {
       mix_hash(mix_hash(mix_hash(2, hash_text(info.name)), static_cast<std::uint64_t>(info.min)),
                static_cast<std::uint64_t>(info.max));
   if (info.bound) hash = mix_hash(hash + 1, static_cast<std::uint64_t>(info.value));
-  return Expr::adopt(shard_of(hash).find_or_make(
+  return Expr::adopt(table().find_or_make(
       hash,
-      [&](const Node* n) { return n->is(Op::Var) && compare_variables(n->variable(), info) == 0; },
+      [&](const Node& n) { return n.is(Op::Var) && compare_variables(n.variable(), info) == 0; }, revive,
       [&] {
         auto owned = std::make_unique<const VariableInfo>(info);
         Node* n = allocate(Op::Var, 0, sizeof(owned.get()), hash);
@@ -325,17 +210,18 @@ Expr intern_sum(const Linear& sum) {
   std::uint64_t hash = mix_hash(4, static_cast<std::uint64_t>(sum.k0));
   for (const Term& t : sum.terms)
     hash = mix_hash(hash + static_cast<std::uint64_t>(t.coefficient), t.atom->hash);
-  return Expr::adopt(shard_of(hash).find_or_make(
+  return Expr::adopt(table().find_or_make(
       hash,
-      [&](const Node* n) {
-        if (!n->is(Op::Sum) || n->arity != arity || n->k0() != sum.k0) return false;
+      [&](const Node& n) {
+        if (!n.is(Op::Sum) || n.arity != arity || n.k0() != sum.k0) return false;
         for (std::size_t i = 0; i < arity; ++i) {
-          if (n->terms()[i].atom != sum.terms[i].atom ||
-              n->terms()[i].coefficient != sum.terms[i].coefficient)
+          if (n.terms()[i].atom != sum.terms[i].atom ||
+              n.terms()[i].coefficient != sum.terms[i].coefficient)
             return false;
         }
         return true;
       },
+      revive,
       [&] {
         Node* n = allocate(Op::Sum, arity, sizeof(std::int64_t) + bytes, hash);
         n->order |= sum.terms[0].atom->order & kOrderMask;
@@ -359,9 +245,9 @@ std::uint64_t hash_sources(Op op, std::span<const Node* const> sources) {
   return hash;
 }
 
-bool has_sources(const Node* n, Op op, std::span<const Node* const> sources) {
-  return n->op == op && n->arity == sources.size() &&
-         std::equal(sources.begin(), sources.end(), n->sources().begin());
+bool has_sources(const Node& n, Op op, std::span<const Node* const> sources) {
+  return n.op == op && n.arity == sources.size() &&
+         std::equal(sources.begin(), sources.end(), n.sources().begin());
 }
 
 }  // namespace
@@ -370,8 +256,8 @@ Expr intern(Op op, std::span<const Node* const> sources) {
   Meter::charge(kInternUnits + sources.size());
   const std::uint64_t hash = hash_sources(op, sources);
   STRATA_ASSERT(sources.size() <= kMaxArity, to_string(op), " of ", sources.size(), " operands");
-  return Expr::adopt(shard_of(hash).find_or_make(
-      hash, [&](const Node* n) { return has_sources(n, op, sources); },
+  return Expr::adopt(table().find_or_make(
+      hash, [&](const Node& n) { return has_sources(n, op, sources); }, revive,
       [&] {
         Node* n = allocate(op, sources.size(), sources.size_bytes(), hash);
         n->order |= sources[0]->order & kOrderMask;
@@ -387,20 +273,17 @@ Expr intern(Op op, std::span<const Node* const> sources) {
 
 const Node* find_interned(Op op, std::span<const Node* const> sources) {
   const std::uint64_t hash = hash_sources(op, sources);
-  return shard_of(hash).find_counted(hash, [&](const Node* n) { return has_sources(n, op, sources); });
+  return table().find(hash, [&](const Node& n) { return has_sources(n, op, sources); }, revive);
 }
 
 const Node* find_interned(Op op, const Node* x, std::int64_t c) {
   const std::uint64_t hash =
       mix_hash(mix_hash(mix_hash(5, static_cast<std::uint64_t>(op)), x->hash), hash_constant(c));
-  return shard_of(hash).find_counted(
-      hash, [&](const Node* n) { return n->op == op && n->src(0) == x && n->src(1)->is_const(c); });
+  return table().find(
+      hash, [&](const Node& n) { return n.op == op && n.src(0) == x && n.src(1)->is_const(c); },
+      revive);
 }
 
-std::size_t live_nodes() {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < kShards; ++i) count += shards()[i].size();
-  return count;
-}
+std::size_t live_nodes() { return table().size(); }
 
 }  // namespace strata

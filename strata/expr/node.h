@@ -90,6 +90,13 @@ void for_each_child(const Node* n, F&& f) {
   }
 }
 
+/// The k-th child from the end, null where there are no more: for detail::walk().
+inline const Node* child_from_end(const Node* n, std::size_t k) {
+  if (k >= n->arity) return nullptr;
+  const std::size_t at = n->arity - 1 - k;
+  return n->op == Op::Sum ? n->terms()[at].atom : n->src(at);
+}
+
 /// A comparison, `and` or `or`: 0 or 1 whatever its sources are.
 inline bool is_condition(const Node* n) {
   return n->is(Op::Lt) || n->is(Op::Eq) || n->is(Op::Ne) || n->is(Op::And) || n->is(Op::Or);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include "strata/base/meter.h"
+#include "strata/base/walk.h"
 #include "strata/expr/evaluate.h"
 
 namespace strata {
@@ -15,26 +17,14 @@ constexpr std::uint64_t kVisitUnits = 10, kLookUnits = 4;
 
 std::vector<const Node*> postorder(std::span<const Expr> roots) {
   std::vector<const Node*> order;
-  std::unordered_map<const Node*, bool> done;  // false while its sources are being walked
-  std::vector<const Node*> stack;
-  for (const Expr& root : roots) {
-    stack.push_back(root.node());
-    while (!stack.empty()) {
-      const Node* n = stack.back();
-      const auto [at, fresh] = done.try_emplace(n, false);
-      if (fresh) {
-        Meter::charge(kVisitUnits + kLookUnits * n->arity);
-        for_each_child(n, [&](const Node* child) {
-          if (!done.contains(child)) stack.push_back(child);
-        });
-        continue;
-      }
-      stack.pop_back();
-      if (at->second) continue;
-      at->second = true;
-      order.push_back(n);
-    }
-  }
+  std::unordered_set<const Node*> seen;
+  const auto enter = [&](const Node* n) {
+    if (!seen.insert(n).second) return false;
+    Meter::charge(kVisitUnits + kLookUnits * n->arity);
+    return true;
+  };
+  for (const Expr& root : roots)
+    detail::walk(root.node(), enter, child_from_end, [&](const Node* n) { order.push_back(n); });
   return order;
 }
 

@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <mutex>
 #include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "strata/base/fork.h"
+#include "strata/base/intern_table.h"
 #include "strata/base/interrupt.h"
 #include "strata/base/text.h"
+#include "strata/base/walk.h"
 #include "strata/graph/moved_shape.h"
 #include "strata/view/equal.h"
 
@@ -72,129 +73,16 @@ struct HashArg {
   }
 };
 
-/// What a node is: a node that was made of the same is the same.
-struct NodeKey {
-  Ops op;
-  DType dtype;
-  const Ints& shape;
-  std::span<const LazyOp> src;
-  const LazyArg& arg;
-  std::uint64_t hash;
+/// The node, where it does not die already.
+std::shared_ptr<const LazyNode> revive(const LazyNode* n) { return n->weak_from_this().lock(); }
 
-  bool is_of(const LazyNode& n) const {
-    return n.hash == hash && n.op == op && n.dtype == dtype && n.shape == shape &&
-           std::equal(src.begin(), src.end(), n.src.begin(), n.src.end()) && n.arg == arg;
-  }
-};
+// Never destroyed: handles may outlive every static.
+detail::InternTable<const LazyNode, 16>& table() {
+  static auto& nodes = *new detail::InternTable<const LazyNode, 16>;
+  return nodes;
+}
 
-/// A constant of a shape, which can be found before it is made.
-struct ConstantKey {
-  const Scalar& value;
-  const Ints& shape;
-  std::uint64_t hash;
-
-  bool is_of(const LazyNode& n) const {
-    if (n.hash != hash || n.op != Ops::CONST || !(n.shape == shape)) return false;
-    const ConstArg& arg = std::get<ConstArg>(n.arg);
-    return arg.value == value && arg.st.contiguous();
-  }
-};
-
-/// The live nodes, by hash. Of one that is dying, there is no handle any more; whoever wants it makes another.
-class NodeTable {
- public:
-  static NodeTable& instance() {
-    static NodeTable& table = *new NodeTable;  // never destroyed: handles may outlive every static
-    return table;
-  }
-
-  /// The node of `key`: one that lives, or what `make` gives.
-  template <class F>
-  std::shared_ptr<const LazyNode> find_or_make(const NodeKey& key, const F& make) {
-    Shard& shard = shard_of(key.hash);
-    const std::lock_guard lock(shard.mutex);
-    if (std::shared_ptr<const LazyNode> known = shard.find(key)) return known;
-    shard.make_room();
-    std::shared_ptr<const LazyNode> made = make();
-    shard.put(made.get());
-    return made;
-  }
-  /// The node of `key`, null where none lives.
-  template <class Key>
-  std::shared_ptr<const LazyNode> find(const Key& key) {
-    Shard& shard = shard_of(key.hash);
-    const std::lock_guard lock(shard.mutex);
-    return shard.find(key);
-  }
-  /// For fork(): a thread is in one shard at a time, so that their order does not matter.
-  void hold() {
-    for (Shard& s : shards_) s.mutex.lock();
-  }
-  void let_go() {
-    for (Shard& s : shards_) s.mutex.unlock();
-  }
-  void forget(const LazyNode* dead) {
-    Shard& shard = shard_of(dead->hash);
-    const std::lock_guard lock(shard.mutex);
-    std::size_t at = shard.first(dead->hash);
-    while (shard.slots[at] != dead) at = shard.next(at);
-    shard.remove(at);
-  }
-
- private:
-  static constexpr std::size_t kLeast = 64;  // slots
-
-  /// Open addressing; a slot that is freed takes what would be found from it.
-  struct alignas(64) Shard {
-    std::mutex mutex;
-    std::vector<const LazyNode*> slots = std::vector<const LazyNode*>(kLeast, nullptr);
-    std::size_t count = 0;
-
-    std::size_t first(std::uint64_t hash) const { return hash & (slots.size() - 1); }
-    std::size_t next(std::size_t at) const { return (at + 1) & (slots.size() - 1); }
-    template <class Key>
-    std::shared_ptr<const LazyNode> find(const Key& key) const {
-      for (std::size_t at = first(key.hash); slots[at] != nullptr; at = next(at))
-        if (key.is_of(*slots[at]))
-          if (std::shared_ptr<const LazyNode> known = slots[at]->weak_from_this().lock())
-            return known;
-      return nullptr;
-    }
-    void put(const LazyNode* node) {
-      std::size_t at = first(node->hash);
-      while (slots[at] != nullptr) at = next(at);
-      slots[at] = node;
-      ++count;
-    }
-    void remove(std::size_t at) {
-      --count;
-      slots[at] = nullptr;
-      for (std::size_t k = next(at); slots[k] != nullptr; k = next(k)) {
-        const std::size_t wanted = first(slots[k]->hash), mask = slots.size() - 1;
-        if (((k - wanted) & mask) < ((k - at) & mask)) continue;
-        slots[at] = std::exchange(slots[k], nullptr);
-        at = k;
-      }
-    }
-    void make_room() {
-      if (count * 2 >= slots.size()) resize(slots.size() * 2);
-      if (slots.size() > kLeast && count * 16 < slots.size()) resize(slots.size() / 4);
-    }
-    void resize(std::size_t size) {
-      std::vector<const LazyNode*> old(size, nullptr);
-      std::swap(old, slots);
-      count = 0;
-      for (const LazyNode* n : old)
-        if (n != nullptr) put(n);
-    }
-  };
-  Shard& shard_of(std::uint64_t hash) { return shards_[hash >> 60]; }
-
-  std::array<Shard, 16> shards_;
-};
-
-const ForkHook table_hook(
-    ForkOrder::graph, [] { NodeTable::instance().hold(); }, [] { NodeTable::instance().let_go(); });
+const ForkHook table_hook(ForkOrder::graph, [] { table().hold(); }, [] { table().let_go(); });
 
 std::string name_of(Ops op) {
   std::string name(row(op).name);
@@ -215,7 +103,7 @@ Int reach(const ShapeTracker& st) { return st.real_size(); }
 }  // namespace
 
 LazyNode::~LazyNode() {
-  if (is_known) NodeTable::instance().forget(this);
+  if (is_known) table().remove(this);
   thread_local std::vector<LazyOp>* dying = nullptr;
   if (dying != nullptr) {
     std::move(src.begin(), src.end(), std::back_inserter(*dying));
@@ -258,7 +146,11 @@ std::uint64_t hash_of(Ops op, DType dtype, const Ints& shape, std::span<const La
 LazyOp LazyOp::make(Ops op, Sources src, LazyArg arg, DType dtype, Ints shape) {
   check_interrupt_often();
   const std::uint64_t h = hash_of(op, dtype, shape, src, arg.index(), std::visit(HashArg(), arg));
-  return LazyOp(NodeTable::instance().find_or_make(NodeKey{op, dtype, shape, src, arg, h}, [&] {
+  const auto is_it = [&](const LazyNode& n) {
+    return n.op == op && n.dtype == dtype && n.shape == shape &&
+           std::equal(src.begin(), src.end(), n.src.begin(), n.src.end()) && n.arg == arg;
+  };
+  return LazyOp(table().find_or_make(h, is_it, revive, [&]() -> std::shared_ptr<const LazyNode> {
     auto node = std::make_shared<LazyNode>();
     node->op = op;
     node->dtype = dtype;
@@ -304,8 +196,12 @@ LazyOp LazyOp::constant(const Scalar& value, const Ints& shape) {
   static_assert(std::is_same_v<std::variant_alternative_t<kind, LazyArg>, ConstArg>);
   const std::uint64_t h =
       hash_of(Ops::CONST, value.dtype(), shape, {}, kind, mix(HashArg::of_value(value), 0));
-  if (auto known = NodeTable::instance().find(ConstantKey{value, shape, h}))
-    return LazyOp(std::move(known));
+  const auto is_it = [&](const LazyNode& n) {
+    if (n.op != Ops::CONST || !(n.shape == shape)) return false;
+    const ConstArg& arg = std::get<ConstArg>(n.arg);
+    return arg.value == value && arg.st.contiguous();
+  };
+  if (auto known = table().find(h, is_it, revive)) return LazyOp(std::move(known));
   return constant(value, ShapeTracker::from_shape(shape));
 }
 
@@ -452,35 +348,14 @@ LazyOp LazyOp::sink(std::span<const LazyOp> stores) {
 std::vector<const LazyNode*> postorder(std::span<const LazyOp> roots) {
   std::vector<const LazyNode*> out;
   std::unordered_set<const LazyNode*> seen;
-  std::vector<std::pair<const LazyNode*, std::size_t>> open;
-  for (const LazyOp& root : roots) {
-    if (!seen.insert(root.node()).second) continue;
-    open.emplace_back(root.node(), 0);
-    while (!open.empty()) {
-      auto& [node, next] = open.back();
-      if (next == node->src.size()) {
-        out.push_back(node);
-        open.pop_back();
-      } else if (const LazyNode* s = node->src[next++].node(); seen.insert(s).second) {
-        open.emplace_back(s, 0);
-      }
-    }
-  }
+  for (const LazyOp& root : roots)
+    detail::walk(
+        root.node(), [&](const LazyNode* n) { return seen.insert(n).second; },
+        [](const LazyNode* n, std::size_t k) {
+          return k < n->src.size() ? n->src[k].node() : nullptr;
+        },
+        [&](const LazyNode* n) { out.push_back(n); });
   return out;
-}
-
-ShapeTracker movement_of(const LazyNode& n) {
-  const ShapeTracker from = ShapeTracker::from_shape(n.src[0].shape());
-  switch (n.op) {
-    case Ops::RESHAPE: return from.reshape(std::get<Ints>(n.arg));
-    case Ops::PERMUTE: return from.permute(std::get<Axes>(n.arg));
-    case Ops::EXPAND: return from.expand(std::get<Ints>(n.arg));
-    case Ops::PAD: return from.pad(std::get<Padding>(n.arg));
-    case Ops::SHRINK: return from.shrink(std::get<Mask>(n.arg));
-    case Ops::STRIDE: return from.stride(std::get<Ints>(n.arg));
-    default:
-      throw InternalError(detail::message("[movement_of] ", spec_name(n.op), " moves nothing"));
-  }
 }
 
 Scalar identity_of(Ops op, DType dtype) {

@@ -220,6 +220,11 @@ inline LazyOp operator/(const LazyOp& a, const LazyOp& b) { return LazyOp::alu(O
 inline std::span<const LazyOp> needed(const LazyNode& n) {
   return {n.src.data(), n.op == Ops::NOOP ? 1 : n.src.size()};
 }
+/// The k-th of them, null where there are no more: for detail::walk().
+inline const LazyOp* needed_source(const LazyOp* n, std::size_t k) {
+  const std::span<const LazyOp> sources = needed(*n->node());
+  return k < sources.size() ? &sources[k] : nullptr;
+}
 inline bool is_realized(const LazyNode& n) {
   return n.realized.load(std::memory_order_acquire) != nullptr;
 }
@@ -232,8 +237,23 @@ LazyOp unbind(const LazyOp& root, Values& values);
 std::vector<const LazyNode*> postorder(std::span<const LazyOp> roots);
 inline std::vector<const LazyNode*> postorder(const LazyOp& root) { return postorder({&root, 1}); }
 
+/// `x` moved as the movement op `n` moves its operand: a LazyOp, a ShapeTracker. @pre is_movement(n.op)
+template <class X>
+X moved_as(const LazyNode& n, const X& x) {
+  switch (n.op) {
+    case Ops::RESHAPE: return x.reshape(std::get<Ints>(n.arg));
+    case Ops::PERMUTE: return x.permute(std::get<Axes>(n.arg));
+    case Ops::EXPAND: return x.expand(std::get<Ints>(n.arg));
+    case Ops::PAD: return x.pad(std::get<Padding>(n.arg));
+    case Ops::SHRINK: return x.shrink(std::get<Mask>(n.arg));
+    case Ops::STRIDE: return x.stride(std::get<Ints>(n.arg));
+    default: throw InternalError(detail::message("[moved_as] ", spec_name(n.op), " moves nothing"));
+  }
+}
 /// A movement op as the ShapeTracker that takes its indices to those of its operand. @pre is_movement(n.op)
-ShapeTracker movement_of(const LazyNode& n);
+inline ShapeTracker movement_of(const LazyNode& n) {
+  return moved_as(n, ShapeTracker::from_shape(n.src[0].shape()));
+}
 /// What the node has beside its sources, as text() says it.
 std::string arg_text(const LazyNode& n);
 /// What a reduction of nothing gives: 0, 1, the least or the greatest value of `dtype`. @pre is_reduce(op)

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "strata/base/walk.h"
+
 namespace strata {
 
 namespace {
@@ -39,30 +41,21 @@ void write_size(JsonWriter& json, const Int& size) {
 }
 
 TraceNodes::TraceNodes(std::span<const LazyOp> roots) {
-  std::vector<std::pair<const LazyOp*, std::size_t>> open;  // a node, and how many of its sources were opened
-  const auto sources = [](const LazyNode& n) {
-    return is_memory(n) ? std::span<const LazyOp>() : needed(n);
+  const auto source = [](const LazyOp* n, std::size_t k) {
+    return is_memory(*n->node()) ? nullptr : needed_source(n, k);
   };
-  const auto add = [&](const LazyOp& n) {
-    if (numbers_.try_emplace(n.node(), -1).second) open.emplace_back(&n, 0);
+  const auto note = [&](const LazyOp* op) {
+    const LazyNode& n = *op->node();
+    numbers_[&n] = static_cast<std::int64_t>(nodes_.size());
+    nodes_.push_back(op);
+    if (n.origin.is_known() &&
+        file_.try_emplace(n.origin.file, static_cast<std::int64_t>(files_.size())).second)
+      files_.emplace_back(n.origin.file);
   };
-  for (const LazyOp& root : roots) {
-    add(root);
-    while (!open.empty()) {
-      auto& [op, next] = open.back();
-      const LazyNode& n = *op->node();
-      if (next < sources(n).size()) {
-        add(sources(n)[next++]);
-        continue;
-      }
-      numbers_[&n] = static_cast<std::int64_t>(nodes_.size());
-      nodes_.push_back(op);
-      if (n.origin.is_known() &&
-          file_.try_emplace(n.origin.file, static_cast<std::int64_t>(files_.size())).second)
-        files_.emplace_back(n.origin.file);
-      open.pop_back();
-    }
-  }
+  for (const LazyOp& root : roots)
+    detail::walk(
+        &root, [&](const LazyOp* n) { return numbers_.try_emplace(n->node(), -1).second; }, source,
+        note);
 }
 
 void TraceNodes::write_node(JsonWriter& json, const LazyNode& n) const {

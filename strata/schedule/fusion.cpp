@@ -10,6 +10,7 @@
 
 #include "strata/base/interrupt.h"
 #include "strata/base/small_vec.h"
+#include "strata/base/walk.h"
 #include "strata/schedule/again.h"
 #include "strata/schedule/domain.h"
 
@@ -161,22 +162,13 @@ class Fusing {
 
   /// What is not realized, sources first.
   void order_nodes(std::span<const LazyOp> roots) {
-    std::vector<std::pair<LazyOp, std::size_t>> open;
-    for (const LazyOp& root : roots) {
-      if (is_memory(*root.node()) || !info_.try_emplace(root.node()).second) continue;
-      open.emplace_back(root, 0);
-      while (!open.empty()) {
-        auto& [node, next] = open.back();
-        const std::span<const LazyOp> below = needed(*node.node());
-        if (next == below.size()) {
-          order_.push_back(std::move(node));
-          open.pop_back();
-        } else if (const LazyOp& s = below[next++];
-                   !is_memory(*s.node()) && info_.try_emplace(s.node()).second) {
-          open.emplace_back(s, 0);
-        }
-      }
-    }
+    for (const LazyOp& root : roots)
+      detail::walk(
+          &root,
+          [&](const LazyOp* n) {
+            return !is_memory(*n->node()) && info_.try_emplace(n->node()).second;
+          },
+          needed_source, [&](const LazyOp* n) { order_.push_back(*n); });
   }
 
   void place_all() {

@@ -12,20 +12,10 @@ namespace {
 
 /// A movement op on a leaf goes into its ShapeTracker.
 LazyOp moved_leaf(const LazyNode& n, const LazyOp& leaf) {
-  const auto moved = [&](const ShapeTracker& st) {
-    switch (n.op) {
-      case Ops::RESHAPE: return st.reshape(std::get<Ints>(n.arg));
-      case Ops::PERMUTE: return st.permute(std::get<Axes>(n.arg));
-      case Ops::EXPAND: return st.expand(std::get<Ints>(n.arg));
-      case Ops::PAD: return st.pad(std::get<Padding>(n.arg));
-      case Ops::SHRINK: return st.shrink(std::get<Mask>(n.arg));
-      default: return st.stride(std::get<Ints>(n.arg));
-    }
-  };
   if (const auto* buffer = std::get_if<BufferArg>(&leaf.arg()))
-    return LazyOp::load(buffer->slot, leaf.dtype(), moved(buffer->st), buffer->size);
+    return LazyOp::load(buffer->slot, leaf.dtype(), moved_as(n, buffer->st), buffer->size);
   if (const auto* constant = std::get_if<ConstArg>(&leaf.arg()))
-    return LazyOp::constant(constant->value, moved(constant->st));
+    return LazyOp::constant(constant->value, moved_as(n, constant->st));
   return leaf;
 }
 

@@ -34,9 +34,6 @@ IndexExprs View::expr(std::span<const Expr> idxs, const Expr& valid) const {
   return {sum(terms), all_of(conditions)};
 }
 
-namespace {
-
-// The index of `shape` that is number `flat` in row-major order.
 std::vector<Expr> unravel(const Expr& flat, const Ints& shape) {
   std::vector<Expr> out(shape.size());
   Int place = 1;
@@ -48,6 +45,8 @@ std::vector<Expr> unravel(const Expr& flat, const Ints& shape) {
   }
   return out;
 }
+
+namespace {
 
 // 1 where every size is above 0.
 Expr has_indices(const Ints& shape) {

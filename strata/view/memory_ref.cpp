@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "strata/view/expr_pieces.h"
 #include "strata/view/merge.h"
+#include "strata/view/piece_range.h"
 
 namespace strata::detail {
 namespace {

@@ -19,6 +19,9 @@
 
 namespace strata {
 
+/// The index that is number `flat` of `shape` in row-major order. A size that can be 0 counts as 1 there.
+std::vector<Expr> unravel(const Expr& flat, const Ints& shape);
+
 /// The definition: address and validity of `idxs`, an index of the last View.
 /// @throws Error (shape) unless there is one index a dimension and one View at least.
 IndexExprs index(std::span<const View> views, std::span<const Expr> idxs);

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "strata/affine/affine.h"
 #include "strata/base/check.h"
-#include "strata/expr/affine.h"
 #include "strata/expr/expr.h"
 #include "tests/base/errors.h"
 

@@ -1,5 +1,5 @@
 // Arguments are integers.
 // expect: no match
-#include "strata/expr/affine_static.h"
+#include "strata/affine/affine_static.h"
 
 const auto value = strata::affine<"i + 2">(1.5);

@@ -1,5 +1,5 @@
 // Overflow in a constant expression.
 // expect: throw_overflow
-#include "strata/expr/affine_static.h"
+#include "strata/affine/affine_static.h"
 
 constexpr auto value = strata::affine<"i * 2">(INT64_MAX);

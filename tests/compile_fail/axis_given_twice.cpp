@@ -1,6 +1,6 @@
 // An axis takes one value.
 // expect: axis_given_twice<.*"i"
-#include "strata/expr/affine_axes.h"
+#include "strata/affine/affine_axes.h"
 
 const auto [i, j] = strata::axes<"i", "j">;
 constexpr auto g = i * 128 + j;

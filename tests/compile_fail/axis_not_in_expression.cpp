@@ -1,6 +1,6 @@
 // An axis that the expression does not have.
 // expect: axis_not_in_expression<.*"k"
-#include "strata/expr/affine_axes.h"
+#include "strata/affine/affine_axes.h"
 
 const auto [i, j] = strata::axes<"i", "j">;
 constexpr auto g = i * 128 + j;

@@ -1,6 +1,6 @@
 // Arguments name their axis.
 // expect: assignments to its axes
-#include "strata/expr/affine_axes.h"
+#include "strata/affine/affine_axes.h"
 
 const auto [i, j] = strata::axes<"i", "j">;
 constexpr auto g = i * 128 + j;

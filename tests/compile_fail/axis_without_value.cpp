@@ -1,6 +1,6 @@
 // Each axis needs a value.
 // expect: axis_without_value<.*"j"
-#include "strata/expr/affine_axes.h"
+#include "strata/affine/affine_axes.h"
 
 const auto [i, j] = strata::axes<"i", "j">;
 constexpr auto g = i * 128 + j;

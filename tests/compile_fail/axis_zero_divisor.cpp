@@ -1,6 +1,6 @@
 // A divisor that is 0.
 // expect: throw_zero_divisor
-#include "strata/expr/affine_axes.h"
+#include "strata/affine/affine_axes.h"
 
 const auto [i, j] = strata::axes<"i", "j">;
 constexpr auto g = i * 128 + j;

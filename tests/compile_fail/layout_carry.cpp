@@ -1,7 +1,7 @@
 // A composition whose modes carry into one another.
 // expect: modes_carry_into_one_another
-#include "strata/view/layout_algebra.h"
-#include "strata/view/layout_static.h"
+#include "strata/layout/layout_algebra.h"
+#include "strata/layout/layout_static.h"
 
 using strata::layout;
 constexpr auto kSize =

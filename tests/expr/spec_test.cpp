@@ -1,7 +1,7 @@
 // Every symbolic example of the specification, with the value and the text it states.
 #include <gtest/gtest.h>
 
-#include "strata/expr/affine.h"
+#include "strata/affine/affine.h"
 #include "strata/expr/expr.h"
 #include "strata/expr/parse.h"
 #include "strata/expr/render.h"

@@ -6,8 +6,8 @@
 
 #include "strata/expr/parse.h"
 #include "strata/ops/kernel_text.h"
-#include "strata/view/layout_by_mode.h"
-#include "strata/view/swizzle.h"
+#include "strata/layout/layout_by_mode.h"
+#include "strata/layout/swizzle.h"
 #include "tools/box_forms.h"
 
 namespace strata::tools {

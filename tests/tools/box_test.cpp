@@ -8,8 +8,8 @@
 
 #include "strata/expr/evaluate.h"
 #include "strata/expr/parse.h"
+#include "strata/layout/layout_convert.h"
 #include "strata/view/equal.h"
-#include "strata/view/layout_convert.h"
 #include "tests/tools/answers.h"
 #include "tests/tools/command_line.h"
 #include "tools/box_forms.h"

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "strata/view/tiled.h"
+#include "strata/loops/tiled.h"
 #include "tests/base/errors.h"
 
 namespace strata {

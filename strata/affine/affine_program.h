@@ -1,0 +1,152 @@
+// What an affine text is compiled to: straight-line code over registers. Internal to affine/.
+//
+//   affine_lower.cpp   text -> steps, with all sums of products by constants gathered; canonical Expr -> steps
+//   affine_run.cpp     steps at one point, overflow detected
+//   affine_fill.cpp    steps over a box, strength-reduced
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "strata/affine/affine.h"
+#include "strata/affine/affine_text.h"
+
+namespace strata {
+
+struct AffineOperand {
+  std::int64_t coefficient;  // of a sum; 1 elsewhere
+  std::uint32_t value;  // while lowering: input i is i, step k is inputs + k; later the register
+};
+
+/// One operation. Action::add is `constant + sum of coefficient * operand`, Action::mul the product of any number of
+/// operands, min max and or take any number, the rest as in the grammar. With `immediate`, `constant` is one more
+/// operand, the last.
+struct AffineStep {
+  Action action = Action::add;
+  bool immediate = false;
+  bool bounded = false;  // the value is known to fit in 64 bits on the whole domain
+  std::uint32_t target = 0;
+  std::uint32_t first = 0;  // operands[first, first + count)
+  std::uint32_t count = 0;
+  std::int64_t constant = 0;
+  std::int64_t lo = 0, hi = 0;  // bounds, when bounded
+  std::size_t column = 0;       // 0 when it comes from a canonical form
+};
+
+struct AffineProgram {
+  std::uint32_t inputs = 0;  // registers 0 ... inputs - 1 hold the inputs
+  std::uint32_t registers = 0;
+  std::uint32_t result = 0;  // a register
+  std::vector<AffineStep> steps;
+  std::vector<AffineOperand> operands;
+
+  std::span<const AffineOperand> of(const AffineStep& step) const {
+    return {operands.data() + step.first, step.count};
+  }
+};
+
+/// The steps of a text without fault, inputs numbered as text.names; values are not registers yet.
+AffineProgram lower_text(const AffineText& text);
+/// The canonical form of `steps` over `inputs`. @throws as Expr's operators, with the column
+Expr build_expr(const AffineProgram& steps, std::span<const Expr> inputs);
+/// The steps of a canonical form; `inputs` are its variables and perhaps more.
+AffineProgram lower_expr(const Expr& e, std::span<const Expr> inputs);
+/// Turns values into registers, each reused after its last reader.
+void allocate_registers(AffineProgram& program);
+
+/// Runs the steps on `registers` (inputs filled in) and returns the result. @throws Error (domain) or (overflow)
+std::int64_t run_program(const AffineProgram& program, std::int64_t* registers);
+/// The same with room found for the registers: f(registers) fills in the inputs.
+template <class F>
+std::int64_t run_program_with(const AffineProgram& program, F&& f) {
+  constexpr std::size_t kInline = 64;
+  if (program.registers <= kInline) {
+    std::int64_t registers[kInline];
+    f(static_cast<std::int64_t*>(registers));
+    return run_program(program, registers);
+  }
+  thread_local std::vector<std::int64_t> scratch;
+  if (scratch.size() < program.registers) scratch.resize(program.registers);
+  f(scratch.data());
+  return run_program(program, scratch.data());
+}
+
+/// A sum of products that is exact whatever its parts, in two halves: high and low parts are summed apart.
+class WideSum {
+ public:
+  explicit WideSum(std::int64_t k0)
+      : low_(static_cast<std::uint64_t>(k0)), high_(k0 < 0 ? -1 : 0) {}
+  void add(std::int64_t coefficient, std::int64_t value) {
+    const Wide product = static_cast<Wide>(coefficient) * value;
+    low_ += static_cast<std::uint64_t>(product);
+    high_ += product >> 64;
+  }
+  /// False when the sum does not fit in 64 bits.
+  [[nodiscard]] bool get(std::int64_t& out) const {
+    out = static_cast<std::int64_t>(static_cast<std::uint64_t>(low_));
+    return high_ + (low_ >> 64) == (out < 0 ? -1 : 0);
+  }
+
+ private:
+  __extension__ using Wide = __int128;
+  Wide low_, high_;
+};
+
+/// The named values of an AffinePrimitives. Addresses are stable.
+struct AffineSlot {
+  std::string name;
+  std::int64_t value = 0;
+  bool set = false;
+};
+struct AffineSlots {
+  static constexpr std::size_t kScanned = 8;
+
+  std::deque<AffineSlot> slots;
+  std::vector<std::pair<std::string_view, AffineSlot*>> scanned;  // the first names, for a linear search
+  std::unordered_map<std::string_view, AffineSlot*> indexed;  // all others
+  std::size_t missing = 0;                                    // how many are not set
+
+  AffineSlot* find(std::string_view name) const;
+  AffineSlot& find_or_add(std::string_view name);
+};
+
+/// A name of the text.
+struct AffineInput {
+  AffineSlot* slot = nullptr;
+  bool ranged = false;
+  std::int64_t begin = 0;
+  std::uint64_t extent = 0;
+  std::size_t axis = 0;  // of the domain, when ranged
+};
+
+/// Number of points of a domain; false when it leaves 64 bits.
+[[nodiscard]] bool try_size(const Domain& box, std::int64_t& out);
+
+struct AffineCode {
+  /// A term of a linear function, beside the value that it reads.
+  struct Term {
+    std::int64_t coefficient;
+    const std::int64_t* value;
+  };
+
+  std::shared_ptr<AffineSlots> slots;
+  std::vector<AffineInput> inputs;
+  AffineProgram program;
+  bool ranged = false;  // some input is
+  bool linear = false;
+  std::int64_t k0 = 0;      // when linear
+  std::vector<Term> terms;  // when linear
+  std::optional<Expr> expr;
+  Domain domain;
+};
+
+}  // namespace strata

@@ -1,0 +1,139 @@
+// Tables of nodes: at most one live node per content, found by its hash.
+//
+// Shards of open addressing, each behind a spin lock. A node is found as long as it lives: one whose last handle is gone is never
+// handed out again, and a newcomer of the same content gets a node of its own. Whoever frees a node takes it out first.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <utility>
+
+namespace strata::detail {
+
+class SpinLock {
+ public:
+  void lock() {
+    while (taken_.exchange(true, std::memory_order_acquire))
+      for (int spin = 0; taken_.load(std::memory_order_relaxed); ++spin)
+        if (spin > 64) std::this_thread::yield();
+  }
+  void unlock() { taken_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> taken_{false};
+};
+
+/// Nodes have a member `hash`, whose upper bits choose one of the `Shards`, a power of 2 above 1.
+template <class Node, std::size_t Shards>
+class InternTable {
+ public:
+  /// A handle on a live node for which `matches` says yes: of the first for which `revive(Node*)`, a handle, is not null; else a null.
+  template <class Matches, class Revive>
+  auto find(std::uint64_t hash, const Matches& matches, const Revive& revive) {
+    Shard& shard = shard_of(hash);
+    const std::lock_guard lock(shard.lock);
+    return shard.find(hash, matches, revive);
+  }
+  /// The same; where there is none, `make()`, a handle on a node of this hash, which is then found.
+  template <class Matches, class Revive, class Make>
+  auto find_or_make(std::uint64_t hash, const Matches& matches, const Revive& revive, const Make& make) {
+    Shard& shard = shard_of(hash);
+    const std::lock_guard lock(shard.lock);
+    if (auto found = shard.find(hash, matches, revive)) return found;
+    if ((shard.size + 1) * 4 > shard.capacity * 3) {
+      const std::size_t capacity = shard.capacity == 0 ? kInitial : shard.capacity * 2;
+      shard.move_to(std::make_unique<Slot[]>(capacity), capacity);
+    }
+    auto made = make();
+    shard.insert({hash, &*made});
+    ++shard.size;
+    return made;
+  }
+  /// Takes a node out that no handle is on any more. @pre it was made here
+  void remove(const Node* node) noexcept {
+    Shard& shard = shard_of(node->hash);
+    const std::lock_guard lock(shard.lock);
+    shard.remove(node);
+  }
+  std::size_t size() {
+    std::size_t count = 0;
+    for (Shard& shard : shards_) {
+      const std::lock_guard lock(shard.lock);
+      count += shard.size;
+    }
+    return count;
+  }
+
+  /// For fork(). A thread is in one shard at a time, so that their order does not matter.
+  void hold() {
+    for (Shard& shard : shards_) shard.lock.lock();
+  }
+  void let_go() {
+    for (Shard& shard : shards_) shard.lock.unlock();
+  }
+
+ private:
+  static constexpr std::size_t kInitial = 64;
+
+  struct Slot {
+    std::uint64_t hash = 0;
+    Node* node = nullptr;
+  };
+  struct alignas(64) Shard {
+    SpinLock lock;
+    std::size_t size = 0, capacity = 0;
+    std::unique_ptr<Slot[]> slots;
+
+    template <class Matches, class Revive>
+    auto find(std::uint64_t hash, const Matches& matches, const Revive& revive) const {
+      using Handle = decltype(revive(std::declval<Node*>()));
+      if (capacity == 0) return Handle();
+      const std::size_t mask = capacity - 1;
+      for (std::size_t i = hash & mask; slots[i].node != nullptr; i = (i + 1) & mask)
+        if (slots[i].hash == hash && matches(*slots[i].node))
+          if (Handle handle = revive(slots[i].node)) return handle;
+      return Handle();
+    }
+    void insert(Slot slot) {
+      const std::size_t mask = capacity - 1;
+      std::size_t i = slot.hash & mask;
+      while (slots[i].node != nullptr) i = (i + 1) & mask;
+      slots[i] = slot;
+    }
+    void remove(const Node* node) {
+      const std::size_t mask = capacity - 1;
+      std::size_t i = node->hash & mask;
+      while (slots[i].node != node) i = (i + 1) & mask;
+      // Backward-shift deletion: later members of the cluster move into the hole when their home allows it.
+      for (std::size_t j = (i + 1) & mask; slots[j].node != nullptr; j = (j + 1) & mask) {
+        const std::size_t home = slots[j].hash & mask;
+        if (((j - home) & mask) >= ((j - i) & mask)) {
+          slots[i] = slots[j];
+          i = j;
+        }
+      }
+      slots[i].node = nullptr;
+      --size;
+      if (capacity == kInitial || size * 8 >= capacity) return;
+      if (Slot* fewer = new (std::nothrow) Slot[capacity / 2])
+        move_to(std::unique_ptr<Slot[]>(fewer), capacity / 2);
+    }
+    void move_to(std::unique_ptr<Slot[]> to, std::size_t its_capacity) {
+      auto old = std::exchange(slots, std::move(to));
+      const std::size_t before = std::exchange(capacity, its_capacity);
+      for (std::size_t i = 0; i < before; ++i)
+        if (old[i].node != nullptr) insert(old[i]);
+    }
+  };
+  Shard& shard_of(std::uint64_t hash) { return shards_[hash / (~std::uint64_t{0} / Shards + 1)]; }
+
+  std::array<Shard, Shards> shards_;
+};
+
+}  // namespace strata::detail

@@ -1,0 +1,160 @@
+// Reads the text of layouts and coordinates, at run time and in constant expressions. Nothing here
+// throws, nothing recurses; linear in the text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "strata/base/check.h"
+#include "strata/layout/layout.h"
+
+namespace strata::detail {
+
+/// Why a text is refused; `column` is 0 when it is not.
+struct LayoutFault {
+  ErrorKind kind = ErrorKind::parse;
+  std::string_view what;
+  std::size_t column = 0;
+};
+
+constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+constexpr bool is_decimal(char c) { return c >= '0' && c <= '9'; }
+
+/// A decimal number, with a sign, at text[at]; moves `at` behind it.
+constexpr LayoutFault read_number(std::string_view text, std::size_t& at, std::int64_t& out) {
+  const std::size_t start = at;
+  const bool negative = text[at] == '-';
+  if (text[at] == '-' || text[at] == '+') ++at;
+  if (at == text.size() || !is_decimal(text[at]))
+    return {ErrorKind::parse, "a number is missing here", at + 1};
+  out = 0;
+  for (; at < text.size() && is_decimal(text[at]); ++at) {
+    const std::int64_t digit = text[at] - '0';
+    if (!try_mul(out, 10, out) || !try_add(out, negative ? -digit : digit, out))
+      return {ErrorKind::overflow, "the number does not fit in 64 bits", start + 1};
+  }
+  return {};
+}
+
+/// Numbers in nested tuples.
+template <class I>
+struct LayoutTree {
+  Profile nodes;
+  SmallVec<I, 6> values;
+  SmallVec<std::size_t, 6> columns;  ///< of the values
+};
+
+/// Reads trees whose leaves `leaf` reads: leaf(at, value) -> LayoutFault, with `at` moved behind
+/// it; is_tuple(at) says whether the bracket at `at` opens a tuple.
+template <class I, class ReadLeaf, class IsTuple>
+class LayoutReader {
+ public:
+  constexpr LayoutReader(std::string_view text, const ReadLeaf& leaf, const IsTuple& is_tuple)
+      : text_(text), leaf_(leaf), is_tuple_(is_tuple) {
+    skip_blanks();
+  }
+
+  constexpr bool at_end() const { return at_ == text_.size(); }
+  constexpr std::size_t column() const { return at_ + 1; }
+  constexpr bool skip(char c) {
+    if (at_end() || text_[at_] != c) return false;
+    ++at_;
+    skip_blanks();
+    return true;
+  }
+
+  constexpr LayoutFault read_tree(LayoutTree<I>& out) {
+    SmallVec<std::size_t, 12> open;  // nodes of tuples that are not closed yet
+    do {
+      if (at_end()) return {ErrorKind::parse, "the text ends too early", column()};
+      if (text_[at_] == '(' && is_tuple_(at_)) {
+        skip('(');
+        open.push_back(out.nodes.size());
+        out.nodes.push_back(0);
+        if (!skip(')')) continue;
+        open.pop_back();
+      } else if (const LayoutFault fault = read_leaf(out); fault.column != 0) {
+        return fault;
+      }
+      while (!open.empty()) {  // a child is complete
+        ++out.nodes[open.back()];
+        if (skip(',')) break;
+        if (!skip(')')) return {ErrorKind::parse, "',' or ')' is missing here", column()};
+        open.pop_back();
+      }
+    } while (!open.empty());
+    return {};
+  }
+
+ private:
+  constexpr void skip_blanks() {
+    while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
+  }
+  constexpr LayoutFault read_leaf(LayoutTree<I>& out) {
+    out.nodes.push_back(kLeaf);
+    out.columns.push_back(column());
+    I value = 0;
+    const LayoutFault fault = leaf_(at_, value);
+    out.values.push_back(value);
+    skip_blanks();
+    return fault;
+  }
+
+  std::string_view text_;
+  const ReadLeaf& leaf_;
+  const IsTuple& is_tuple_;
+  std::size_t at_ = 0;
+};
+
+/// A layout as read: sizes and strides in trees of one profile.
+template <class I>
+struct LayoutText {
+  LayoutTree<I> sizes, strides;
+  LayoutFault fault;
+};
+
+template <class I, class ReadLeaf, class IsTuple>
+constexpr LayoutText<I> read_layout(std::string_view text, const ReadLeaf& leaf,
+                                    const IsTuple& is_tuple) {
+  LayoutText<I> out;
+  LayoutReader<I, ReadLeaf, IsTuple> reader(text, leaf, is_tuple);
+  out.fault = reader.read_tree(out.sizes);
+  if (out.fault.column != 0) return out;
+  if (!reader.skip(':')) {
+    out.fault = {ErrorKind::parse, "':' and the strides are missing here", reader.column()};
+    return out;
+  }
+  const std::size_t strides = reader.column();
+  out.fault = reader.read_tree(out.strides);
+  if (out.fault.column != 0) return out;
+  if (!reader.at_end()) {
+    out.fault = {ErrorKind::parse, "the layout ends before this", reader.column()};
+    return out;
+  }
+  out.sizes.nodes = without_singletons(out.sizes.nodes);
+  if (out.sizes.nodes != without_singletons(out.strides.nodes))
+    out.fault = {ErrorKind::shape, "the strides do not nest as the sizes do", strides};
+  for (std::size_t t = 0; t < out.sizes.values.size() && out.fault.column == 0; ++t)
+    if (!int_at_most(I(1), out.sizes.values[t]))
+      out.fault = {ErrorKind::shape, "this size is not at least 1", out.sizes.columns[t]};
+  return out;
+}
+
+/// The layout of numbers that `text` says.
+constexpr LayoutText<std::int64_t> read_layout(std::string_view text) {
+  const auto leaf = [text](std::size_t& at, std::int64_t& out) { return read_number(text, at, out); };
+  const auto is_tuple = [](std::size_t) { return true; };
+  return read_layout<std::int64_t>(text, leaf, is_tuple);
+}
+
+/// @pre no fault
+template <class I>
+constexpr BasicLayout<I> to_layout(const LayoutText<I>& text) {
+  typename BasicLayout<I>::Leaves leaves;
+  for (std::size_t t = 0; t < text.sizes.values.size(); ++t)
+    leaves.push_back({text.sizes.values[t], text.strides.values[t]});
+  return BasicLayout<I>::create(text.sizes.nodes, leaves);
+}
+
+}  // namespace strata::detail

@@ -1,0 +1,7 @@
+// Loops over plain memory, planned before the first element is visited.
+#pragma once
+
+#include "strata/base/standard.h"
+
+#include "strata/loops/expr_pieces.h"
+#include "strata/loops/tiled.h"
