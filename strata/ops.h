@@ -7,4 +7,5 @@
 #include "strata/ops/gradient.h"
 #include "strata/ops/kernel_text.h"
 #include "strata/ops/linear_algebra.h"
+#include "strata/ops/table.h"
 #include "strata/ops/value.h"
