@@ -17,18 +17,19 @@
 //   |   ^   &   << >>               of integers and bools
 //   + -   * / // % @                / of integers is in f32; // and % floor; @ is matmul
 //   - + ~                           prefix
-//   **                              right to left; small powers that are numbers are products
+//   **                              right to left; small whole powers of numbers are products
 //   x.method(...)  f(...)  (...)  1  0x1F  2.5e-3  True False inf nan
 //
 // Shapes broadcast from the right (EXPAND); dtypes meet as `promote` says; a number takes the dtype of the other operand, and
 // is bool, i32 or f32 where there is none.
-//   functions   every op between elements of ir/ops.def in lower case: exp exp2 log sqrt sin tanh erf abs floor recip where(c,a,b)
-//               mulacc(a,b,c) max(a,b,...) min(a,b,...) ...; relu sigmoid silu gelu rsqrt square isnan, matmul(a,b);
-//               gather(table,i): table[...,i[...]], 0 where i is outside; f16(x), x.cast(f16), x.bitcast(i32); iota(n), full(shape, value)
+//   functions   each row of the table of operations that works element by element, under all of its names: exp(a) hypot(a,b) sigmoid(a)
+//               ...; each op between elements of ir/ops.def in lower case: recip(a) mulacc(a,b,c) ...; where(c,a,b) max(a,b,...)
+//               min(a,b,...) gelu(a) matmul(a,b); gather(table,i): table[...,i[...]], 0 where i is outside; f16(x), x.cast(f16),
+//               x.bitcast(i32); iota(n), full(shape, value)
 //   movement    reshape(2,3) permute(1,0) expand(4,3) pad(1:0,0:2) shrink(0:2,:) flip(0) stride(2,-1)
 //   reductions  sum prod max min mean: (axes), or () for all; axes are kept, of size 1; below 0 from the end. softmax(axis)
 // Each may follow its first operand: exp(x) is x.exp(), sum(x, 1) is x.sum(1); but max(a, b) is no reduction, and a.max(1) is one.
-// `%` of floats is a - b*floor(a/b).
+// Functions and operators are those of Tensors, node for node: `%` of floats is exact and has the sign of the divisor.
 #pragma once
 
 #include <cstddef>
