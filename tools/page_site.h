@@ -1,4 +1,5 @@
-// What `strata viz --serve` answers: the page, a trace as it grows, machine code of its kernels. Nothing else is here, whatever a path says.
+// What `strata viz --serve` answers: the page, a trace as it grows, machine code of its kernels. Nothing else is here,
+// whatever a path says.
 #pragma once
 
 #include <string>

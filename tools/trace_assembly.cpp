@@ -40,7 +40,8 @@ JsonValue need(const JsonValue& object, std::string_view key) {
 }
 
 /// Whether a compiler of C reads `source` and nothing else: a trace may be somebody else's, and an error would quote the file that it
-/// includes. The directives are those that renderers write; a '#' spelled by two or three characters, or a line that goes on, is no text of theirs.
+/// includes. The directives are those that renderers write; a '#' spelled by two or three characters, or a line that goes on, is no
+/// text of theirs.
 bool reads_no_file(std::string_view source) {
   constexpr std::string_view kOurs[] = {"define ", "ifndef ", "if defined(",
                                         "else\n",  "endif\n", "pragma "};

@@ -4,8 +4,8 @@
 //   ScopedFlag quiet(flags::DEBUG, 0);   // until the end of the scope
 //
 // No debug flag changes a result. Flags are there before anything runs and until the process has ended: objects at namespace
-// scope may use them when they are made and when they go. All of this may be used from any thread; an override is seen by the whole process,
-// so overrides of one flag that overlap in time without nesting leave the value that was restored last.
+// scope may use them when they are made and when they go. All of this may be used from any thread; an override is seen by the whole
+// process, so overrides of one flag that overlap in time without nesting leave the value that was restored last.
 #pragma once
 
 #include "strata/base/standard.h"

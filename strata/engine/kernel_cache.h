@@ -24,7 +24,8 @@ class KernelCache {
   /// That of the process, which keeps as many kernels as the flag KERNEL_CACHE says: those used last.
   static KernelCache& instance();
 
-  /// The kernel of `ast` (a SINK) on `device`, compiled if it is not there, deterministic as the flag says. Two threads that ask for one at once may both compile it.
+  /// The kernel of `ast` (a SINK) on `device`, compiled if it is not there, deterministic as the flag says. Two threads that
+  /// ask for one at once may both compile it.
   /// @throws what compile() throws
   std::shared_ptr<const CompiledKernel> get(const LazyOp& ast, const Device& device);
 

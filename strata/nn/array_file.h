@@ -35,7 +35,8 @@ using NamedArrays = std::vector<std::pair<std::string, HostArray>>;
 std::string shape_text(std::span<const std::int64_t> shape);
 
 /// The elements of `array`, in memory of the host. `name` is what messages call it.
-/// @throws Error (shape) unless the shape has as many elements as the data and no more than kMostDimensions sizes, (domain) unless the dtypes agree
+/// @throws Error (shape) unless the shape has as many elements as the data and no more than kMostDimensions sizes, (domain)
+///   unless the dtypes agree
 Buffer checked_elements(std::string_view operation, std::string_view name, const HostArray& array);
 
 /// @throws Error (domain) where a name is there twice, or is not UTF-8: no reader would take it

@@ -1,6 +1,7 @@
 // Layers: modules of one function each, named and initialised as PyTorch has them. Their tensors are members, which others may be
-// assigned to: `layer.weight = w` makes w the parameter (Module::set() checks it). What a call makes comes from the line of the call. Shapes are (batch, features) for Linear, (batch,
-// channels, sizes...) for convolutions and normalisations, (batch, length, features) for sequences.
+// assigned to: `layer.weight = w` makes w the parameter (Module::set() checks it). What a call makes comes from the line of the
+// call. Shapes are (batch, features) for Linear, (batch, channels, sizes...) for convolutions and normalisations,
+// (batch, length, features) for sequences.
 #pragma once
 
 #include <functional>

@@ -21,7 +21,8 @@ Value in_range(const Value& integers, const IndexRange& range);
 /// How often each of 0, 1, ..., count - 1 is among places of one dimension, which may be beyond; or the sum of weights.
 Value counts_of(const Value& places, std::int64_t count, const Value& weights);
 
-/// Indices into `size` as i64, those below 0 from the end, which have to be inside for CHECK_INDEX. @throws Error (domain) naming `operation` unless integers
+/// Indices into `size` as i64, those below 0 from the end, which have to be inside for CHECK_INDEX.
+/// @throws Error (domain) naming `operation` unless integers
 Value wrapped(const Value& index, std::int64_t size, const char* operation);
 
 /// (..., count) of i64: 1 where the class is this, none for what is no class. @pre integers

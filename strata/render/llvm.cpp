@@ -411,7 +411,8 @@ void LlvmKernel::define_local(UOp u) {
   values_[u.num()] = name;
 }
 
-/// `inbounds` unless lanes that are not touched may be outside. What differs by a constant shares an address, which the optimizer may not see.
+/// `inbounds` unless lanes that are not touched may be outside. What differs by a constant shares an address, which the
+/// optimizer may not see.
 std::string LlvmKernel::address(UOp u, const std::string& name, bool inbounds) {
   const UOp pointer = u.src(0), index = u.src(1);
   const DType dtype = index.dtype();

@@ -11,8 +11,8 @@
 namespace strata {
 
 /// An executor of at most `count` threads, the calling one included; 0 stands for one a processor. There are never more
-/// threads than processors, and fewer, with a warning, where the system refuses them. A body may itself use this executor or another one. When bodies throw, one of the exceptions
-/// reaches the caller, after all running bodies have ended.
+/// threads than processors, and fewer, with a warning, where the system refuses them. A body may itself use this executor or
+/// another one. When bodies throw, one of the exceptions reaches the caller, after all running bodies have ended.
 /// @throws Error (domain) for a negative count.
 std::unique_ptr<Executor> make_executor(int count);
 

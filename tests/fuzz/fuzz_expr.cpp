@@ -4,7 +4,8 @@
 //
 // Each expression is built through the public operators and compared with the oracle (checks.h); every K-th one also
 // goes through texts, the exact step, proofs, substitution and assumptions. On a failure the expression is minimised
-// and printed with its seed; the exit status is 1. `--only` repeats one case, `--failures` goes on up to F of them and prints the first two of each kind.
+// and printed with its seed; the exit status is 1. `--only` repeats one case, `--failures` goes on up to F of
+// them and prints the first two of each kind.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

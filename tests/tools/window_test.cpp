@@ -44,10 +44,9 @@ TEST(Window, IsAPartOfTheAddresses) {
 }
 
 TEST(Window, OfWhatNobodyCouldList) {
-  EXPECT_EQ(
-      addresses_text(
-          R"({"do":"view","shape":[1048576,1048576],"ops":[["permute",[1,0]]],"addresses":true,"window":[[1048574,1048576],[1048575,1048576]]})"),
-      "[1099511627774,1099511627775]");
+  EXPECT_EQ(addresses_text(R"({"do":"view","shape":[1048576,1048576],"ops":[["permute",[1,0]]],"addresses":true,)"
+                           R"("window":[[1048574,1048576],[1048575,1048576]]})"),
+            "[1099511627774,1099511627775]");
   EXPECT_EQ(
       addresses_text(
           R"({"do":"view","shape":[4611686018427387904],"addresses":true,"window":[[4611686018427387903,4611686018427387904]]})"),
@@ -100,10 +99,9 @@ TEST(ViewExpr, AnswersAsTheCommandDoes) {
             R"({"shape":[5],"idx":"i","valid":"1","addresses":[6,7]})");
   EXPECT_EQ(answer(R"({"do":"view","expr":"3","addresses":true})"),
             R"({"shape":[],"idx":"3","valid":"1","addresses":[3]})");
-  EXPECT_EQ(
-      addresses_text(
-          R"({"do":"view","expr":"i*1048576 + j","vars":{"i":[0,1048575],"j":[0,1048575]},"addresses":true,"window":[[1048575,1048576],[1048574,1048576]]})"),
-      "[1099511627774,1099511627775]");
+  EXPECT_EQ(addresses_text(R"({"do":"view","expr":"i*1048576 + j","vars":{"i":[0,1048575],"j":[0,1048575]},"addresses":true,)"
+                           R"("window":[[1048575,1048576],[1048574,1048576]]})"),
+            "[1099511627774,1099511627775]");
 }
 
 TEST(ViewExpr, IsRefused) {
