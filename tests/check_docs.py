@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""The documentation's code, run: check_docs.py --build BUILD_FOLDER [--all] [FILE...]
-(default README.md, DESIGN.md, CONTRIBUTING.md and docs with its folders)
+"""The documentation's code, run, and the places that it names: check_docs.py --build BUILD_FOLDER [--all] [FILE...]
+(default README.md, DESIGN.md, CONTRIBUTING.md and docs with its folders); check_docs.py --places [FILE...]: the places alone
+
+`path:function`  in single backquotes, outside of blocks, path from the root of the tree: the file declares or defines the
+            function (a macro by #define), or is a table (*.def) with a row of that name. `Class::function` is of a class of the file.
 
 ```cpp      compiled against the library of the build and run. A block without `main` becomes the body of one; its
             #include lines move to the top, <strata/strata.h> and `using namespace strata` are there already.
@@ -29,6 +32,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```(\w*)[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 MARKER = re.compile(r"<!-- check: (\w+) -->\s*\Z")
 MARKERS = {"cpp": {"", "compile", "declarations", "continues"}, "python": {"", "continues"}}
+PLACE = re.compile(r"(?<!`)`([\w./-]+\.(?:h|cpp|def)):([^`\s]+)`(?!`)")
+KEYWORDS = {"return", "throw", "new", "delete", "else", "case", "co_return", "goto", "using", "typedef", "do"}
 MARK = "\x1e"  # what a program of several blocks prints, in a line of its own, before each of them
 
 
@@ -62,6 +67,59 @@ def blocks(file: Path) -> list[Block]:
         found.append(Block(file, line, fence[1], fence[2], marker[1] if marker else ""))
         if found[-1].marker not in MARKERS.get(fence[1], {""}):
             raise SystemExit(f"{found[-1].place()}: unknown marker {found[-1].marker}")
+    return found
+
+
+def code_of(text: str) -> str:
+    """C++ without its comments and the insides of its literals."""
+    token = re.compile(r"//[^\n]*|/\*.*?\*/|R\"(\w*)\(.*?\)\1\"|\"(?:\\.|[^\"\\\n])*\"|(?<!\w)'(?:\\.|[^'\\\n])+'", re.DOTALL)
+    return token.sub(lambda m: " " if m[0].startswith("/") else '""', text)
+
+
+def is_declared(name: str, code: str) -> bool:
+    """Whether code declares or defines a function: a type in front of its name (or its class, of a constructor), and behind its
+    parameters what may follow those. What calls it has an operator, a keyword or nothing in front."""
+    if re.search(rf"^#define {re.escape(name)}\(", code, re.MULTILINE):
+        return True
+    scope, _, last = name.rpartition("::")
+    if scope and not re.search(rf"\b(?:class|struct|namespace) {re.escape(scope)}\b|\b{re.escape(scope)}::", code):
+        return False
+    for found in re.finditer(rf"(?<![\w~.>])(?:\w+::)*(?<!\w){re.escape(last)}\s*\(", code):
+        front = re.split(r"[;{}]|^#.*$|^ *(?:public|private|protected):", code[:found.start()], flags=re.MULTILINE)[-1]
+        if not re.fullmatch(r"(?:[\w:<>,&*\s\[\]\"]|\.\.\.|\([^()]*\))*", front) or KEYWORDS & set(front.split()):
+            continue
+        is_constructor = not front.strip() and re.fullmatch(rf"(?:{last}::)?{last}\s*\(", found[0])
+        if not is_constructor and not re.search(r"[\w>&*\]]\s*$", front):
+            continue
+        depth, k = 1, found.end()
+        while k < len(code) and depth:
+            depth += {"(": 1, ")": -1}.get(code[k], 0)
+            k += 1
+        if re.match(r"\s*(?:const\b|noexcept\b|override\b|final\b|&&?|\s)*(?:->|requires\b|[;{:]|=\s*(?:0|default|delete)\b)", code[k:]):
+            return True
+    return False
+
+
+def has_row(name: str, text: str) -> bool:
+    """Whether a table has a row of that name: its first argument or its second; or what the comment behind says."""
+    row = re.compile(rf"^STRATA_\w+\((?:[\w:]+, )?{re.escape(name)}[,)]|^STRATA_\w+\(.*\)\s*// {re.escape(name)}$", re.MULTILINE)
+    return row.search(text) is not None
+
+
+def check_places(file: Path) -> list[tuple[str, str | None]]:
+    """Each place that a page names, and what is wrong with it."""
+    text = FENCE.sub(lambda m: "\n" * m[0].count("\n"), file.read_text())
+    found: list[tuple[str, str | None]] = []
+    for place in PLACE.finditer(text):
+        path, name = ROOT / place[1], place[2]
+        problem = None
+        if not path.is_file():
+            problem = f"there is no {place[1]}"
+        elif path.suffix == ".def" and not has_row(name, path.read_text()):
+            problem = f"{place[1]} has no row {name}"
+        elif path.suffix != ".def" and not is_declared(name, code_of(path.read_text())):
+            problem = f"{place[1]} declares no {name}"
+        found.append((f"{file.relative_to(ROOT)}:{text.count(chr(10), 0, place.start()) + 1}", problem))
     return found
 
 
@@ -184,17 +242,26 @@ def check_console(program: list[Block], build: Path, _work: Path) -> list[str | 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--build", type=Path, required=True)
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--build", type=Path)
+    which.add_argument("--places", action="store_true", help="run nothing")
     parser.add_argument("--all", action="store_true", help="blocks that are left out have failed")
     parser.add_argument("files", nargs="*", type=Path)
     options = parser.parse_args()
     pages = [p for p in ("README.md", "DESIGN.md", "CONTRIBUTING.md") if (ROOT / p).exists()]
     files = [f.resolve() for f in options.files] or [ROOT / p for p in pages] + sorted((ROOT / "docs").rglob("*.md"))
+    places = [place for file in files for place in check_places(file)]
+    wrong = [f"{place}: {problem}\n" for place, problem in places if problem is not None]
+    print("\n".join(wrong), end="\n" if wrong else "")
+    failed = len(wrong)
+    passed = len(places) - failed
+    if options.places:
+        print(f"{passed} passed, {failed} failed")
+        return 1 if failed else 0
     has_python = any((options.build / "python" / "strata").glob("_strata*.so"))
     all_programs = [p for file in files for p in programs(file)]
     to_run = [p for p in all_programs if has_python or p[0].language != "python"]
     left_out = sum(len(p) for p in all_programs) - sum(len(p) for p in to_run)
-    passed = failed = 0
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as workers:
         if any(p[0].language == "cpp" for p in to_run):
             precompile(Path(folder) / "headers")

@@ -1,12 +1,13 @@
 // Which nodes of a graph get memory of their own, and which are computed inside of the kernels that use them.
 //
-// Nodes are looked at consumers first. A node that one kernel alone asks for is a part of that kernel, unless a rule says
-// otherwise; a node of several kernels is computed in each of them where that is cheap, else it is a kernel of its own. The time
-// is linear in the size of the graph. What has memory of its own may still be made by the kernel of another node, where that one
+// Nodes are placed consumers first, in rounds: each round knows which nodes the rounds before gave memory (again.h). A node that one
+// kernel alone asks for is a part of that kernel, unless a rule says otherwise; a node of several kernels is computed in each of them
+// where that is cheap, else it is a kernel of its own. There are at most eight rounds, and the time is linear in the size of the graph.
+// What has memory of its own may still be made by the kernel of another node, where that one
 // has each element at hand: it is stored beside. A kernel may loop over finer dimensions than those of its result (domain.h).
 //
 //   asked        somebody wants the node itself
-//   contiguous   CONTIGUOUS and FROM are memory by what they mean
+//   contiguous   CONTIGUOUS, FROM and CONCAT are memory by what they mean
 //   shared       several kernels use it, and it is a reduction or dear
 //   repeated     inside of its kernel it would be computed again and again, or in several of its loops (again.h): `work`
 //                times the repetitions is more than memory costs, or all kernels would do more than twice what their graph

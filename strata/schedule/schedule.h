@@ -13,10 +13,10 @@
 
 namespace strata {
 
-/// A kernel; or a copy between devices, or memory under another name.
+/// A kernel; or values for another device, or memory under another name.
 struct ScheduleItem {
-  /// A SINK, whose slots are outputs, then inputs, its bound variables replaced by plain ones; FROM for a copy; LOAD where the
-  /// output is the input's memory as it stands.
+  /// A SINK, whose slots are outputs, then inputs, its bound variables replaced by plain ones; FROM for values of another device; LOAD
+  /// where the output is the input's memory as it stands.
   LazyOp ast;
   std::vector<LazyOp> outputs;  ///< nodes of the graph that it makes; of a CONCAT, several items make a part each
   std::vector<LazyOp> inputs;      ///< nodes that it reads: realized, or outputs of items before
