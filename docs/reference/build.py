@@ -91,7 +91,57 @@ def split(text):
     return None, ""
 
 
-def rows(name, macros):
+# A parameter of an operation (strata/ops/parameters.h) as a declaration has it; {0} is the type of tensors, {1} that of operands.
+DECLARED = {"tensor": "const {0}& {2}", "tensors": "std::span<const {0}> {2}", "operand": "const {1}& {2}",
+            "operand_or": "const {1}& {2} = {3}", "maybe_tensor": "const std::optional<{0}>& {2} = {{}}",
+            "maybe_operand": "const std::optional<{1}>& {2} = {{}}", "arg": "{2} {3}", "opt": "{2} {3} = {4}"}
+RESULTS = {"one": "{0}", "pair": "std::pair<{0}, {0}>", "list": "std::vector<{0}>"}
+
+
+def parameters_of(text, types, passed=False):
+    """The list (opt(double, slope, 0.01), ...) as a declaration has it, or its names."""
+    parameters = []
+    for item in split(text[1:])[0]:
+        if item:
+            kind, rest = item.split("(", 1)
+            arguments = split(rest)[0]
+            name = arguments[1] if kind in ("arg", "opt") else arguments[0]
+            parameters.append(name if passed else DECLARED[kind].format(*types, *arguments))
+    return ", ".join(parameters)
+
+
+def written_out(body, types, macros):
+    """The macros of strata/ops/parameters.h in the body of a row."""
+    while call := re.search(r"STRATA_(RESULT|DECLARED|PASSED|COMMA_AFTER|STRIP|EACH_NAME)\(|STRATA_(ARRAY|OPERAND|STRIP)\b", body):
+        before = body[:call.start()]
+        if call[2] == "STRIP":  # STRATA_STRIP (a, b)
+            inner, after = split(body[body.index("(", call.end()) + 1:])
+            body = before + ", ".join(inner) + after
+            continue
+        if call[2]:
+            body = before + types[call[2] == "OPERAND"] + body[call.end():]
+            continue
+        arguments, after = split(body[call.end():])
+        if call[1] == "RESULT":
+            made = RESULTS[arguments[0]].format(*types)
+        elif call[1] == "COMMA_AFTER":
+            made = "," if parameters_of(arguments[0], types) else ""
+        elif call[1] == "STRIP":
+            made = ", ".join(arguments)
+        elif call[1] == "EACH_NAME":
+            macro, names, *more = [written_out(x, types, macros) if k > 1 else x for k, x in enumerate(arguments)]
+            made = ""
+            for alias in filter(None, split(names[1:])[0]):
+                parameters, inner = macros[macro]
+                values = dict(zip(parameters, [alias, *more]))
+                made += f" /** The same as {values['name']}(). */ " + re.sub(r"\b\w+\b", lambda m: values.get(m[0], m[0]), inner)
+        else:
+            made = parameters_of(arguments[0], types, call[1] == "PASSED")
+        body = before + made + after
+    return body
+
+
+def rows(name, macros, types):
     """A table written out: one line."""
     out = []
     text = re.sub(r"^\s*//.*$", "", (ROOT / name).read_text(encoding="utf-8"), flags=re.M)
@@ -100,13 +150,17 @@ def rows(name, macros):
             continue
         parameters, body = macros[call[1]]
         arguments, rest = split(text[call.end():])
+        if parameters == ["..."]:  # STRATA_X(...) STRATA_Y(__VA_ARGS__)
+            parameters, body = macros[re.match(r"STRATA_\w+", body)[0]]
         values = dict(zip(parameters, arguments))
         comment = re.match(r"[ \t]*//[ \t]*(.*)", rest)
         said = [values[p].strip('"') for p in ("text", "meaning", "title", "help") if p in values]
-        words = comment[1] if comment else said[0] if said else f"{values['of']}()." if "of" in values else ""
+        if not said and name.endswith("operations.def") and arguments[-1].startswith('"'):
+            said = [arguments[-1].strip('"')]
+        words = said[0] if said else comment[1] if comment else f"{values['of']}()." if "of" in values else ""
         if words:
             out.append(f"/** {plain(words)} */")
-        out.append(re.sub(r"\b\w+\b", lambda m: values.get(m[0], m[0]), body))
+        out.append(written_out(re.sub(r"\b\w+\b", lambda m: values.get(m[0], m[0]), body), types, macros))
     return " ".join(out)
 
 
@@ -115,8 +169,10 @@ def prepared(name):
     original = (ROOT / name).read_text(encoding="utf-8").splitlines()
     lines = head(original)
     floor = Path(name).parts[1] if len(Path(name).parts) > 2 else ""
-    macros, out, used = {}, [], set()
+    macros, out, used, types = {}, [], set(), ["Tensor", "Operand"]
     for k, line in enumerate(lines):
+        if of := re.match(r"#define STRATA_(ARRAY|OPERAND) (\w+)", line):
+            types[of[1] == "OPERAND"] = of[2]
         define = re.match(r"#define (STRATA_\w+)\(([^)]*)\)\s*(.*)", line)
         if define:
             body, follow = define[3], k
@@ -126,7 +182,7 @@ def prepared(name):
             macros[define[1]] = ([p.strip() for p in define[2].split(",")], body)
             used.update(range(k, follow + 1))
         table = re.match(r'#include "(strata/[^"]+\.def)"', line)
-        line = rows(table[1], macros) if table else "" if k in used else line
+        line = rows(table[1], macros, types) if table else "" if k in used else line
         line = re.sub(r"@throws as ", "@throws Error as ", line)
         if floor:
             line = re.sub(r"^(namespace strata(?:::\w+)* \{)$", rf"\1 /** @addtogroup floor_{floor} */ /** @{{ */", line)

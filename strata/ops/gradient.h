@@ -17,6 +17,7 @@ namespace strata {
 /// The gradients by the sources of `y`, given that by `y`; nothing where it is 0.
 using GradientRuleFunction = std::vector<std::optional<LazyOp>> (*)(const LazyOp& y, const LazyOp& dy);
 
+/// A row: an op, and the gradients by its sources.
 struct GradientRule {
   Ops op;
   std::string_view text;  ///< by a, b, c in order, with y and dy

@@ -16,8 +16,10 @@ struct ParameterText {
   const char* python_names = nullptr;  ///< "low|min", where Python has others than the C++ name
 };
 
+/// How an operation is called: as a method, a function of a tensor class, a free function.
 enum class OperationKind : std::uint8_t { unary, binary, method, static_method, function, linalg };
 
+/// What the table says of an operation.
 struct OperationRow {
   OperationKind kind;
   std::string_view name;
