@@ -12,7 +12,7 @@
 #include <array>
 #include <set>
 
-#include "strata/codegen/linearizer.h"
+#include "strata/codegen/spec_linearizer.h"
 #include "strata/engine/buffer_storage.h"
 #include "strata/engine/recording.h"
 #include "strata/graph/interpret.h"
