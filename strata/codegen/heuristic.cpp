@@ -25,19 +25,19 @@ constexpr std::int64_t kBeyondCaches =
     1 << 23;  // bytes of a matrix that a second reading brings from memory
 constexpr std::size_t kShortBody = 64;    // UOps
 constexpr double kWorthCopies = 1 << 20;  // operations of a kernel
-constexpr std::int64_t kShortWindow = 8;  // turns of a loop that is unrolled for them
+constexpr std::int64_t kShortWindow = 8;  // iterations of a loop that is unrolled for them
 constexpr std::int64_t kLongBody = 160;  // multiplications and additions of vectors in a loop's body
 constexpr double kWorthStreaming =
     1 << 25;  // bytes that a kernel moves: no cache keeps them for the next one
 constexpr double kStreamedShare = 0.125;   // of these that a buffer has at least
-constexpr std::int64_t kWorthCutting = 8;  // turns without guards that a cut has to give
+constexpr std::int64_t kWorthCutting = 8;  // iterations without guards that a cut has to give
 constexpr double kWorthGathering =
     4;  // operations a half of what a vector that is loaded lane by lane costs
 
 /// How one access moves along one axis.
 struct Stride {
   bool is_linear = true;
-  std::int64_t by = 0;   ///< elements a turn, where linear
+  std::int64_t by = 0;   ///< elements an iteration, where linear
   bool guarded = false;  ///< whether its condition depends on the axis
 };
 
@@ -73,7 +73,7 @@ class Choice {
       return std::move(opts_);
     }
     const int reduced = contiguous_reduction(), lane_axis = output_lanes();
-    if (lane_axis >= 0 && (reduced < 0 || reuses_along(lane_axis) || can_turn(lane_axis))) {
+    if (lane_axis >= 0 && (reduced < 0 || reuses_along(lane_axis) || can_stage(lane_axis))) {
       output_vectors(static_cast<std::size_t>(lane_axis));
     } else if (!register_tile() && reduced >= 0) {
       row_stages(lane_axis);
@@ -158,10 +158,10 @@ class Choice {
         run = next;
       }
       place[b] = at;
-      for (std::vector<Stride>& strides : strides_)
+      for (auto& strides : strides_)
         if (!is_merged || !(next.size == Int(1))) strides[at] = strides[b];
     }
-    for (std::vector<Stride>& strides : strides_) strides.resize(at + 1);
+    for (auto& strides : strides_) strides.resize(at + 1);
     for (auto& [v, axis] : counters_) axis = place[axis];
     main_.resize(at + 1);
     axes_.apply(merges);
@@ -176,7 +176,7 @@ class Choice {
     for (const Run* run : {&first, &second})
       if (run->is_one_somewhere && !(run->size == Int(1))) return false;
     if (first.size == Int(1) || second.size == Int(1)) return true;
-    for (const std::vector<Stride>& strides : strides_) {
+    for (const auto& strides : strides_) {
       const Stride &outer = strides[a], &inner = strides[b];
       std::int64_t whole = 0;
       if (outer.guarded || inner.guarded || !outer.is_linear || !inner.is_linear) return false;
@@ -304,11 +304,11 @@ class Choice {
   }
 
   /// The largest amount up to `most` that leaves little over.
-  static std::int64_t fitting(std::int64_t turns, std::int64_t most) {
-    std::int64_t best = 1, best_left = turns;
-    for (std::int64_t n = std::min(turns, most); n > 1; --n) {
-      if (turns % n == 0) return n;
-      if (turns >= 4 * n && turns % n < best_left) best = n, best_left = turns % n;
+  static std::int64_t fitting(std::int64_t trip_count, std::int64_t most) {
+    std::int64_t best = 1, best_left = trip_count;
+    for (std::int64_t n = std::min(trip_count, most); n > 1; --n) {
+      if (trip_count % n == 0) return n;
+      if (trip_count >= 4 * n && trip_count % n < best_left) best = n, best_left = trip_count % n;
     }
     return best;
   }
@@ -395,8 +395,8 @@ class Choice {
     for (const std::int64_t n : tile.copies) out *= n;
     return out;
   }
-  /// Small reduced axes which conditions depend on, and the innermost one: few turns of a loop are no longer than what is around it.
-  /// Two of many turns stand in the body: so the runs that long sums are cut into end half as often.
+  /// Small reduced axes which conditions depend on, and the innermost one: few iterations of a loop are no longer than what is around it.
+  /// Two of many iterations stand in the body: so the runs that long sums are cut into end half as often.
   void unroll_windows(std::int64_t body) {
     if (keeps_order(0)) return;
     const ReduceGroup& group = axes_.groups()[0];
@@ -404,8 +404,7 @@ class Choice {
       const std::int64_t n = is_known(a) ? size(a) : 0;
       const bool is_innermost = a + 1 == group.first + group.count;
       bool is_wanted = is_innermost && n <= kShortWindow;
-      for (const std::vector<Stride>& strides : strides_)
-        is_wanted = is_wanted || strides[a].guarded;
+      for (const auto& strides : strides_) is_wanted = is_wanted || strides[a].guarded;
       const std::vector<Segment>& segments = axes_.axes()[a].segments;
       const bool is_loop = segments.size() == 1 && segments[0].parts.size() == 1;
       const std::int64_t copies = is_wanted ? n : is_innermost && n % 2 == 0 ? 2 : 0;
@@ -457,7 +456,7 @@ class Choice {
     return out;
   }
   /// Whether a load that is scattered along the output axis can be staged for vectors along it.
-  bool can_turn(int axis) const {
+  bool can_stage(int axis) const {
     const auto lane_axis = static_cast<std::size_t>(axis);
     const int rows = reused_axis(lane_axis);
     if (rows < 0) return false;

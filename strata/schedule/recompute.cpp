@@ -65,12 +65,12 @@ class Recomputation {
   }
 
  private:
-  using Load = std::array<double, 2>;  ///< operations: each as one, and each as cost_of() says
+  using Load = std::array<double, 2>;  ///< operations: each as one, and each as op_cost() says
 
   static Load load_of(const LazyNode& n) {
     if (is_reduce(n.op)) return {elements(*n.src[0].node()), elements(*n.src[0].node())};
     if (!is_elementwise(n.op)) return {0, 0};
-    return {elements(n) * (cost_of(n.op) == 0 ? 0 : 1), elements(n) * cost_of(n.op)};
+    return {elements(n) * (op_cost(n.op) == 0 ? 0 : 1), elements(n) * op_cost(n.op)};
   }
   static double excess(const Load& load, const Load& once) {
     return std::max(load[0] - kMostRecomputation * once[0], load[1] - kMostRecomputation * once[1]);
@@ -100,7 +100,7 @@ class Recomputation {
   };
 
   double own_cost(const LazyNode& n, const std::vector<double>& cost) const {
-    double out = is_elementwise(n.op) ? cost_of(n.op) : 0;
+    double out = is_elementwise(n.op) ? op_cost(n.op) : 0;
     for (const LazyOp& s : needed(n))
       if (const auto it = at_.find(s.node()); it != at_.end())
         out += passed_cost(*s.node(), n, cost[it->second]);
@@ -164,7 +164,7 @@ class Recomputation {
 
 }  // namespace
 
-int cost_of(Ops op) {
+int op_cost(Ops op) {
   switch (op) {
     case Ops::NOOP:
     case Ops::BITCAST: return 0;

@@ -19,7 +19,7 @@ constexpr double kMemoryCost = 24;  ///< operations that writing an element and 
 constexpr double kConstantCost = 12;
 
 /// Operations that one element of `op` takes.
-int cost_of(Ops op);
+int op_cost(Ops op);
 inline bool is_cheap_constant(const LazyNode& n, double cost) {
   return n.is_closed && !is_reduce(n.op) && cost <= kConstantCost;
 }
