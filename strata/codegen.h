@@ -9,5 +9,5 @@
 #include "strata/codegen/heuristic.h"
 #include "strata/codegen/kernel.h"
 #include "strata/codegen/linearize.h"
-#include "strata/codegen/linearizer.h"
 #include "strata/codegen/lower.h"
+#include "strata/codegen/spec_linearizer.h"

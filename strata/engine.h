@@ -3,6 +3,6 @@
 
 #include "strata/base/standard.h"
 
+#include "strata/engine/buffer_storage.h"
 #include "strata/engine/kernel_cache.h"
 #include "strata/engine/realize.h"
-#include "strata/engine/storage.h"

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "strata/codegen/linearizer.h"
+#include "strata/codegen/spec_linearizer.h"
 #include "strata/tensor/tensor.h"
 
 namespace strata::tools {

@@ -1,6 +1,6 @@
 // 2+3 from a Tensor down to the machine, a layer at a time.
+#include "strata/engine/buffer_storage.h"
 #include "strata/engine/recording.h"
-#include "strata/engine/storage.h"
 #include "strata/render/cstyle.h"
 #include "strata/render/llvm.h"
 #include "strata/schedule/schedule.h"

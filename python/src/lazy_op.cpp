@@ -6,7 +6,7 @@
 #include "python/src/tensor_object.h"
 #include "python/src/uop_casters.h"
 #include "python/src/view_casters.h"
-#include "strata/engine/storage.h"
+#include "strata/engine/buffer_storage.h"
 #include "strata/ops/kernel_text.h"
 #include "strata/schedule/schedule.h"
 #include "strata/tensor/access.h"

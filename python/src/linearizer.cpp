@@ -1,5 +1,5 @@
 // The Linearizer, and the kernel compiler behind it.
-#include "strata/codegen/linearizer.h"
+#include "strata/codegen/spec_linearizer.h"
 
 #include "python/src/pictures.h"
 #include "python/src/running.h"

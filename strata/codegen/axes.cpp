@@ -233,7 +233,7 @@ void KernelAxes::check_copies(const Opt& opt) const {
                " copies of the body are more than ", kMostCopies);
 }
 
-// The innermost loop of `n` turns becomes one of n / amount turns around `amount` of another kind; what is left over
+// The innermost loop of `n` iterations becomes one of n / amount iterations around `amount` of another kind; what is left over
 // becomes a segment.
 void KernelAxes::split(const Opt& opt, PartKind kind) {
   LoopAxis& axis = axis_of(opt);
@@ -251,14 +251,14 @@ void KernelAxes::split(const Opt& opt, PartKind kind) {
     if (!is_loop && loops == 0) inside *= segment.parts[k].size;
   }
   STRATA_CHECK(at < segment.parts.size(), domain, "[", opt.text(), "] no loop is left to split");
-  const Int turns = segment.parts[at].size;
-  const Int whole =
-      turns.is_number() ? Int(turns.value() / opt.amount) : Int(turns.expr() / opt.amount);
-  const Int rest = turns - whole * Int(opt.amount);
-  STRATA_CHECK(!turns.is_number() || whole.value() > 0, domain, "[", opt.text(), "] the loop has ",
-               turns.render(), " turns only");
+  const Int trip_count = segment.parts[at].size;
+  const Int whole = trip_count.is_number() ? Int(trip_count.value() / opt.amount)
+                                           : Int(trip_count.expr() / opt.amount);
+  const Int rest = trip_count - whole * Int(opt.amount);
+  STRATA_CHECK(!trip_count.is_number() || whole.value() > 0, domain, "[", opt.text(),
+               "] the loop has ", trip_count.render(), " trip_count only");
   STRATA_CHECK(loops == 1 || rest == Int(0), domain, "[", opt.text(), "] ", opt.amount,
-               " does not divide the ", turns.render(), " turns of the inner loop");
+               " does not divide the ", trip_count.render(), " turns of the inner loop");
   Segment left = segment;
   segment.parts[at].size = whole;
   segment.parts.insert(segment.parts.begin() + static_cast<std::ptrdiff_t>(at) + 1,

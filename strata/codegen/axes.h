@@ -70,16 +70,16 @@ struct Stage {
 /// One transformation. In text: `UPCAST 0 4`, `REORDER 1 0`, `LANES 1 8 @1` (of the second segment), `STREAM 0`.
 struct Opt {
   enum class Kind : std::uint8_t {
-    SPLIT,  ///< axis, n: the innermost loop becomes one of n turns inside of another (a tile)
-    UPCAST,  ///< axis, n: n turns of the innermost loop at once, in registers; reductions get n accumulators
-    UNROLL,    ///< axis, n: the same of a reduce axis with one accumulator
-    LANES,     ///< axis, n: as vectors of n lanes
+    SPLIT,   ///< axis, n: the innermost loop becomes one of n iterations inside of another (a tile)
+    UPCAST,  ///< axis, n: n iterations of the innermost loop at once, in registers; reductions get n accumulators
+    UNROLL,  ///< axis, n: the same of a reduce axis with one accumulator
+    LANES,   ///< axis, n: as vectors of n lanes
     PARALLEL,  ///< axis: the outermost loop runs on several threads
     REORDER,   ///< a permutation of the output axes: the order of their loops, outermost first
     CUT,       ///< axis, at: two segments, before and from `at` on
     STAGE,  ///< axis, buffer: inside of the outermost loop of the axis, what is loaded of the buffer is first copied to
             ///< scratch memory, in the order in which it is used
-    PADTO,  ///< axis, n: the loop gets turns beyond its end, to a multiple of n; they load and store nothing
+    PADTO,  ///< axis, n: the loop gets iterations beyond its end, to a multiple of n; they load and store nothing
     MERGE,  ///< axis: it and the next one become one axis over both; later axes count one less
     SPLITREDUCE,  ///< axis, n: a reduce axis in n parts, each of which a thread can do (split_reduce.h); the first Opt of a list
     STREAM,       ///< buffer: its vectors are stored past the caches, which keep what is read

@@ -26,14 +26,14 @@ struct Coordinates {
   }
 };
 
-/// A value that is asked for: a node at an index.
-struct Asked {
+/// A node at an index: the value of one of its elements, or of a vector of them.
+struct IndexedNode {
   const LazyNode* node;
   Coordinates at;
-  bool operator==(const Asked&) const = default;
+  bool operator==(const IndexedNode&) const = default;
 };
-struct HashAsked {
-  std::size_t operator()(const Asked& k) const {
+struct HashIndexedNode {
+  std::size_t operator()(const IndexedNode& k) const {
     std::size_t h = std::hash<const void*>()(k.node) + (k.at.is_zero ? 1 : 0);
     for (const Expr& e : k.at.idxs) h = h * 1000003 + std::hash<const void*>()(e.node());
     h = h * 1000003 + std::hash<const void*>()(k.at.valid.node());

@@ -8,7 +8,8 @@
 
 namespace strata {
 
-inline constexpr double kLongTurn = 0.05;  // seconds; what takes longer is cut, or looks whether to go on
+inline constexpr double kLongIteration =
+    0.05;  // seconds; what takes longer is cut, or looks whether to go on
 
 /// Seconds of one thread of a slow machine; functions count as one operation, and are dearer than that.
 inline double estimated_seconds(const KernelCost& cost) {
@@ -16,9 +17,10 @@ inline double estimated_seconds(const KernelCost& cost) {
   return cost.operations / kOperations + cost.bytes / kBytes;
 }
 
-/// How many of the `turns` of a loop take no more than `seconds`, at least 1.
-inline std::int64_t turns_within(double seconds, const KernelCost& cost, std::int64_t turns) {
-  const double each = estimated_seconds(cost) / static_cast<double>(std::max<std::int64_t>(turns, 1));
+/// How many of the `trip_count` of a loop take no more than `seconds`, at least 1.
+inline std::int64_t iterations_within(double seconds, const KernelCost& cost, std::int64_t trip_count) {
+  const double each =
+      estimated_seconds(cost) / static_cast<double>(std::max<std::int64_t>(trip_count, 1));
   const double most = each > 0 ? seconds / each : 1e18;
   return std::max<std::int64_t>(static_cast<std::int64_t>(std::min(most, 1e18)), 1);
 }

@@ -25,19 +25,19 @@ constexpr std::int64_t kBeyondCaches =
     1 << 23;  // bytes of a matrix that a second reading brings from memory
 constexpr std::size_t kShortBody = 64;    // UOps
 constexpr double kWorthCopies = 1 << 20;  // operations of a kernel
-constexpr std::int64_t kShortWindow = 8;  // turns of a loop that is unrolled for them
+constexpr std::int64_t kShortWindow = 8;  // iterations of a loop that is unrolled for them
 constexpr std::int64_t kLongBody = 160;  // multiplications and additions of vectors in a loop's body
 constexpr double kWorthStreaming =
     1 << 25;  // bytes that a kernel moves: no cache keeps them for the next one
 constexpr double kStreamedShare = 0.125;   // of these that a buffer has at least
-constexpr std::int64_t kWorthCutting = 8;  // turns without guards that a cut has to give
+constexpr std::int64_t kWorthCutting = 8;  // iterations without guards that a cut has to give
 constexpr double kWorthGathering =
     4;  // operations a half of what a vector that is loaded lane by lane costs
 
 /// How one access moves along one axis.
-struct Step {
+struct Stride {
   bool is_linear = true;
-  std::int64_t by = 0;   ///< elements a turn, where linear
+  std::int64_t by = 0;   ///< elements an iteration, where linear
   bool guarded = false;  ///< whether its condition depends on the axis
 };
 
@@ -58,7 +58,7 @@ class Choice {
         main_(axes_.axes().size(), 0) {
     for (const Access& a : plain_.accesses) widest_ = std::max(widest_, dtype_of(a).itemsize());
     for (const auto& [v, axis] : plain_.counters) counters_.emplace_back(v, axis);
-    for (const Access& a : plain_.accesses) steps_.push_back(steps_of(a));
+    for (const Access& a : plain_.accesses) strides_.push_back(strides_of(a));
   }
 
   std::vector<Opt> opts() {
@@ -73,7 +73,7 @@ class Choice {
       return std::move(opts_);
     }
     const int reduced = contiguous_reduction(), lane_axis = output_lanes();
-    if (lane_axis >= 0 && (reduced < 0 || reuses_along(lane_axis) || can_turn(lane_axis))) {
+    if (lane_axis >= 0 && (reduced < 0 || reuses_along(lane_axis) || can_stage(lane_axis))) {
       output_vectors(static_cast<std::size_t>(lane_axis));
     } else if (!register_tile() && reduced >= 0) {
       row_stages(lane_axis);
@@ -105,21 +105,21 @@ class Choice {
 
   // --- how accesses move ---
 
-  std::vector<Step> steps_of(const Access& a) const {
-    std::vector<Step> out(axes_.axes().size());
+  std::vector<Stride> strides_of(const Access& a) const {
+    std::vector<Stride> out(axes_.axes().size());
     for (const auto& [v, axis] : counters_) {
-      Step& step = out[axis];
+      Stride& stride = out[axis];
       const Expr moved = substitute(a.index, {{v, v + 1}}) - a.index;
-      step.is_linear = moved.is_constant();
-      if (step.is_linear) step.by = moved.value();
+      stride.is_linear = moved.is_constant();
+      if (stride.is_linear) stride.by = moved.value();
       const std::vector<Variable> of = variables(a.valid);
-      step.guarded = std::any_of(of.begin(), of.end(),
-                                 [&, counter = v](const Variable& u) { return same(u, counter); });
+      stride.guarded = std::any_of(
+          of.begin(), of.end(), [&, counter = v](const Variable& u) { return same(u, counter); });
     }
     return out;
   }
   bool depends(std::size_t access, std::size_t axis) const {
-    const Step& s = steps_[access][axis];
+    const Stride& s = strides_[access][axis];
     return !s.is_linear || s.by != 0 || s.guarded;
   }
 
@@ -158,16 +158,16 @@ class Choice {
         run = next;
       }
       place[b] = at;
-      for (std::vector<Step>& steps : steps_)
-        if (!is_merged || !(next.size == Int(1))) steps[at] = steps[b];
+      for (auto& strides : strides_)
+        if (!is_merged || !(next.size == Int(1))) strides[at] = strides[b];
     }
-    for (std::vector<Step>& steps : steps_) steps.resize(at + 1);
+    for (auto& strides : strides_) strides.resize(at + 1);
     for (auto& [v, axis] : counters_) axis = place[axis];
     main_.resize(at + 1);
     axes_.apply(merges);
     opts_.insert(opts_.end(), merges.begin(), merges.end());
   }
-  /// Whether the axis behind joins a run, by their places among the steps.
+  /// Whether the axis behind joins a run, by their places among the strides.
   bool can_merge(const Run& first, const Run& second, std::size_t a, std::size_t b) const {
     if (first.group != second.group || !first.size.is_number() || !second.size.is_number())
       return false;
@@ -176,8 +176,8 @@ class Choice {
     for (const Run* run : {&first, &second})
       if (run->is_one_somewhere && !(run->size == Int(1))) return false;
     if (first.size == Int(1) || second.size == Int(1)) return true;
-    for (const std::vector<Step>& steps : steps_) {
-      const Step &outer = steps[a], &inner = steps[b];
+    for (const auto& strides : strides_) {
+      const Stride &outer = strides[a], &inner = strides[b];
       std::int64_t whole = 0;
       if (outer.guarded || inner.guarded || !outer.is_linear || !inner.is_linear) return false;
       if (!try_mul(inner.by, second.size.value(), whole) || whole != outer.by) return false;
@@ -214,8 +214,8 @@ class Choice {
       if (size(a) < lanes()) continue;
       int score = gain;
       bool stores_fit = true;
-      for (std::size_t k = 0; k < steps_.size(); ++k) {
-        const Step& s = steps_[k][a];
+      for (std::size_t k = 0; k < strides_.size(); ++k) {
+        const Stride& s = strides_[k][a];
         if (plain_.accesses[k].is_store) stores_fit = stores_fit && s.is_linear && s.by == 1;
         if (!is_scattered(s))
           score += s.by == 1 ? 2 : 1;
@@ -235,13 +235,14 @@ class Choice {
     const double operations = cost_of(kernel_).operations / elements;
     return static_cast<int>(std::min(operations / kWorthGathering, 1e6));
   }
-  static bool is_scattered(const Step& s) { return !s.is_linear || s.by < -1 || s.by > 1; }
+  static bool is_scattered(const Stride& s) { return !s.is_linear || s.by < -1 || s.by > 1; }
   /// The output axis along which access `k` is contiguous, where it is scattered along `a`: tiles use whole cache lines; -1 for
   /// none.
   int crossed_axis(std::size_t k, std::size_t a) const {
-    if (!is_scattered(steps_[k][a])) return -1;
+    if (!is_scattered(strides_[k][a])) return -1;
     for (std::size_t b = 0; b < axes_.outputs(); ++b)
-      if (b != a && steps_[k][b].is_linear && steps_[k][b].by == 1 && is_known(b) && size(b) >= lanes())
+      if (b != a && strides_[k][b].is_linear && strides_[k][b].by == 1 && is_known(b) &&
+          size(b) >= lanes())
         return static_cast<int>(b);
     return -1;
   }
@@ -269,8 +270,8 @@ class Choice {
     const std::int64_t along = lanes_along(0);
     if (along == 0 || size(axis) < along) return -1;
     bool some = false;
-    for (std::size_t k = 0; k < steps_.size(); ++k) {
-      const Step& s = steps_[k][axis];
+    for (std::size_t k = 0; k < strides_.size(); ++k) {
+      const Stride& s = strides_[k][axis];
       if (plain_.accesses[k].is_store) continue;
       if (!s.is_linear || (s.by != 0 && s.by != 1)) return -1;
       some = some || s.by == 1;
@@ -285,8 +286,8 @@ class Choice {
   }
   /// Whether a load inside of a reduction is contiguous along the output axis: vectors of outputs, as in a matrix product.
   bool reuses_along(int axis) const {
-    for (std::size_t k = 0; k < steps_.size(); ++k) {
-      const Step& s = steps_[k][static_cast<std::size_t>(axis)];
+    for (std::size_t k = 0; k < strides_.size(); ++k) {
+      const Stride& s = strides_[k][static_cast<std::size_t>(axis)];
       if (!plain_.accesses[k].is_store && s.is_linear && s.by == 1 && in_reduction(k)) return true;
     }
     return false;
@@ -295,7 +296,7 @@ class Choice {
   int reused_axis(std::size_t lane_axis) const {
     for (std::size_t a = axes_.outputs(); a-- > 0;) {
       if (a == lane_axis || size(a) < 2 || !is_known(a)) continue;
-      for (std::size_t k = 0; k < steps_.size(); ++k)
+      for (std::size_t k = 0; k < strides_.size(); ++k)
         if (!plain_.accesses[k].is_store && in_reduction(k) && !depends(k, a))
           return static_cast<int>(a);
     }
@@ -303,11 +304,11 @@ class Choice {
   }
 
   /// The largest amount up to `most` that leaves little over.
-  static std::int64_t fitting(std::int64_t turns, std::int64_t most) {
-    std::int64_t best = 1, best_left = turns;
-    for (std::int64_t n = std::min(turns, most); n > 1; --n) {
-      if (turns % n == 0) return n;
-      if (turns >= 4 * n && turns % n < best_left) best = n, best_left = turns % n;
+  static std::int64_t fitting(std::int64_t trip_count, std::int64_t most) {
+    std::int64_t best = 1, best_left = trip_count;
+    for (std::int64_t n = std::min(trip_count, most); n > 1; --n) {
+      if (trip_count % n == 0) return n;
+      if (trip_count >= 4 * n && trip_count % n < best_left) best = n, best_left = trip_count % n;
     }
     return best;
   }
@@ -356,11 +357,11 @@ class Choice {
       problem.is_output.push_back(a < axes_.outputs());
       problem.stores_along.push_back(true);
     }
-    for (std::size_t k = 0; k < steps_.size(); ++k) {
+    for (std::size_t k = 0; k < strides_.size(); ++k) {
       if (plain_.accesses[k].is_store) {
         for (std::size_t a = 0; a < problem.sizes.size(); ++a)
           problem.stores_along[a] =
-              problem.stores_along[a] && steps_[k][a].is_linear && steps_[k][a].by == 1;
+              problem.stores_along[a] && strides_[k][a].is_linear && strides_[k][a].by == 1;
       } else if (in_reduction(k)) {
         problem.loads.push_back(tile_access(k));
       }
@@ -382,7 +383,7 @@ class Choice {
   }
   TileAccess tile_access(std::size_t access) const {
     TileAccess out;
-    for (const Step& s : steps_[access])
+    for (const Stride& s : strides_[access])
       out.along.push_back(!s.is_linear || s.by < 0 || s.by > 1 || s.guarded ? TileAccess::Along::scattered
                           : s.by == 1 ? TileAccess::Along::contiguous
                                       : TileAccess::Along::stays);
@@ -394,8 +395,8 @@ class Choice {
     for (const std::int64_t n : tile.copies) out *= n;
     return out;
   }
-  /// Small reduced axes which conditions depend on, and the innermost one: few turns of a loop are no longer than what is around it.
-  /// Two of many turns stand in the body: so the runs that long sums are cut into end half as often.
+  /// Small reduced axes which conditions depend on, and the innermost one: few iterations of a loop are no longer than what is around it.
+  /// Two of many iterations stand in the body: so the runs that long sums are cut into end half as often.
   void unroll_windows(std::int64_t body) {
     if (keeps_order(0)) return;
     const ReduceGroup& group = axes_.groups()[0];
@@ -403,7 +404,7 @@ class Choice {
       const std::int64_t n = is_known(a) ? size(a) : 0;
       const bool is_innermost = a + 1 == group.first + group.count;
       bool is_wanted = is_innermost && n <= kShortWindow;
-      for (const std::vector<Step>& steps : steps_) is_wanted = is_wanted || steps[a].guarded;
+      for (const auto& strides : strides_) is_wanted = is_wanted || strides[a].guarded;
       const std::vector<Segment>& segments = axes_.axes()[a].segments;
       const bool is_loop = segments.size() == 1 && segments[0].parts.size() == 1;
       const std::int64_t copies = is_wanted ? n : is_innermost && n % 2 == 0 ? 2 : 0;
@@ -416,7 +417,7 @@ class Choice {
   /// Tiles for a load that is contiguous along another axis than the stores: its cache lines are used up while they are there.
   bool tiles(std::size_t axis) {
     int across = -1;
-    for (std::size_t k = 0; k < steps_.size() && across < 0; ++k)
+    for (std::size_t k = 0; k < strides_.size() && across < 0; ++k)
       if (!plain_.accesses[k].is_store) across = crossed_axis(k, axis);
     if (across < 0) return false;
     const auto inner = static_cast<std::size_t>(across);
@@ -455,7 +456,7 @@ class Choice {
     return out;
   }
   /// Whether a load that is scattered along the output axis can be staged for vectors along it.
-  bool can_turn(int axis) const {
+  bool can_stage(int axis) const {
     const auto lane_axis = static_cast<std::size_t>(axis);
     const int rows = reused_axis(lane_axis);
     if (rows < 0) return false;
@@ -483,9 +484,9 @@ class Choice {
     const ReduceGroup& group = axes_.groups().front();
     if (group.count == 0) return -1;
     int slot = -1;
-    for (std::size_t k = 0; k < steps_.size(); ++k) {
+    for (std::size_t k = 0; k < strides_.size(); ++k) {
       const Access& a = plain_.accesses[k];
-      const Step &along = steps_[k][axis], &down = steps_[k][group.first + group.count - 1];
+      const Stride &along = strides_[k][axis], &down = strides_[k][group.first + group.count - 1];
       const auto width = static_cast<std::int64_t>(dtype_of(a).itemsize());
       const bool is_far = along.by == 1 && std::abs(down.by) * width >= kFarApart;
       const bool lies_across = is_scattered(along) && down.by == 1;
@@ -515,8 +516,8 @@ class Choice {
   }
   /// Whether lanes along an output axis would be of other rows: what is reduced would be loaded lane by lane.
   bool gathers_rows(std::size_t axis) const {
-    for (std::size_t k = 0; k < steps_.size(); ++k)
-      if (!plain_.accesses[k].is_store && in_reduction(k) && is_scattered(steps_[k][axis]))
+    for (std::size_t k = 0; k < strides_.size(); ++k)
+      if (!plain_.accesses[k].is_store && in_reduction(k) && is_scattered(strides_[k][axis]))
         return true;
     return false;
   }
@@ -577,7 +578,7 @@ class Choice {
   Lowered plain_;
   std::vector<std::size_t> main_;  // the segment of each axis that opts work on
   std::vector<std::pair<Variable, std::size_t>> counters_;  // of the plain loops, and their axes now
-  std::vector<std::vector<Step>> steps_;                    // by access, by axis
+  std::vector<std::vector<Stride>> strides_;                // by access, by axis
   std::size_t widest_ = 1;
   std::vector<Opt> opts_;
 };

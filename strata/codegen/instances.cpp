@@ -1,6 +1,6 @@
-// begin0 is gidx0; the loop becomes its body, under a condition where the number of turns is not known.
+// begin0 is gidx0; the loop becomes its body, under a condition where the number of iterations is not known.
 //
-// end0 is gidx0 + 1, which is `turns` in the last instance alone. Of 0 turns the first instance is the last one, as
+// end0 is gidx0 + 1, which is `trip_count` in the last instance alone. Of 0 iterations the first instance is the last one, as
 // [0, 0) is: there end0 is gidx0.
 
 #include "strata/codegen/instances.h"
@@ -19,7 +19,7 @@ namespace {
 
 class Instances {
  public:
-  Instances(const UOpGraph& list, const Int& turns) : list_(list), turns_(turns) {}
+  Instances(const UOpGraph& list, const Int& trip_count) : list_(list), trip_count_(trip_count) {}
 
   UOpGraph run() {
     for (const UOp u : list_)
@@ -38,11 +38,11 @@ class Instances {
   static std::string name_of(UOp variable) {
     return std::string(std::get<Variable>(variable.arg()).name());
   }
-  bool is_known() const { return turns_.is_number() && turns_.value() > 0; }
+  bool is_known() const { return trip_count_.is_number() && trip_count_.value() > 0; }
 
-  /// The instance's index, 32 bits of it where that is enough, and `turns` where it is not a number.
+  /// The instance's index, 32 bits of it where that is enough, and `trip_count` where it is not a number.
   void define() {
-    const std::int64_t most = std::max<std::int64_t>(turns_.vmax(), 1);
+    const std::int64_t most = std::max<std::int64_t>(trip_count_.vmax(), 1);
     const bool is_narrow = most <= std::numeric_limits<std::int32_t>::max();
     index_ = out_.add(UOps::SPECIAL, is_narrow ? dtypes::int32 : dtypes::int64, {},
                       Special{free_name(), 0, most});
@@ -51,14 +51,14 @@ class Instances {
     if (is_known()) return;
     IndexUOps of_variables(out_, {[this](const Variable& v) { return parameter(v); },
                                   [](const Variable&) { return 0; }});
-    total_ = of_variables.integer(turns_.expr(), dtypes::int64);
+    total_ = of_variables.integer(trip_count_.expr(), dtypes::int64);
   }
   std::string free_name() const {
-    std::vector<Variable> of_turns;
-    if (!turns_.is_number()) of_turns = variables(turns_.expr());
+    std::vector<Variable> of_trip_count;
+    if (!trip_count_.is_number()) of_trip_count = variables(trip_count_.expr());
     std::string name = "gidx0";
     while (variables_.contains(name) ||
-           std::any_of(of_turns.begin(), of_turns.end(),
+           std::any_of(of_trip_count.begin(), of_trip_count.end(),
                        [&](const Variable& v) { return v.name() == name; }))
       name += 'x';
     return name;
@@ -95,7 +95,7 @@ class Instances {
     } else if (u.op() == UOps::DEFINE_VAR && name_of(u) == kRangeEnd) {
       made_[u] = end();
     } else if (is_parallel(u)) {
-      if (!is_known()) block_ = out_.add(UOps::IF, dtypes::none, {has_turn()}, {}, false);
+      if (!is_known()) block_ = out_.add(UOps::IF, dtypes::none, {has_iteration()}, {}, false);
       made_[u] = wide_;
     } else if (u.op() == UOps::ENDLOOP && is_parallel(u.src(0))) {
       if (block_) out_.add(UOps::ENDIF, dtypes::none, {block_}, {}, false);
@@ -110,7 +110,7 @@ class Instances {
            name_of(u.src(0)) == kRangeBegin;
   }
 
-  UOp has_turn() { return out_.alu(Ops::CMPLT, {wide_, total_}); }
+  UOp has_iteration() { return out_.alu(Ops::CMPLT, {wide_, total_}); }
   /// Nothing where only the loop asks for it.
   UOp end() {
     if (std::none_of(list_.begin(), list_.end(), asks_end)) return {};
@@ -120,7 +120,7 @@ class Instances {
   }
 
   const UOpGraph& list_;
-  Int turns_;
+  Int trip_count_;
   UOpGraph out_;
   UOp index_, wide_, total_, block_;
   std::unordered_map<UOp, UOp> made_;
@@ -129,8 +129,8 @@ class Instances {
 
 }  // namespace
 
-UOpGraph to_instances(const UOpGraph& list, const Int& turns, std::vector<UOp>* places) {
-  Instances instances(list, turns);
+UOpGraph to_instances(const UOpGraph& list, const Int& trip_count, std::vector<UOp>* places) {
+  Instances instances(list, trip_count);
   UOpGraph out = instances.run();
   if (places != nullptr) *places = instances.places();
   return out;

@@ -57,7 +57,7 @@ void check_stores(const Lowered& lowered) {
                    b.index.render(), ", which are not apart");
     }
 }
-/// Whether a store puts something where a load reads, in the turn in which that reads: then no other turn does.
+/// Whether a store puts something where a load reads, in the iteration in which that reads: then no other iteration does.
 bool writes_where(const Access& store, const Access& load) {
   if (!store.is_store || store.slot != load.slot || !same(store.index, load.index)) return false;
   if (store.valid.constant() == 1 || same(store.valid, load.valid)) return true;

@@ -133,7 +133,7 @@ class Linearizing {
   void find_free_of(std::size_t k, const std::vector<LoopSet>& shared) {
     const UOp u = nodes_[k];
     for (const UOp s : u.src()) free_[k].merge(free_[number_.at(s)]);
-    // What is loaded of scratch memory is there in the turn in which it was filled.
+    // What is loaded of scratch memory is there in the iteration in which it was filled.
     if (u.op() == UOps::LOAD && staged_.contains(u.src(0)))
       for (const UOp loop : *staged_.at(u.src(0))) free_[k].insert(loop_number_.at(loop));
     if (u.op() == UOps::LOOP) free_[k].insert(loop_number_.at(u));
@@ -141,7 +141,7 @@ class Linearizing {
       for (const UOp loop : *it->second) free_[k].insert(loop_number_.at(loop));
     if (!is_reduce_node(u)) return;
     free_[k].merge(shared[loop_number_.at(loops_of(u).front())]);
-    // What an inner level adds up may be the same in each turn of the outer one: it stands in there all the same.
+    // What an inner level adds up may be the same in each iteration of the outer one: it stands in there all the same.
     for (auto it = around_.find(loops_of(u).front()); it != around_.end();
          it = around_.find(it->second))
       if (loop_number_.contains(it->second)) free_[k].insert(loop_number_.at(it->second));

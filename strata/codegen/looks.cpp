@@ -19,7 +19,7 @@ bool is_parallel(UOp loop) {
   return begin != nullptr && begin->name() == kRangeBegin;
 }
 
-std::int64_t turns_of(UOp loop) {
+std::int64_t trip_count_of(UOp loop) {
   if (is_parallel(loop)) return 1;  // of which one is looked at
   const UOp begin = loop.src(0), end = loop.src(1);
   if (begin.op() != UOps::CONST) return 1;
@@ -30,7 +30,7 @@ std::int64_t turns_of(UOp loop) {
 /// A LOOP in the list.
 struct Level {
   std::size_t loop;
-  double turns;   ///< of it in one turn of the parallel loop, those of the loops around it counted
+  double trip_count;  ///< of it in one iteration of the parallel loop, those of the loops around it counted
   bool can_look;  ///< no loop around it does
   bool is_innermost = true;
 };
@@ -49,26 +49,26 @@ Looks looks_of(const Kernel& kernel) {
   double seconds = estimated_seconds(cost_of(kernel.ast));
   if (kernel.parallel)
     seconds /= static_cast<double>(std::max<std::int64_t>(kernel.parallel->vmax(), 1));
-  if (seconds <= kLongTurn) return out;
+  if (seconds <= kLongIteration) return out;
   const double wanted = seconds / kBetweenLooks;
   const auto look = [&](const Level& at) {
-    const double between = std::clamp(at.turns / wanted, 1.0, static_cast<double>(kMostBetween));
+    const double between = std::clamp(at.trip_count / wanted, 1.0, static_cast<double>(kMostBetween));
     const auto every = std::bit_floor(static_cast<std::uint64_t>(between));
     out.loops.push_back({at.loop, static_cast<std::int64_t>(every)});
   };
   std::vector<Level> open;
   for (const UOp u : kernel.uops) {
     if (u.op() == UOps::LOOP) {
-      Level next{u.num(), static_cast<double>(turns_of(u)), !is_parallel(u)};
+      Level next{u.num(), static_cast<double>(trip_count_of(u)), !is_parallel(u)};
       if (!open.empty()) {
         Level& around = open.back();
         around.is_innermost = false;
-        next.turns *= around.turns;
+        next.trip_count *= around.trip_count;
         const bool looks = out.every(around.loop) != 0;
         next.can_look =
             next.can_look && !looks && (around.can_look || is_parallel(kernel.uops[around.loop]));
       }
-      if (next.can_look && next.turns >= wanted) look(next);
+      if (next.can_look && next.trip_count >= wanted) look(next);
       open.push_back(next);
     } else if (u.op() == UOps::ENDLOOP) {
       const Level& ended = open.back();

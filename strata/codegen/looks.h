@@ -1,4 +1,4 @@
-// Where a kernel for the host asks whether to go on: one whose turns run long, in a loop around the most of its work.
+// Where a kernel for the host asks whether to go on: one whose iterations run long, in a loop around the most of its work.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,17 @@ struct Looks {
   /// A loop that looks.
   struct At {
     std::size_t loop;    ///< the LOOP's place in the list
-    std::int64_t every;  ///< turns of it, a power of 2
+    std::int64_t every;  ///< iterations of it, a power of 2
   };
   std::vector<At> loops;  ///< by place
   int slot = 0;  ///< behind those of the kernel's buffers: where the address of `look` stands for one
 
   bool any() const { return !loops.empty(); }
-  /// After how many turns of `loop` it looks; 0: it does not.
+  /// After how many iterations of `loop` it looks; 0: it does not.
   std::int64_t every(std::size_t loop) const;
 };
 
-/// Those of a kernel: none where a turn of its parallel loop, or all of it where it has none, is short by estimate. Else one about
+/// Those of a kernel: none where an iteration of its parallel loop, or all of it where it has none, is short by estimate. Else one about
 /// every 10 ms by estimate, as far out as that can be.
 Looks looks_of(const Kernel& kernel);
 

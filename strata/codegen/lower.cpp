@@ -7,10 +7,10 @@
 
 #include "strata/base/interrupt.h"
 #include "strata/codegen/coordinates.h"
+#include "strata/codegen/gather_indices.h"
 #include "strata/codegen/index_uops.h"
 #include "strata/codegen/legal.h"
 #include "strata/codegen/nests.h"
-#include "strata/codegen/picks.h"
 #include "strata/codegen/stage.h"
 #include "strata/codegen/sums.h"
 #include "strata/codegen/variables.h"
@@ -58,13 +58,13 @@ class Lowering {
   // --- variables ---
 
   UOp value_of(const Variable& v) {
-    if (const Pick* pick = picks_.find(v)) return pick->place;
+    if (const GatherIndex* found = gather_indices_.find(v)) return found->value;
     const UOp loop = nests_.loop_of(v);
     return loop ? loop : parameter(v);
   }
   /// In sums, what is known in outer loops comes first.
   int depth_of(const Variable& v) const {
-    return picks_.find(v) != nullptr ? Picks::kDepth : nests_.depth_of(v);
+    return gather_indices_.find(v) != nullptr ? GatherIndices::kDepth : nests_.depth_of(v);
   }
   UOp global(int slot, DType dtype) {
     return out_.graph.add(UOps::DEFINE_GLOBAL, dtype.pointer(), {},
@@ -86,28 +86,28 @@ class Lowering {
       if (std::any_of(axes_.axes()[a].dims.begin(), axes_.axes()[a].dims.end(),
                       [&](std::size_t t) { return !(n.shape[t] == Int(1)); }))
         axes.push_back(a);
-    for (const Nest& place : nests_.of_outputs(axes)) {
-      std::vector<std::pair<Variable, int>> unrolled = place.copies;
-      unrolled.insert(unrolled.end(), place.turns.begin(), place.turns.end());
-      const std::vector<Expr> at = place.coordinates();
-      pin(place);
-      stage_buffers(n, axes, place);
+    for (const Nest& nest : nests_.of_outputs(axes)) {
+      std::vector<std::pair<Variable, int>> unrolled = nest.copies;
+      unrolled.insert(unrolled.end(), nest.iterations.begin(), nest.iterations.end());
+      const std::vector<Expr> at = nest.coordinates();
+      pin(nest);
+      stage_buffers(n, axes, nest);
       for (const Substitution& choice : choices(unrolled)) {
         std::vector<Expr> idxs(n.shape.size(), Expr(0));
         const std::vector<Expr> chosen = substituted(at, choice);
         set_dims(idxs, {}, axes, chosen, axes_);
-        store_at(n, idxs, inside(axes, chosen), place);
+        store_at(n, idxs, inside(axes, chosen), nest);
       }
     }
   }
 
-  /// From now on loads of buffers of symbolic sizes stay in the loops of `place` that may have no turn: elsewhere there may
+  /// From now on loads of buffers of symbolic sizes stay in the loops of `nest` that may have no iteration: elsewhere there may
   /// be no element.
-  void pin(const Nest& place) {
+  void pin(const Nest& nest) {
     const bool were_pinned = !pin_loops_.empty();
-    pin_at_ = place.coordinates();
+    pin_at_ = nest.coordinates();
     pin_loops_.clear();
-    if (!nests_.ranges_of(pin_at_).constant()) pin_loops_ = place.loops;
+    if (!nests_.ranges_of(pin_at_).constant()) pin_loops_ = nest.loops;
     if (!were_pinned && pin_loops_.empty()) return;
     done_.clear();  // what was made for another nest stays in its loops
     nests_.begin_apart();
@@ -138,31 +138,31 @@ class Lowering {
     const Expr inside = at.index >= 0 && at.index < arg.size.expr();
     return prove(inside, at.valid && nests_.ranges_of(around)).answer == Answer::yes ? 1 : inside;
   }
-  void store_at(const LazyNode& n, const std::vector<Expr>& idxs, const Expr& guard, const Nest& place) {
+  void store_at(const LazyNode& n, const std::vector<Expr>& idxs, const Expr& guard, const Nest& nest) {
     const BufferArg& arg = std::get<BufferArg>(n.arg);
     IndexExprs at = simplified(n, arg.st).expr_idxs(idxs);
     at.valid =
-        at.valid && guard && kept_inside(arg, {at.index, at.valid && guard}, place.coordinates());
+        at.valid && guard && kept_inside(arg, {at.index, at.valid && guard}, nest.coordinates());
     if (at.valid.constant() == 0) return;
     UOp value = lower({n.src[0].node(), {idxs, at.valid, false}});
-    note_access(arg.slot, true, at.index, at.valid, arg.size, place.coordinates());
+    note_access(arg.slot, true, at.index, at.valid, arg.size, nest.coordinates());
     const UOp pointer = global(arg.slot, n.src[0].dtype());
-    const Lanes* lanes = place.lanes;
-    if (lanes == nullptr) return put(pointer, at, value, place, nullptr);
+    const Lanes* lanes = nest.lanes;
+    if (lanes == nullptr) return put(pointer, at, value, nest, nullptr);
     value = ops_.widened(value, lanes->count);
     const auto stride = stride_along(at.index, *lanes);
     const bool streamed = axes_.streams(arg.slot);
-    if (stride == 1) return put(pointer, at, value, place, lanes, streamed);
+    if (stride == 1) return put(pointer, at, value, nest, lanes, streamed);
     // As loads are, so that a load and a store of the same elements have the same index.
     if (stride == -1)
-      return put(pointer, mirrored(at, *lanes), ops_.reversed(value), place, lanes, streamed);
+      return put(pointer, mirrored(at, *lanes), ops_.reversed(value), nest, lanes, streamed);
     for (int k = 0; k < lanes->count; ++k) {
       const Substitution lane = {{lanes->variable, k}};
       const IndexExprs one{substitute(at.index, lane), substitute(at.valid, lane)};
-      put(pointer, one, out_.graph.lane(value, k), place, nullptr);
+      put(pointer, one, out_.graph.lane(value, k), nest, nullptr);
     }
   }
-  void put(UOp pointer, const IndexExprs& at, UOp value, const Nest& place, const Lanes* lanes,
+  void put(UOp pointer, const IndexExprs& at, UOp value, const Nest& nest, const Lanes* lanes,
            bool streamed = false) {
     if (at.valid.constant() == 0) return;
     const Expr first = lanes == nullptr ? at.index : substitute(at.index, {{lanes->variable, 0}});
@@ -173,7 +173,7 @@ class Lowering {
       if (const auto bytes = whole_bytes(first, value.dtype())) past_caches = *bytes;
     const UOp store = out_.graph.add(UOps::STORE, dtypes::none, sources, past_caches, false);
     out_.accesses.back().uops.push_back(store);
-    out_.stores.push_back({store, place.loops});
+    out_.stores.push_back({store, nest.loops});
   }
 
   // --- scratch memory ---
@@ -185,7 +185,7 @@ class Lowering {
   };
 
   /// Fills the tiles that the axes ask for, for a nest of a store; loads of them go there from now on.
-  void stage_buffers(const LazyNode& n, const std::vector<std::size_t>& axes, const Nest& place) {
+  void stage_buffers(const LazyNode& n, const std::vector<std::size_t>& axes, const Nest& nest) {
     staged_.clear();
     for (const Stage& stage : axes_.stages()) {
       if (!loads_buffer(n, stage.slot)) continue;
@@ -194,9 +194,9 @@ class Lowering {
           pin_loops_.empty() || out_.buffers[static_cast<std::size_t>(stage.slot)].size.is_number(),
           domain, what, "buffer ", stage.slot, " has a symbolic size, and loops may have no turn");
       std::vector<UOp> around;
-      const std::vector<OutsideCoordinate> outside = outside_of(stage, axes_, axes, place, around);
+      const std::vector<OutsideCoordinate> outside = outside_of(stage, axes_, axes, nest, around);
       const Tile tile = plan_tile(n, stage.slot, axes_, axes, outside, what);
-      const Asked key{tile.load, {tile.base, 1, false}};
+      const IndexedNode key{tile.load, {tile.base, 1, false}};
       auto it = tiles_.find(key);
       if (it == tiles_.end() || !(it->second.tile.extent == tile.extent) ||
           it->second.around != around) {
@@ -222,10 +222,10 @@ class Lowering {
     Expr address = 0;
     for (std::size_t d = 0; d < tile.extent.size(); ++d) {
       const bool in_lanes = d == tile.inner && most > 1 && tile.extent[d] % most == 0;
-      const std::int64_t turns = in_lanes ? tile.extent[d] / most : tile.extent[d];
+      const std::int64_t trip_count = in_lanes ? tile.extent[d] / most : tile.extent[d];
       Expr t = 0;
-      if (turns > 1) {
-        const Variable v = nests_.counter(detail::message(name, "/", d), turns, 200,
+      if (trip_count > 1) {
+        const Variable v = nests_.counter(detail::message(name, "/", d), trip_count, 200,
                                           nest.loops.empty() ? UOp() : nest.loops.back());
         nest.loops.push_back(nests_.loop_of(v));
         t = in_lanes ? v * most : Expr(v);
@@ -249,7 +249,7 @@ class Lowering {
   }
 
   /// A load that is staged, as one of the scratch memory.
-  UOp load_staged(const Asked& k, const Staged& staged) {
+  UOp load_staged(const IndexedNode& k, const Staged& staged) {
     Expr address = 0;
     for (std::size_t d = 0; d < k.at.idxs.size(); ++d)
       address += (k.at.idxs[d] - staged.tile.base[d]) * staged.tile.stride[d];
@@ -264,11 +264,11 @@ class Lowering {
   // --- values ---
 
   struct Frame {
-    Asked key;
-    std::vector<Asked> needs;
+    IndexedNode key;
+    std::vector<IndexedNode> needs;
   };
 
-  UOp lower(const Asked& root) {
+  UOp lower(const IndexedNode& root) {
     std::vector<Frame> open;
     open.push_back({root, needs_of(root)});
     while (!open.empty()) {
@@ -279,16 +279,16 @@ class Lowering {
         continue;
       }
       const auto missing = std::find_if(top.needs.begin(), top.needs.end(),
-                                        [&](const Asked& k) { return !done_.contains(k); });
+                                        [&](const IndexedNode& k) { return !done_.contains(k); });
       if (missing == top.needs.end() && ask_more(open.back())) continue;
       if (missing != top.needs.end()) {
-        Asked next = *missing;
-        std::vector<Asked> needs = needs_of(next);
+        IndexedNode next = *missing;
+        std::vector<IndexedNode> needs = needs_of(next);
         open.push_back({std::move(next), std::move(needs)});
         continue;
       }
       std::vector<UOp> values;
-      for (const Asked& k : top.needs) values.push_back(done_.at(k));
+      for (const IndexedNode& k : top.needs) values.push_back(done_.at(k));
       const UOp made = build(top.key, values);
       done_.emplace(top.key, made);
       open.pop_back();
@@ -296,19 +296,19 @@ class Lowering {
     return done_.at(root);
   }
 
-  std::vector<Asked> needs_of(const Asked& k) {
+  std::vector<IndexedNode> needs_of(const IndexedNode& k) {
     const LazyNode& n = *k.node;
     if (n.src.empty()) return {};
     if (is_movement(n.op)) return {{n.src[0].node(), moved(n, k.at, regrouping(n))}};
     if (is_reduce(n.op)) {
-      std::vector<Asked> out;
+      std::vector<IndexedNode> out;
       for (Body& body : bodies(k)) out.push_back(std::move(body.key));
       return out;
     }
     const Coordinates same{k.at.idxs, k.at.valid, false, k.at.around};
     if (n.op == Ops::GATHER)
       return {{n.src[1].node(), same}};  // the rest when it is known: ask_more()
-    std::vector<Asked> out;
+    std::vector<IndexedNode> out;
     for (const LazyOp& s : n.src) out.push_back({s.node(), same});
     return out;
   }
@@ -332,7 +332,7 @@ class Lowering {
         one.valid = substitute(at.valid, lane);
       }
       const UOp chosen = lanes > 1 ? out_.graph.lane(place, j) : place;
-      one.idxs.push_back(picks_.add(chosen, size, one));
+      one.idxs.push_back(gather_indices_.add(chosen, size, one));
       frame.needs.push_back({n.src[0].node(), one});
     }
     return true;
@@ -365,7 +365,7 @@ class Lowering {
 
   // --- parts of values ---
 
-  UOp build(const Asked& k, std::span<const UOp> values) {
+  UOp build(const IndexedNode& k, std::span<const UOp> values) {
     const LazyNode& n = *k.node;
     if (is_movement(n.op)) return values[0];
     switch (n.op) {
@@ -419,12 +419,12 @@ class Lowering {
     return it != simple_.end() ? it->second : simple_.emplace(&n, st.simplify()).first->second;
   }
 
-  UOp load(const Asked& k) {
+  UOp load(const IndexedNode& k) {
     const LazyNode& n = *k.node;
     const BufferArg& arg = std::get<BufferArg>(n.arg);
     const IndexExprs at = simplified(n, arg.st).expr_idxs(k.at.idxs);
     Expr valid = at.valid && k.at.valid;
-    if (!arg.size.is_number()) valid = valid && nests_.have_turns(k.at.around, at.index);
+    if (!arg.size.is_number()) valid = valid && nests_.have_iterations(k.at.around, at.index);
     valid = valid && kept_inside(arg, {at.index, valid}, pin_at_);
     if (valid.constant() == 0) return out_.graph.constant(n.dtype, 0);
     const Expr index = valid.constant() ? at.index : simplify_under(at.index, valid);
@@ -479,10 +479,10 @@ class Lowering {
   // --- reductions ---
 
   /// The nests of a reduction, one a choice of segments, at an index.
-  std::vector<Nest> nests_of(const Asked& k) {
+  std::vector<Nest> nests_of(const IndexedNode& k) {
     std::vector<Expr> around = k.at.idxs;
     around.push_back(k.at.valid);
-    const std::string apart = picks_.add_around(around);
+    const std::string apart = gather_indices_.add_around(around);
     return nests_.of_group(axes_.group_of(k.node), around, apart);
   }
 
@@ -492,12 +492,12 @@ class Lowering {
     return false;
   }
 
-  /// What is added up in one turn, and where it counts.
+  /// What is added up in one iteration, and where it counts.
   struct Body {
-    Asked key;
+    IndexedNode key;
     Expr guard;
   };
-  std::vector<Body> bodies(const Asked& k) {
+  std::vector<Body> bodies(const IndexedNode& k) {
     const LazyNode& n = *k.node;
     std::vector<Body> out;
     if (is_empty(n)) return out;
@@ -514,16 +514,16 @@ class Lowering {
       const std::vector<Expr> at = nest.coordinates();
       const Expr around = k.at.around && nests_.ranges_of(at);
       for (const Substitution& copy : choices(nest.copies))
-        for (const Substitution& turn : choices(nest.turns)) {
-          const std::vector<Expr> chosen = substituted(substituted(at, copy), turn);
+        for (const Substitution& iteration : choices(nest.iterations)) {
+          const std::vector<Expr> chosen = substituted(substituted(at, copy), iteration);
           add(chosen, inside(axes, chosen), around);
         }
       if (nest.tail) add(nest.tail->coordinates, nest.tail->guard, around);
     }
     return out;
   }
-  /// The values as `type`, with the identity in turns beyond the end.
-  std::vector<UOp> guarded(const Asked& k, std::span<const UOp> values, UOp identity) {
+  /// The values as `type`, with the identity in iterations beyond the end.
+  std::vector<UOp> guarded(const IndexedNode& k, std::span<const UOp> values, UOp identity) {
     std::vector<UOp> out;
     for (const UOp v : values)
       out.push_back(out_.graph.cast(v, identity.dtype().vec(v.dtype().lanes())));
@@ -537,7 +537,7 @@ class Lowering {
     return out;
   }
 
-  UOp reduction(const Asked& k, std::span<const UOp> values) {
+  UOp reduction(const IndexedNode& k, std::span<const UOp> values) {
     const LazyNode& n = *k.node;
     const UOp identity = out_.graph.constant(identity_of(n.op, accumulator_of(n.op, n.dtype)));
     UOp total = identity;
@@ -553,12 +553,12 @@ class Lowering {
   LaneOps ops_;
   IndexUOps index_;
   Nests nests_;
-  Picks picks_;
+  GatherIndices gather_indices_;
   std::vector<UOp> pin_loops_;  // see pin()
   std::vector<Expr> pin_at_;
   std::size_t store_ = 0;  // the store that is being lowered
-  std::unordered_map<Asked, UOp, HashAsked> done_;
-  std::unordered_map<Asked, Staged, HashAsked> tiles_;  // by load and base
+  std::unordered_map<IndexedNode, UOp, HashIndexedNode> done_;
+  std::unordered_map<IndexedNode, Staged, HashIndexedNode> tiles_;  // by load and base
   std::unordered_map<const LazyNode*, Staged> staged_;  // for the nest that is being stored
   std::unordered_map<const LazyNode*, ShapeTracker> simple_;
 };

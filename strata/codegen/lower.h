@@ -27,7 +27,7 @@ struct Target {
   bool reassociate = true;
   bool bounded =
       true;  ///< but within its error; false: as the loops are, where a kernel is only looked at
-  bool instances = false;  ///< turns of the parallel loop are instances of a launch: SPECIAL
+  bool instances = false;  ///< iterations of the parallel loop are instances of a launch: SPECIAL
   /// For devices that launch instances: vectors are as such languages have them.
   static Target of_instances() {
     Target out;
@@ -60,7 +60,7 @@ struct PlacedStore {
   std::vector<UOp> loops;
 };
 
-/// Scratch memory, filled anew in each turn of the innermost of these loops.
+/// Scratch memory, filled anew in each iteration of the innermost of these loops.
 struct StagedLocal {
   UOp local;
   std::vector<UOp> loops;
@@ -82,7 +82,7 @@ struct Lowered {
   std::vector<Variable> variables;                         ///< the kernel's, in natural order
   std::vector<std::pair<Variable, std::size_t>> counters;  ///< of loops, and the axis of each
   std::vector<std::pair<Variable, UOp>> loops;             ///< every counter, and its LOOP
-  std::optional<Int> parallel;  ///< turns of the parallel loop: from begin0 to end0 of [0, parallel)
+  std::optional<Int> parallel;  ///< iterations of the parallel loop: from begin0 to end0 of [0, parallel)
   std::vector<BufferUse> buffers;
 };
 

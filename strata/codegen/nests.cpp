@@ -11,7 +11,7 @@ namespace strata {
 
 std::vector<Expr> Nest::coordinates() const {
   std::vector<Expr> out;
-  for (const Place& p : places) {
+  for (const Axis& p : axes) {
     Expr at = p.begin;
     for (const auto& [value, stride] : p.parts) at += value * stride.expr();
     out.push_back(at);
@@ -67,7 +67,7 @@ Expr Nests::ranges_of(std::span<const Expr> expressions) const {
   return all_of(out);
 }
 
-Expr Nests::have_turns(const Expr& around, const Expr& index) const {
+Expr Nests::have_iterations(const Expr& around, const Expr& index) const {
   std::vector<Expr> out;
   const std::vector<Variable> inside = variables(index);
   for (const Variable& v : variables(around)) {
@@ -75,7 +75,7 @@ Expr Nests::have_turns(const Expr& around, const Expr& index) const {
     const bool depends =
         std::any_of(inside.begin(), inside.end(), [&](const Variable& i) { return same(i, v); });
     if (it == ranges_.end() || depends) continue;
-    // The range of a digit says what is in front of it, too; a nest of digits has a turn where its first index is there.
+    // The range of a digit says what is in front of it, too; a nest of digits has an iteration where its first index is there.
     Substitution first;
     for (const Variable& counter : variables(it->second))
       if (loops_.contains(std::string(counter.name()))) first.emplace_back(counter, Expr(0));
@@ -85,21 +85,22 @@ Expr Nests::have_turns(const Expr& around, const Expr& index) const {
 }
 
 /// The loop called `path` (which says all that is around it), made where it is not there yet.
-Variable Nests::loop(const std::string& path, const Int& turns, int depth, bool is_parallel,
+Variable Nests::loop(const std::string& path, const Int& trip_count, int depth, bool is_parallel,
                      UOp around, const std::function<Expr(const Variable&)>& range) {
   const auto [it, is_new] = paths_.try_emplace(path, Variable("ridx", 0, 0));
   if (!is_new) return it->second;
-  // A loop that may have no turn keeps its variable, so that what is made in it stays in it.
-  const std::int64_t last = std::max<std::int64_t>(turns.vmax(), turns.is_number() ? 1 : 2) - 1;
+  // A loop that may have no iteration keeps its variable, so that what is made in it stays in it.
+  const std::int64_t last =
+      std::max<std::int64_t>(trip_count.vmax(), trip_count.is_number() ? 1 : 2) - 1;
   it->second = Variable(detail::message("ridx", loops_.size()), 0, last);
-  if (!turns.is_number())
+  if (!trip_count.is_number())
     ranges_.emplace(std::string(it->second.name()),
-                    range ? range(it->second) : it->second < turns.expr());
+                    range ? range(it->second) : it->second < trip_count.expr());
   const DType width = last < std::numeric_limits<std::int32_t>::max() ? dtypes::int32 : dtypes::int64;
-  UOp begin = out_.graph.constant(width, 0), end = index_.integer(turns.expr(), width);
+  UOp begin = out_.graph.constant(width, 0), end = index_.integer(trip_count.expr(), width);
   if (is_parallel) {
     begin = parallel_end(kRangeBegin), end = parallel_end(kRangeEnd);
-    out_.parallel = turns;
+    out_.parallel = trip_count;
   }
   const UOp made = out_.graph.add(UOps::LOOP, begin.dtype(), {begin, end}, {}, false);
   loops_.emplace(std::string(it->second.name()), LoopVariable{made, depth});
@@ -112,10 +113,10 @@ UOp Nests::parallel_end(std::string_view name) {
   return parameter_(Variable(name, 0, std::numeric_limits<std::int64_t>::max()));
 }
 
-/// A loop of one turn for the call that ends the parallel range: what is left over is for one thread.
-UOp Nests::last_call(const Int& turns) {
+/// A loop of one iteration for the call that ends the parallel range: what is left over is for one thread.
+UOp Nests::last_call(const Int& trip_count) {
   if (last_call_) return last_call_;
-  const UOp end = parallel_end(kRangeEnd), total = index_.integer(turns.expr(), dtypes::int64);
+  const UOp end = parallel_end(kRangeEnd), total = index_.integer(trip_count.expr(), dtypes::int64);
   const UOp zero = out_.graph.constant(dtypes::int64, 0), one = out_.graph.constant(dtypes::int64, 1);
   const UOp is_last = out_.graph.alu(Ops::CMPEQ, {end, total});
   const UOp begin = out_.graph.alu(Ops::WHERE, {is_last, zero, one});
@@ -130,55 +131,55 @@ Nest Nests::nest(const std::vector<std::size_t>& axes, const std::vector<std::si
   Nest out;
   out.segments = segments;
   struct Open {
-    std::size_t depth, order, place, part;
+    std::size_t depth, order, axis, part;
   };
   std::vector<Open> open;
   for (std::size_t k = 0; k < axes.size(); ++k) {
     const Segment& segment = segments_of(axes[k])[segments[k]];
-    out.places.push_back({axes[k], segment.begin.expr(), {}});
+    out.axes.push_back({axes[k], segment.begin.expr(), {}});
     std::size_t depth = 0;
     for (std::size_t p = 0; p < segment.parts.size(); ++p) {
       Int stride = 1;
       for (std::size_t q = p + 1; q < segment.parts.size(); ++q) stride *= segment.parts[q].size;
-      out.places[k].parts.emplace_back(0, stride);
+      out.axes[k].parts.emplace_back(0, stride);
       const bool is_loop = segment.parts[p].kind <= PartKind::parallel;
       if (is_loop)
         open.push_back(
             {segment.parts[p].is_inside ? depth - 1 : depth++, order_of(axes[k], k, role), k, p});
       else
         unrolled_part(segment.parts[p], detail::message("a", axes[k], "s", segments[k], "p", p),
-                      outer_lanes, out.places[k].parts[p].first, out);
+                      outer_lanes, out.axes[k].parts[p].first, out);
     }
   }
   std::sort(open.begin(), open.end(), [](const Open& a, const Open& b) {
     return std::tie(a.depth, a.order, a.part) < std::tie(b.depth, b.order, b.part);
   });
   UOp around;
-  std::vector<std::int64_t> turns;  // of the loops
+  std::vector<std::int64_t> trip_counts;  // of the loops
   int depth = role == Role::output ? 1 : 100;
   for (std::size_t k = 0; k < axes.size() && role == Role::output; ++k)
     around = leftover(axes[k], segments[k], around, out);
   for (const Open& o : open) {
-    const Part& part = segments_of(axes[o.place])[segments[o.place]].parts[o.part];
-    path += detail::message("/", axes[o.place], ".", segments[o.place], ".", o.part);
-    out.order.push_back({o.place, o.part, {}});
+    const Part& part = segments_of(axes[o.axis])[segments[o.axis]].parts[o.part];
+    path += detail::message("/", axes[o.axis], ".", segments[o.axis], ".", o.part);
+    out.order.push_back({o.axis, o.part, {}});
     if (part.size == Int(1) && part.kind == PartKind::loop) continue;
     const std::size_t known = loops_.size();
     const Variable v = loop(path, part.size, depth++, part.kind == PartKind::parallel, around);
-    if (loops_.size() != known) out_.counters.emplace_back(v, axes[o.place]);
+    if (loops_.size() != known) out_.counters.emplace_back(v, axes[o.axis]);
     around = loops_.at(std::string(v.name())).loop;
     out.loops.push_back(around);
-    turns.push_back(part.size.vmax());
+    trip_counts.push_back(part.size.vmax());
     out.order.back().loop = around;
-    out.places[o.place].parts[o.part].first = v;
+    out.axes[o.axis].parts[o.part].first = v;
   }
   if (role == Role::reduction)
-    out.levels = levels_of(out, turns, static_cast<std::size_t>(axes_.axes()[axes[0]].group));
+    out.levels = levels_of(out, trip_counts, static_cast<std::size_t>(axes_.axes()[axes[0]].group));
   return out;
 }
 
-std::size_t Nests::order_of(std::size_t axis, std::size_t place, Role role) const {
-  if (role == Role::reduction) return place;
+std::size_t Nests::order_of(std::size_t axis, std::size_t at, Role role) const {
+  if (role == Role::reduction) return at;
   const auto& order = axes_.order();
   return static_cast<std::size_t>(std::find(order.begin(), order.end(), axis) - order.begin());
 }
@@ -204,7 +205,7 @@ void Nests::unrolled_part(const Part& part, const std::string& name, bool outer_
   const Variable v(detail::message("_uidx_", name), 0, count - 1);
   value = v;
   const bool one_accumulator = part.kind == PartKind::unroll || part.kind == PartKind::lanes;
-  (one_accumulator ? out.turns : out.copies).emplace_back(v, count);
+  (one_accumulator ? out.iterations : out.copies).emplace_back(v, count);
 }
 
 /// Every choice of one segment an axis, the last axis fastest.
@@ -214,7 +215,7 @@ std::vector<std::vector<std::size_t>> Nests::segment_choices(const std::vector<s
     std::vector<std::vector<std::size_t>> longer;
     for (const auto& choice : out)
       for (std::size_t s = 0; s < segments_of(a).size(); ++s) {
-        if (segments_of(a)[s].size().vmax() == 0) continue;  // has no turn whatever the sizes
+        if (segments_of(a)[s].size().vmax() == 0) continue;  // is never entered whatever the sizes
         longer.push_back(choice);
         longer.back().push_back(s);
       }

@@ -18,23 +18,23 @@ namespace strata {
 
 /// The nest of one choice of segments.
 struct Nest {
-  struct Place {
+  struct Axis {
     std::size_t axis;
     Expr begin;
     std::vector<std::pair<Expr, Int>> parts;  ///< the coordinate of each part, and its stride
   };
-  /// A part that is a loop; without a LOOP where it has one turn.
+  /// A part that is a loop; without a LOOP where its trip count is 1.
   struct LoopPart {
-    std::size_t place, part;
+    std::size_t axis, part;  ///< axes[axis].parts[part]
     UOp loop;
   };
-  std::vector<Place> places;
-  std::vector<std::size_t> segments;  ///< of each place's axis
+  std::vector<Axis> axes;
+  std::vector<std::size_t> segments;  ///< of each of the axes
   std::vector<LoopPart> order;        ///< outermost first
   std::vector<UOp> loops;             ///< outermost first
   const Lanes* lanes = nullptr;
   std::vector<std::pair<Variable, int>> copies;  ///< unrolled, each with an accumulator; and how many
-  std::vector<std::pair<Variable, int>> turns;  ///< unrolled, into one accumulator
+  std::vector<std::pair<Variable, int>> iterations;  ///< unrolled, into one accumulator
 
   // Of a reduction: which of its loops share an accumulator.
   std::vector<std::size_t> levels;  ///< how many of `loops` do, outermost first: a level adds up what the next one comes to
@@ -63,7 +63,7 @@ std::vector<Substitution> choices(const std::vector<std::pair<Variable, int>>& u
 
 /// Of a bounded sum.
 struct SumLevels {
-  std::int64_t run = 64;   ///< turns that the innermost accumulator adds up, at most
+  std::int64_t run = 64;   ///< iterations that the innermost accumulator adds up, at most
   std::int64_t level = 8;  ///< sums that each one around it adds up, at most
 };
 
@@ -79,16 +79,16 @@ class Nests {
 
   /// The nests over output axes, one for each choice of segments.
   std::vector<Nest> of_outputs(const std::vector<std::size_t>& axes);
-  /// The nests of a group of reductions at an index that is written with the variables of `around`. Asked again for the same
+  /// The nests of a group of reductions at an index that is written with the variables of `around`. Called again for the same
   /// variables and `apart`, they are the same.
   std::vector<Nest> of_group(const ReduceGroup& group, std::span<const Expr> around,
                              std::string_view apart = {});
 
   /// Loops of reductions that are made from now on are not those that were made before.
   void begin_apart() { ++apart_; }
-  /// The counter of a loop of `turns` directly inside of `around`; made where `path` is not there yet.
-  Variable counter(const std::string& path, std::int64_t turns, int depth, UOp around) {
-    return loop(path, turns, depth, false, around);
+  /// The counter of a loop of `trip_count` directly inside of `around`; made where `path` is not there yet.
+  Variable counter(const std::string& path, std::int64_t trip_count, int depth, UOp around) {
+    return loop(path, trip_count, depth, false, around);
   }
   /// The lanes called `name`.
   const Lanes* lanes(const std::string& name, int count);
@@ -101,9 +101,9 @@ class Nests {
   /// What holds, beyond their bounds, for the loop variables that `expressions` are written with: in their loops, symbolic sizes
   /// are larger than the counters.
   Expr ranges_of(std::span<const Expr> expressions) const;
-  /// That the loops whose counters `around` is written with have turns; those of counters in `index` aside: what depends on a
+  /// That the loops whose counters `around` is written with have iterations; those of counters in `index` aside: what depends on a
   /// counter is in its loop anyway, and other values may be moved in front of it.
-  Expr have_turns(const Expr& around, const Expr& index) const;
+  Expr have_iterations(const Expr& around, const Expr& index) const;
 
  private:
   struct LoopVariable {
@@ -116,18 +116,18 @@ class Nests {
             std::string path, Role role, bool outer_lanes);
   Nest ordered(const ReduceGroup& group, const std::string& path, bool outer_lanes);
   void open_digits(Nest& out, std::span<const Int> sizes, std::string path, int lane_axis);
-  std::vector<std::size_t> levels_of(const Nest& nest, std::span<const std::int64_t> turns,
+  std::vector<std::size_t> levels_of(const Nest& nest, std::span<const std::int64_t> trip_counts,
                                      std::size_t group) const;
-  /// `range`: what holds of the counter where `turns` is no number; empty: that it is below `turns`.
-  Variable loop(const std::string& path, const Int& turns, int depth, bool is_parallel, UOp around,
-                const std::function<Expr(const Variable&)>& range = {});
+  /// `range`: what holds of the counter where `trip_count` is no number; empty: that it is below `trip_count`.
+  Variable loop(const std::string& path, const Int& trip_count, int depth, bool is_parallel,
+                UOp around, const std::function<Expr(const Variable&)>& range = {});
   const std::vector<Segment>& segments_of(std::size_t axis) const { return segments_[axis]; }
   UOp parallel_end(std::string_view name);
-  UOp last_call(const Int& turns);
+  UOp last_call(const Int& trip_count);
   UOp leftover(std::size_t axis, std::size_t segment, UOp around, Nest& out);
   void unrolled_part(const Part& part, const std::string& name, bool outer_lanes, Expr& value,
                      Nest& out);
-  std::size_t order_of(std::size_t axis, std::size_t place, Role role) const;
+  std::size_t order_of(std::size_t axis, std::size_t at, Role role) const;
   std::vector<std::vector<std::size_t>> segment_choices(const std::vector<std::size_t>& axes) const;
 
   const KernelAxes& axes_;

@@ -62,10 +62,10 @@ class Search {
     std::vector<std::int64_t> out;
     if (!p_.is_output[axis]) return out;
     const bool has_lanes = tile.lane_axis == static_cast<int>(axis);
-    const std::int64_t turns = has_lanes ? p_.sizes[axis] / tile.lanes : p_.sizes[axis];
+    const std::int64_t trip_count = has_lanes ? p_.sizes[axis] / tile.lanes : p_.sizes[axis];
     if (has_lanes && p_.sizes[axis] % tile.lanes != 0) return out;
-    for (std::int64_t n = 2; n <= std::min<std::int64_t>(turns, p_.registers); ++n)
-      if (turns % n == 0) out.push_back(n);
+    for (std::int64_t n = 2; n <= std::min<std::int64_t>(trip_count, p_.registers); ++n)
+      if (trip_count % n == 0) out.push_back(n);
     return out;
   }
 

@@ -169,7 +169,7 @@ class Splitting {
   Opt opt_;
   KernelAxes axes_;
   const ReduceGroup* group_ = nullptr;
-  std::int64_t part_ = 0;  // turns of a part
+  std::int64_t part_ = 0;  // iterations of a part
   std::vector<std::int64_t> lengths_;  // where sums keep their order: of parts around parts, the last one `part_`
   int next_slot_ = 0;
   std::unordered_map<const LazyNode*, LazyOp> handles_, made_;

@@ -9,7 +9,7 @@
 namespace strata {
 
 constexpr std::int64_t kWorkForThreads =
-    1 << 17;  ///< turns of the innermost body that are worth a second thread
+    1 << 17;  ///< iterations of the innermost body that are worth a second thread
 
 /// A kernel whose reductions over one axis are done in parts: those of `first` give the parts, and `rest` puts them together and
 /// goes on.
@@ -22,7 +22,7 @@ struct SplitReduction {
 /// The axis of `opt` in `opt.amount` parts of the same size; what is left over is reduced by `rest`. Long parts are multiples of
 /// 64 elements, so that vectors fit. Sums and products of 16-bit floats are handed over as they are accumulated. Where the target
 /// says the order of sums, `opt.amount` counts the part that is left over, too, and is one of parts_in_order().
-/// @throws Error (domain) naming the Opt, unless the axis is reduced, has a size that is a number and at least two turns a part,
+/// @throws Error (domain) naming the Opt, unless the axis is reduced, has a size that is a number and at least two iterations a part,
 ///   and its reductions have no other reduction below them; and where the target keeps the order of a sum, which has no such parts
 SplitReduction split_reduction(const LazyOp& kernel, const Opt& opt, const Target& target);
 

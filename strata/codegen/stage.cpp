@@ -79,7 +79,7 @@ class TileWalk {
     }
   }
 
-  /// The turns of an axis, those beyond its end that padding adds among them.
+  /// The iterations of an axis, those beyond its end that padding adds among them.
   static Int reach(const LoopAxis& axis) {
     if (!axis.padded) return axis.size;
     const Segment& last = axis.segments.back();
@@ -181,40 +181,40 @@ bool loads_buffer(const LazyNode& store, int slot) {
 }
 
 std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& axes,
-                                          std::span<const std::size_t> of, const Nest& place,
+                                          std::span<const std::size_t> of, const Nest& nest,
                                           std::vector<UOp>& around) {
   std::vector<OutsideCoordinate> out;
-  for (const Nest::Place& p : place.places) out.push_back({p.begin, 1, false});
+  for (const Nest::Axis& p : nest.axes) out.push_back({p.begin, 1, false});
   std::vector<std::vector<bool>> is_outside;
-  for (const Nest::Place& p : place.places) is_outside.emplace_back(p.parts.size(), false);
+  for (const Nest::Axis& p : nest.axes) is_outside.emplace_back(p.parts.size(), false);
   // A loop that belongs to no part, as that of what the parallel loop leaves over, is around all others.
-  for (const UOp loop : place.loops)
-    if (std::none_of(place.order.begin(), place.order.end(),
+  for (const UOp loop : nest.loops)
+    if (std::none_of(nest.order.begin(), nest.order.end(),
                      [&](const Nest::LoopPart& l) { return l.loop == loop; }))
       around.push_back(loop);
   std::size_t last = 0;
-  for (std::size_t k = 0; k < place.order.size(); ++k)
-    if (of[place.order[k].place] == stage.axis && place.order[k].part == 0) last = k + 1;
+  for (std::size_t k = 0; k < nest.order.size(); ++k)
+    if (of[nest.order[k].axis] == stage.axis && nest.order[k].part == 0) last = k + 1;
   for (std::size_t k = 0; k < last; ++k) {
-    const Nest::LoopPart& l = place.order[k];
-    is_outside[l.place][l.part] = true;
+    const Nest::LoopPart& l = nest.order[k];
+    is_outside[l.axis][l.part] = true;
     if (l.loop) around.push_back(l.loop);
   }
   for (std::size_t k = 0; k < of.size(); ++k) {
     const LoopAxis& axis = axes.axes()[of[k]];
-    const Nest::Place& p = place.places[k];
+    const Nest::Axis& p = nest.axes[k];
     for (std::size_t j = 0; j < p.parts.size(); ++j) {
       if (is_outside[k][j]) {
         out[k].base += p.parts[j].first * p.parts[j].second.expr();
         continue;
       }
-      const Int size = axis.segments[place.segments[k]].parts[j].size;
+      const Int size = axis.segments[nest.segments[k]].parts[j].size;
       STRATA_CHECK(size.is_number(), domain, "[STAGE ", stage.axis, " ", stage.slot, "] axis ",
                    of[k], " has the symbolic size ", size.render());
       out[k].reach *= size.value();
       const std::vector<Variable> names = variables(p.parts[j].first);
-      out[k].has_lanes = out[k].has_lanes || (place.lanes != nullptr && !names.empty() &&
-                                              same(names[0], place.lanes->variable));
+      out[k].has_lanes = out[k].has_lanes || (nest.lanes != nullptr && !names.empty() &&
+                                              same(names[0], nest.lanes->variable));
     }
   }
   return out;

@@ -34,7 +34,7 @@ bool loads_buffer(const LazyNode& store, int slot);
 /// The output coordinates, one an axis of `of`, as the loops of `place` up to the outermost one of the stage's axis have them;
 /// those loops are added to `around`. @throws Error (domain) where what is inside has a symbolic size
 std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& axes,
-                                          std::span<const std::size_t> of, const Nest& place,
+                                          std::span<const std::size_t> of, const Nest& nest,
                                           std::vector<UOp>& around);
 
 /// The tile of buffer `slot` that `store` needs at `idxs` (one coordinate an axis of `axes`), where all reductions are inside.

@@ -12,27 +12,28 @@ namespace strata {
 
 namespace {
 
-// A sum over few turns is one level. Longer ones add up a run of turns in the innermost accumulator and fewer sums in each one around it.
+// A sum over few iterations is one level. Longer ones add up a run of iterations in the innermost accumulator and fewer sums in each one around it.
 constexpr std::int64_t kFewTurns = 64;
 constexpr std::int64_t kRuns[] = {64, 48, 32};
 constexpr std::int64_t kTurnsOfLevels[] = {32, 16, 8, 4, 2};
-constexpr std::int64_t kLongestChain = 64;  // beyond the logarithm of the turns, as in ir/sum_order.h
+constexpr std::int64_t kLongestChain = 64;  // beyond the logarithm of the iterations, as in ir/sum_order.h
 
-bool is_turns(const Part& part) { return part.kind == PartKind::loop; }
+bool is_loop(const Part& part) { return part.kind == PartKind::loop; }
 
 /// A divisor from `most` / 2 to `most` that leaves least over, the largest of these.
-std::int64_t fitting_turns(std::int64_t turns, std::int64_t most) {
+std::int64_t fitting_trip_count(std::int64_t trip_count, std::int64_t most) {
   std::int64_t best = most;
   for (std::int64_t n = most; n > most / 2; --n)
-    if (turns % n < turns % best) best = n;
+    if (trip_count % n < trip_count % best) best = n;
   return best;
 }
 
-/// `segment` with the loop `at` cut into one of `inner` turns inside of another, and what is left over behind it.
+/// `segment` with the loop `at` cut into one of `inner` iterations inside of another, and what is left over behind it.
 std::vector<Segment> cut_loop(const Segment& segment, std::size_t at, std::int64_t inner) {
-  const Int turns = segment.parts[at].size;
-  const Int whole = turns.is_number() ? Int(turns.value() / inner) : Int(turns.expr() / inner);
-  const Int rest = turns - whole * Int(inner);
+  const Int trip_count = segment.parts[at].size;
+  const Int whole =
+      trip_count.is_number() ? Int(trip_count.value() / inner) : Int(trip_count.expr() / inner);
+  const Int rest = trip_count - whole * Int(inner);
   Int stride = 1;
   for (std::size_t k = at + 1; k < segment.parts.size(); ++k) stride *= segment.parts[k].size;
   std::vector<Segment> out = {segment};
@@ -50,18 +51,19 @@ std::vector<Segment> cut_loop(const Segment& segment, std::size_t at, std::int64
 std::int64_t longest_sum(std::span<const Segment> segments) {
   std::int64_t out = 1;
   for (const Segment& s : segments) {
-    std::int64_t turns = 1;
+    std::int64_t trip_count = 1;
     for (const Part& p : s.parts)
-      if (is_turns(p) || p.kind == PartKind::unroll)
-        if (!try_mul(turns, std::max<std::int64_t>(p.size.vmax(), 1), turns)) return turns;
-    out = std::max(out, turns);
+      if (is_loop(p) || p.kind == PartKind::unroll)
+        if (!try_mul(trip_count, std::max<std::int64_t>(p.size.vmax(), 1), trip_count))
+          return trip_count;
+    out = std::max(out, trip_count);
   }
   return out;
 }
 
-/// The levels for axes of so many turns, outermost first, that keep the chain of additions short and add the fewest sums to one
+/// The levels for axes of so many iterations, outermost first, that keep the chain of additions short and add the fewest sums to one
 /// another; of these the fewest levels.
-SumLevels levels_for(std::span<const std::int64_t> turns, std::int64_t all) {
+SumLevels levels_for(std::span<const std::int64_t> trip_counts, std::int64_t all) {
   const auto logarithm =
       static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(all))) - 1;
   const std::int64_t longest = kLongestChain + logarithm;
@@ -69,15 +71,15 @@ SumLevels levels_for(std::span<const std::int64_t> turns, std::int64_t all) {
   auto fewest = std::pair(std::numeric_limits<std::int64_t>::max(), 0);
   for (const std::int64_t most : kRuns) {
     std::int64_t run = 1, room = most;
-    for (std::size_t a = turns.size(); a-- > 0 && room > 1; room /= turns[a]) {
-      run *= turns[a] <= room ? turns[a] : fitting_turns(turns[a], room);
-      if (turns[a] > room) break;
+    for (std::size_t a = trip_counts.size(); a-- > 0 && room > 1; room /= trip_counts[a]) {
+      run *= trip_counts[a] <= room ? trip_counts[a] : fitting_trip_count(trip_counts[a], room);
+      if (trip_counts[a] > room) break;
     }
     for (const std::int64_t level : kTurnsOfLevels) {
       std::int64_t left = (all - 1) / run + 1, chain = run - 1;
       auto cost = std::pair(std::int64_t{0}, 1);  // sums added, levels
       for (; left > 1; ++cost.second) {
-        const std::int64_t next = left > level ? fitting_turns(left, level) : left;
+        const std::int64_t next = left > level ? fitting_trip_count(left, level) : left;
         cost.first += left;
         chain += next - 1;
         left = (left - 1) / next + 1;
@@ -88,7 +90,7 @@ SumLevels levels_for(std::span<const std::int64_t> turns, std::int64_t all) {
   return best;
 }
 
-/// The segments with each loop cut, from the innermost on: `room` turns first, then `level` at a time.
+/// The segments with each loop cut, from the innermost on: `room` iterations first, then `level` at a time.
 std::vector<Segment> cut_long(const std::vector<Segment>& segments, std::int64_t room,
                               std::int64_t level) {
   std::vector<Segment> out;
@@ -100,7 +102,7 @@ std::vector<Segment> cut_long(const std::vector<Segment>& segments, std::int64_t
     std::size_t at = s.parts.size();
     // The outermost loop is the one that is cut next; loops inside of it have been cut, or are short.
     for (std::size_t k = s.parts.size(); k-- > 0;) {
-      if (!is_turns(s.parts[k])) continue;
+      if (!is_loop(s.parts[k])) continue;
       if (s.parts[k].size.vmax() > most) {
         at = k;
         break;
@@ -111,9 +113,9 @@ std::vector<Segment> cut_long(const std::vector<Segment>& segments, std::int64_t
       out.push_back(s);
       continue;
     }
-    const Int& turns = s.parts[at].size;
+    const Int& trip_count = s.parts[at].size;
     const std::vector<Segment> cut =
-        cut_loop(s, at, turns.is_number() ? fitting_turns(turns.value(), most) : most);
+        cut_loop(s, at, trip_count.is_number() ? fitting_trip_count(trip_count.value(), most) : most);
     open.insert(open.end(), cut.rbegin(), cut.rend());
   }
   return out;
@@ -144,31 +146,31 @@ Nests::Nests(const KernelAxes& axes, Lowered& out, IndexUOps& index,
     if (orders_[g] != SumOrder::bounded) continue;
     const ReduceGroup& group = axes.groups()[g];
     std::int64_t all = 1;
-    std::vector<std::int64_t> turns;
+    std::vector<std::int64_t> trip_counts;
     for (std::size_t a = group.first; a < group.first + group.count; ++a) {
-      turns.push_back(longest_sum(segments_[a]));
-      if (!try_mul(all, turns.back(), all)) all = std::numeric_limits<std::int64_t>::max();
+      trip_counts.push_back(longest_sum(segments_[a]));
+      if (!try_mul(all, trip_counts.back(), all)) all = std::numeric_limits<std::int64_t>::max();
     }
     if (all <= kFewTurns) continue;
-    levels_[g] = levels_for(turns, all);
+    levels_[g] = levels_for(trip_counts, all);
     std::int64_t room = levels_[g].run;
-    for (std::size_t a = turns.size(); a-- > 0;) {
+    for (std::size_t a = trip_counts.size(); a-- > 0;) {
       std::vector<Segment>& segments = segments_[group.first + a];
       segments = cut_long(segments, room > 1 ? room : levels_[g].level, levels_[g].level);
-      room = turns[a] <= room ? room / turns[a] : 1;
+      room = trip_counts[a] <= room ? room / trip_counts[a] : 1;
     }
   }
 }
 
-/// Loops share an accumulator as long as they have few turns together; the innermost ones more than the others.
-std::vector<std::size_t> Nests::levels_of(const Nest& nest, std::span<const std::int64_t> turns,
+/// Loops share an accumulator as long as they have few iterations together; the innermost ones more than the others.
+std::vector<std::size_t> Nests::levels_of(const Nest& nest, std::span<const std::int64_t> trip_counts,
                                           std::size_t group) const {
-  if (orders_[group] == SumOrder::free) return {turns.size()};
+  if (orders_[group] == SumOrder::free) return {trip_counts.size()};
   std::vector<std::size_t> out = {0};  // innermost first
   std::int64_t most = levels_[group].run, together = 1;
-  for (const auto& [variable, count] : nest.turns) together *= count;
-  for (std::size_t k = turns.size(); k-- > 0;) {
-    const std::int64_t more = std::max<std::int64_t>(turns[k], 1);
+  for (const auto& [variable, count] : nest.iterations) together *= count;
+  for (std::size_t k = trip_counts.size(); k-- > 0;) {
+    const std::int64_t more = std::max<std::int64_t>(trip_counts[k], 1);
     if (out.back() > 0 && together > most / more) {
       out.push_back(0);
       most = levels_[group].level;
@@ -189,7 +191,7 @@ Nest Nests::ordered(const ReduceGroup& group, const std::string& path, bool oute
   for (std::size_t j = 0; j < group.count; ++j) {
     const LoopAxis& axis = axes_.axes()[group.first + j];
     sizes.push_back(axis.size);
-    out.places.push_back({group.first + j, Expr(0), {}});
+    out.axes.push_back({group.first + j, Expr(0), {}});
     for (const Part& p : axis.segments[0].parts)
       if (p.kind == PartKind::lanes && !outer_lanes) lane_axis = static_cast<int>(j);
   }
@@ -209,18 +211,18 @@ void Nests::open_digits(Nest& out, std::span<const Int> sizes, std::string path,
       out.scalar_levels = out.levels.size();
       continue;
     }
-    Expr& at = out.places[digit.axis].begin;
+    Expr& at = out.axes[digit.axis].begin;
     const Expr size = sizes[digit.axis].expr();
     const bool is_run = in_lanes && digit.stride == kSumLanes;
     if (is_run) in_front = at;
     // Lanes that are not all there are the tail.
     const std::int64_t whole = is_run ? digit.stride : 1;
-    const Int turns = min(Expr(digit.count), (size - at + (digit.stride - whole)) / digit.stride);
+    const Int trip_count = min(Expr(digit.count), (size - at + (digit.stride - whole)) / digit.stride);
     path += detail::message("/", d);
     if (!digit.continues || out.levels.empty()) out.levels.push_back(0);
-    if (turns == Int(1)) continue;
+    if (trip_count == Int(1)) continue;
     const Expr begin = at;
-    const Variable v = loop(path, turns, depth++, false, around, [&](const Variable& counter) {
+    const Variable v = loop(path, trip_count, depth++, false, around, [&](const Variable& counter) {
       return begin + counter * digit.stride + (whole - 1) < size;
     });
     around = loops_.at(std::string(v.name())).loop;
@@ -230,8 +232,8 @@ void Nests::open_digits(Nest& out, std::span<const Int> sizes, std::string path,
   }
   if (lane_axis < 0) return;
   const auto axis = static_cast<std::size_t>(lane_axis);
-  out.lanes = lanes(detail::message("lane_a", out.places[axis].axis), static_cast<int>(kSumLanes));
-  out.places[axis].begin += out.lanes->variable;
+  out.lanes = lanes(detail::message("lane_a", out.axes[axis].axis), static_cast<int>(kSumLanes));
+  out.axes[axis].begin += out.lanes->variable;
   const Expr size = sizes[axis].expr(), filled = size / kSumLanes * kSumLanes;
   if (same(filled, size)) return;
   Nest::Tail tail{out.coordinates(), 1};

@@ -20,11 +20,12 @@ class Sums {
 
   /// `total` and what a nest adds to it: the first of the values that are `left`, which it takes.
   UOp added(UOp total, const Nest& nest, std::span<const UOp>& left) {
-    const std::size_t copies = choices(nest.copies).size(), turns = choices(nest.turns).size();
+    const std::size_t copies = choices(nest.copies).size(),
+                      trip_count = choices(nest.iterations).size();
     std::vector<UOp> parts;
     for (std::size_t c = 0; c < copies; ++c) {
-      std::vector<UOp> body(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(turns));
-      left = left.subspan(turns);
+      std::vector<UOp> body(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(trip_count));
+      left = left.subspan(trip_count);
       UOp tail;
       if (nest.tail) {
         tail = left.front();
@@ -58,7 +59,7 @@ class Sums {
     return values[0];
   }
 
-  /// `first` and the values of all turns of `loops`, one after another.
+  /// `first` and the values of all iterations of `loops`, one after another.
   UOp accumulated(UOp first, std::vector<UOp> values, std::span<const UOp> loops, int least_lanes) {
     const int lanes = std::max({least_lanes, LaneOps::most_lanes(values), first.dtype().lanes()});
     for (UOp& v : values) {

@@ -1,6 +1,6 @@
 #include "strata/engine/feed.h"
 
-#include "strata/engine/storage.h"
+#include "strata/engine/buffer_storage.h"
 
 namespace strata {
 

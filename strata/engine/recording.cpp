@@ -44,12 +44,13 @@ std::size_t Recording::add_memory(const Buffer& buffer) {
 void Recording::add(const RanKernel& ran) {
   constexpr double between = 0.002;  // seconds, between looks
   unlooked_ += ran.kernel->estimated_seconds();
-  Step step{ran.kernel, {}, ran.kernel->arguments(ran.values), unlooked_ > between};
-  if (step.looks) unlooked_ = 0;
-  for (const Buffer& b : ran.buffers) step.places.push_back(add_memory(b));
-  for (std::size_t k = 0; k < ran.outputs; ++k) written_[step.places[k]] = true;
-  for (const Buffer& b : ran.kernel->temporaries(ran.values)) step.places.push_back(add_memory(b));
-  steps_.push_back(std::move(step));
+  Launch launch{ran.kernel, {}, ran.kernel->arguments(ran.values), unlooked_ > between};
+  if (launch.looks) unlooked_ = 0;
+  for (const Buffer& b : ran.buffers) launch.places.push_back(add_memory(b));
+  for (std::size_t k = 0; k < ran.outputs; ++k) written_[launch.places[k]] = true;
+  for (const Buffer& b : ran.kernel->temporaries(ran.values))
+    launch.places.push_back(add_memory(b));
+  launches_.push_back(std::move(launch));
 }
 
 std::optional<std::size_t> Recording::place_of(const Buffer& buffer) const {
@@ -63,31 +64,31 @@ bool Recording::wrote(const Buffer& buffer) const {
 }
 
 void Recording::set_value(const std::string& name, std::int64_t value) {
-  for (Step& step : steps_) {
-    const std::vector<Variable>& variables = step.kernel->kernel().variables;
+  for (Launch& launch : launches_) {
+    const std::vector<Variable>& variables = launch.kernel->kernel().variables;
     for (std::size_t k = 0; k < variables.size(); ++k)
-      if (variables[k].name() == name) step.values[k] = value;
+      if (variables[k].name() == name) launch.values[k] = value;
   }
 }
 
 void Recording::replay() {
   if (TraceFile* const trace = TraceFile::current()) return replay_traced(*trace);
   for (const FeedListener::Fed& f : fed_) f.fill(f.buffer.data());
-  for (Step& step : steps_) {
-    if (step.looks) check_interrupt();
-    run(step);
+  for (Launch& launch : launches_) {
+    if (launch.looks) check_interrupt();
+    run(launch);
   }
 }
 
 void Recording::replay_traced(TraceFile& trace) {
   const std::int64_t capture = traced_capture(trace), begin = trace.now();
-  std::vector<std::int64_t> marks;  // between steps
-  marks.reserve(steps_.size() + 1);
+  std::vector<std::int64_t> marks;  // between launches
+  marks.reserve(launches_.size() + 1);
   for (const FeedListener::Fed& f : fed_) f.fill(f.buffer.data());
-  for (Step& step : steps_) {
-    if (step.looks) check_interrupt();
+  for (Launch& launch : launches_) {
+    if (launch.looks) check_interrupt();
     marks.push_back(trace.now() - begin);
-    run(step);
+    run(launch);
   }
   marks.push_back(trace.now() - begin);
   JsonWriter json = TraceFile::line("replay", begin);
@@ -104,9 +105,9 @@ std::int64_t Recording::traced_capture(TraceFile& trace) {
   JsonWriter json;
   json.begin_object().member("at", trace.now()).member("name", std::string_view(name_));
   json.key("steps").begin_array();
-  for (const Step& step : steps_) {
-    json.begin_object().member("kernel", traced_kernel(trace, *step.kernel)).key("places").begin_array();
-    for (const std::size_t place : step.places) json.value(static_cast<std::int64_t>(place));
+  for (const Launch& launch : launches_) {
+    json.begin_object().member("kernel", traced_kernel(trace, *launch.kernel)).key("places").begin_array();
+    for (const std::size_t place : launch.places) json.value(static_cast<std::int64_t>(place));
     json.end_array().end_object();
   }
   json.end_array().key("places").begin_array();  // in bytes
@@ -119,23 +120,23 @@ std::int64_t Recording::traced_capture(TraceFile& trace) {
   return trace.write_once(TraceTable::capture, key_, {&once, 1});
 }
 
-void Recording::run(Step& step) {
+void Recording::run(Launch& launch) {
   arguments_.clear();
-  for (const std::size_t place : step.places) arguments_.push_back(memory_[place]);
-  step.kernel->replay(arguments_, step.values);
+  for (const std::size_t place : launch.places) arguments_.push_back(memory_[place]);
+  launch.kernel->replay(arguments_, launch.values);
 }
 
 std::vector<RecordedTime> Recording::times(int repeats) {
   std::vector<RecordedTime> out;
-  for (Step& step : steps_) {
+  for (Launch& launch : launches_) {
     double best = std::numeric_limits<double>::infinity();
     for (int k = 0; k < repeats; ++k) {
       const auto begin = std::chrono::steady_clock::now();
-      run(step);
+      run(launch);
       best = std::min(
           best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     }
-    out.push_back({step.kernel, best});
+    out.push_back({launch.kernel, best});
   }
   std::sort(out.begin(), out.end(),
             [](const RecordedTime& a, const RecordedTime& b) { return a.seconds > b.seconds; });

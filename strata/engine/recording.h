@@ -31,8 +31,8 @@ class Recording {
 
   /// @param name of what was recorded, for a trace
   void stop(std::string name = {});
-  std::size_t size() const { return steps_.size(); }
-  const CompiledKernel& kernel(std::size_t k) const { return *steps_[k].kernel; }
+  std::size_t size() const { return launches_.size(); }
+  const CompiledKernel& kernel(std::size_t k) const { return *launches_[k].kernel; }
 
   /// The number of the memory that a buffer is; nothing where no kernel uses it.
   std::optional<std::size_t> place_of(const Buffer& buffer) const;
@@ -52,27 +52,28 @@ class Recording {
 
  private:
   class Listening;
-  struct Step {
+  /// One kernel of the recording, with its arguments.
+  struct Launch {
     std::shared_ptr<const CompiledKernel> kernel;
     std::vector<std::size_t> places;  // by slot, temporaries among them
     std::vector<std::int64_t> values;
     bool looks;  // whether to go on, before it: what ran since another that did takes a while
   };
-  void run(Step& step);
+  void run(Launch& launch);
   void replay_traced(TraceFile& trace);
   std::int64_t traced_capture(TraceFile& trace);
   void add(const RanKernel& ran);
   std::size_t add_memory(const Buffer& buffer);
 
   std::unique_ptr<Listening> listening_;
-  std::vector<Step> steps_;
-  double unlooked_ = 0;  // seconds since the last step that looks
+  std::vector<Launch> launches_;
+  double unlooked_ = 0;  // seconds since the last launch that looks
   std::vector<FeedListener::Fed> fed_;
   std::vector<Buffer> held_;
   std::vector<void*> memory_;
   std::unordered_map<const void*, std::size_t> place_;
   std::vector<bool> written_;     // by place
-  std::vector<void*> arguments_;  // of the step that runs
+  std::vector<void*> arguments_;  // of the launch that runs
   std::string name_;
   Hash128 key_{};  // in traces: no other recording's
 };

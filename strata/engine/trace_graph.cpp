@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "strata/engine/storage.h"
+#include "strata/engine/buffer_storage.h"
 #include "strata/runtime/trace_kernel.h"
 
 namespace strata {

@@ -142,15 +142,15 @@ int lane_axis_of(std::span<const Int> sizes) {
 }
 
 std::int64_t longest_chain(std::span<const SumDigit> digits) {
-  std::int64_t out = 0, turns = 1;
+  std::int64_t out = 0, trip_count = 1;
   for (const SumDigit& d : digits) {
     if (!d.continues) {
-      out += turns - 1;
-      turns = 1;
+      out += trip_count - 1;
+      trip_count = 1;
     }
-    turns *= d.count;
+    trip_count *= d.count;
   }
-  return out + turns - 1;
+  return out + trip_count - 1;
 }
 
 bool is_ordered(Ops op, DType dtype) {

@@ -7,7 +7,7 @@
 // SPECIAL        -                              Special         i32 or i64 in [0, size)
 // CONST          -                              Scalar          the constant; of a vector dtype: in each lane
 // DEFINE_ACC     initial value                  -               the accumulator as it stands
-// LOOP           begin, end                     -               the counter, of their dtype; no turn where begin >= end
+// LOOP           begin, end                     -               the counter, of their dtype; no iteration where begin >= end
 // ENDLOOP        LOOP                           -               none
 // IF             condition, a bool              -               none
 // ENDIF          IF                             -               none
@@ -21,7 +21,7 @@
 // VECTORIZE      scalars of one dtype           -               a vector of them, the first in lane 0
 // GEP            vector                         int (lane)      the lane
 // PHI            DEFINE_ACC, value              -               assigns; its own value is the new one
-// REDUCE         first, values..., LOOPs...     Ops             `first` combined with what the values come to over all turns
+// REDUCE         first, values..., LOOPs...     Ops             `first` combined with what the values come to over all iterations
 //                                                               of the loops; only in the graph before linearizing
 // BARRIER        -                              -               none
 //
@@ -125,7 +125,7 @@ inline std::span<const UOp> UOp::src() const { return {node_->src.data(), node_-
 inline const UOpArg& UOp::arg() const { return node_->arg; }
 inline std::size_t UOp::num() const { return node_->num; }
 
-/// The variables between which a call runs the turns of the parallel loop: each is of one kernel alone.
+/// The variables between which a call runs the iterations of the parallel loop: each is of one kernel alone.
 inline constexpr std::string_view kRangeBegin = "begin0", kRangeEnd = "end0";
 inline bool is_range_end(std::string_view name) { return name == kRangeBegin || name == kRangeEnd; }
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "strata/graph/strided_memory.h"
-#include "strata/ops/meet.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 

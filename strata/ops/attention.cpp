@@ -4,10 +4,10 @@
 #include <cmath>
 #include <limits>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/at_hand.h"
 #include "strata/ops/functional.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -66,8 +66,7 @@ Value linear(const Value& x, const Value& weight, const std::optional<Value>& bi
   return bias ? out + *bias : out;
 }
 
-Value embedding(const Value& indices, const Value& weight,
-                 std::optional<std::int64_t> padding_index) {
+Value embedding(const Value& indices, const Value& weight, std::optional<std::int64_t> padding_index) {
   STRATA_CHECK(weight.ndim() == 2, shape, "[embedding] a weight of shape ", render(weight.shape()),
                ", where (rows, size) is expected");
   STRATA_CHECK(indices.dtype().is_int(), domain, "[embedding] indices of ", indices.dtype().name(),
@@ -80,7 +79,8 @@ Value embedding(const Value& indices, const Value& weight,
   return is_row.unsqueeze(-1).where(rows, std::numeric_limits<double>::quiet_NaN());
 }
 
-Value attention_weights(const Value& q, const Value& k, const Value& v, const AttentionOptions& options) {
+Value attention_weights(const Value& q, const Value& k, const Value& v,
+                        const AttentionOptions& options) {
   STRATA_CHECK(q.ndim() >= 2 && k.ndim() >= 2 && v.ndim() >= 2 && q.size(-1) == k.size(-1) &&
                    k.size(-2) == v.size(-2),
                shape, "[scaled_dot_product_attention] shapes ", render(q.shape()), ", ",
@@ -116,18 +116,16 @@ Value glu(const Value& x, std::int64_t axis) {
   return x.shrink(first) * x.shrink(second).sigmoid();
 }
 
-Value softmin(const Value& x, std::int64_t axis) {
-  return as_real(x).neg().softmax(axis);
-}
+Value softmin(const Value& x, std::int64_t axis) { return as_real(x).neg().softmax(axis); }
 
 /// Each norm counts as eps where it is less.
 Value cosine_similarity(const Value& a, const Value& b, std::int64_t axis, double eps) {
   const Operand left(a), right(b);
-  const DType dtype = meeting_dtype(std::array{&left, &right});
-  const std::vector<LazyOp> met =
-      meet("cosine_similarity", {&left, &right}, dtype.is_float() ? dtype : dtypes::float32);
-  return rounded_once(Value(met[0]), [&](const Value& x) {
-    const Value y = Value(met[1]).cast(x.dtype());
+  const DType dtype = promoted_dtype(std::array{&left, &right});
+  const std::vector<LazyOp> promoted = promote_operands("cosine_similarity", {&left, &right},
+                                                        dtype.is_float() ? dtype : dtypes::float32);
+  return rounded_once(Value(promoted[0]), [&](const Value& x) {
+    const Value y = Value(promoted[1]).cast(x.dtype());
     const auto length = [eps](const Value& squares) { return squares.maximum(eps * eps).sqrt(); };
     return (x * y).sum(axis) / (length(x.square().sum(axis)) * length(y.square().sum(axis)));
   });

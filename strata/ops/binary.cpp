@@ -8,48 +8,48 @@
 #include <vector>
 
 #include "strata/base/int_math.h"
-#include "strata/ops/meet.h"
 #include "strata/ops/exact.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
 namespace {
 
 Value apply(const char* name, Ops op, const Operand& a, const Operand& b, DType dtype = dtypes::none) {
-  const std::vector<LazyOp> met = meet(name, {&a, &b}, dtype);
-  return LazyOp::alu(op, met);
+  const std::vector<LazyOp> promoted = promote_operands(name, {&a, &b}, dtype);
+  return LazyOp::alu(op, promoted);
 }
 
-DType meeting(const Operand& a, const Operand& b) {
+DType dtype_of(const Operand& a, const Operand& b) {
   const Operand* both[] = {&a, &b};
-  return meeting_dtype(both);
+  return promoted_dtype(both);
 }
-/// f32 where operands meet as integers or bools.
-DType real_meeting(const Operand& a, const Operand& b) {
-  const DType d = meeting(a, b);
+/// f32 where operands are promoted to integers or bools.
+DType real_dtype_of(const Operand& a, const Operand& b) {
+  const DType d = dtype_of(a, b);
   return d.is_float() ? d : dtypes::float32;
 }
-/// i64 where operands meet as bools: arithmetic between these is not defined.
-DType number_meeting(const Operand& a, const Operand& b) {
-  const DType d = meeting(a, b);
+/// i64 where operands are promoted to bools: arithmetic between these is not defined.
+DType number_dtype_of(const Operand& a, const Operand& b) {
+  const DType d = dtype_of(a, b);
   return d.is_bool() ? dtypes::int64 : d;
 }
-DType integer_meeting(const char* name, const Operand& a, const Operand& b) {
-  const DType d = meeting(a, b);
+DType integer_dtype_of(const char* name, const Operand& a, const Operand& b) {
+  const DType d = dtype_of(a, b);
   STRATA_CHECK(!d.is_float(), domain, "[", name, "] takes integers or bools, not ", d.name());
   return d;
 }
 
-/// Both operands as tensors that met.
+/// Both operands, promoted.
 std::pair<Value, Value> both(const char* name, const Operand& a, const Operand& b, DType dtype) {
-  const std::vector<LazyOp> met = meet(name, {&a, &b}, dtype);
-  return {met[0], met[1]};
+  const std::vector<LazyOp> promoted = promote_operands(name, {&a, &b}, dtype);
+  return {promoted[0], promoted[1]};
 }
 
-/// f of both as reals of 32 bits at least, in the dtype that they meet as: 16-bit floats are rounded once.
+/// f of both as reals of 32 bits at least, in their promoted dtype: 16-bit floats are rounded once.
 Value compound_of(const char* name, const Operand& a, const Operand& b,
-                   Value (*f)(const Value& x, const Value& y)) {
-  const DType d = real_meeting(a, b);
+                  Value (*f)(const Value& x, const Value& y)) {
+  const DType d = real_dtype_of(a, b);
   const auto [x, y] = both(name, a, b, d.itemsize() == 2 ? dtypes::float32 : d);
   return f(x, y).cast(d);
 }
@@ -136,7 +136,7 @@ Operand as_bound(const Operand& bound, DType d) {
 }
 /// Both as the bounds of each other.
 std::pair<Value, Value> bounds(const char* name, const Operand& a, const Operand& b) {
-  const DType d = meeting(a, b);
+  const DType d = dtype_of(a, b);
   return both(name, as_bound(a, d), as_bound(b, d), d);
 }
 /// Scaled by a power of two, so that squares neither overflow nor vanish.
@@ -185,7 +185,7 @@ Value log2_of_sum_of(const Value& x, const Value& y) {
 
 /// Euclid's algorithm, as many steps as Fibonacci's numbers need in that dtype. A remainder by 0 is 0.
 Value divisor_of_both(const Operand& a, const Operand& b, const char* name) {
-  const DType d = integer_meeting(name, a, b);
+  const DType d = integer_dtype_of(name, a, b);
   STRATA_CHECK(!d.is_bool(), domain, "[", name, "] of bools");
   const auto [x, y] = both(name, a, b, d);
   Value larger_one = x.abs(), rest = y.abs();
@@ -200,12 +200,12 @@ Value divisor_of_both(const Operand& a, const Operand& b, const char* name) {
 /// What is beyond a bound is the bound; of equal ones the gradient is the tensor's.
 Value bounded(const Operand& a, const Operand& given, bool is_low) {
   const Value x = a.value() != nullptr ? *a.value() : Value::full({}, a.number());
-  const Operand bound = as_bound(given, meeting(x, given));
+  const Operand bound = as_bound(given, dtype_of(x, given));
   if (bound.value() == nullptr) return (is_low ? x.lt(bound) : x.gt(bound)).where(bound, x);
   return ((is_low ? x.ge(bound) : x.le(bound)) | x.isnan()).where(x, bound);
 }
-DType shift_meeting(const char* name, const Operand& a, const Operand& b) {
-  const DType d = integer_meeting(name, a, b);
+DType shift_dtype_of(const char* name, const Operand& a, const Operand& b) {
+  const DType d = integer_dtype_of(name, a, b);
   return d.is_bool() ? dtypes::int64 : d;
 }
 
@@ -222,29 +222,29 @@ std::optional<Value> decided(const Operand& a, const Operand& b, bool if_below, 
 
 Value add(const Operand& a, const Operand& b) { return apply("add", Ops::ADD, a, b); }
 Value sub(const Operand& a, const Operand& b) {
-  STRATA_CHECK(!meeting(a, b).is_bool(), domain, "[sub] of bools: logical_xor() is meant");
+  STRATA_CHECK(!dtype_of(a, b).is_bool(), domain, "[sub] of bools: logical_xor() is meant");
   return apply("sub", Ops::SUB, a, b);
 }
 Value mul(const Operand& a, const Operand& b) { return apply("mul", Ops::MUL, a, b); }
 Value div(const Operand& a, const Operand& b) {
-  return apply("div", Ops::DIV, a, b, real_meeting(a, b));
+  return apply("div", Ops::DIV, a, b, real_dtype_of(a, b));
 }
 Value floor_divide(const Operand& a, const Operand& b) {
-  const DType d = number_meeting(a, b);
+  const DType d = number_dtype_of(a, b);
   if (!d.is_float()) return apply("floor_divide", Ops::FLOORDIV, a, b, d);
   return float_floor_quotient(a, b, d);
 }
 Value trunc_divide(const Operand& a, const Operand& b) {
-  const DType d = number_meeting(a, b);
+  const DType d = number_dtype_of(a, b);
   if (!d.is_float()) return apply("trunc_divide", Ops::IDIV, a, b, d);
   const auto [x, y] = both("trunc_divide", a, b, d);
   return flat_in((x.detach() / y.detach()).trunc(), {x, y});  // 0 by a divisor of 0, too
 }
 Value fmod(const Operand& a, const Operand& b) {
-  return apply("fmod", Ops::MOD, a, b, number_meeting(a, b));
+  return apply("fmod", Ops::MOD, a, b, number_dtype_of(a, b));
 }
 Value remainder(const Operand& a, const Operand& b) {
-  const DType d = number_meeting(a, b);
+  const DType d = number_dtype_of(a, b);
   if (!d.is_float()) return apply("remainder", Ops::FLOORMOD, a, b, d);
   const Value r = apply("remainder", Ops::MOD, a, b, d);
   const auto [x, y] = both("remainder", a, b, d);
@@ -254,7 +254,7 @@ Value pow(const Operand& a, const Operand& b) {
   if (b.value() == nullptr && a.value() != nullptr) {
     const double e = b.number().value().as_double();
     const bool is_whole = std::floor(e) == e && std::abs(e) <= kMostExact;
-    const DType d = number_meeting(a, b);
+    const DType d = number_dtype_of(a, b);
     if (is_whole && e >= 0) {
       const Value x = a.value()->cast(d);
       if (e == 0 && d.is_float()) return flat_in(float_power_of(x, 0), {x});
@@ -265,17 +265,17 @@ Value pow(const Operand& a, const Operand& b) {
     if (e == 0.5) return a.value()->sqrt();
     if (e == -0.5) return a.value()->rsqrt();
   }
-  const DType d = number_meeting(a, b);
+  const DType d = number_dtype_of(a, b);
   if (d.is_float()) return apply("pow", Ops::POW, a, b, d);
   const auto [x, y] = both("pow", a, b, d);
   return integer_power(x, y);
 }
 Value maximum(const Operand& a, const Operand& b) {
-  const DType d = meeting(a, b);
+  const DType d = dtype_of(a, b);
   return apply("maximum", Ops::MAX, as_bound(a, d), as_bound(b, d), d);
 }
 Value minimum(const Operand& a, const Operand& b) {
-  const DType d = meeting(a, b);
+  const DType d = dtype_of(a, b);
   return apply("minimum", Ops::MIN, as_bound(a, d), as_bound(b, d), d);
 }
 Value fmax(const Operand& a, const Operand& b) {
@@ -287,14 +287,14 @@ Value fmin(const Operand& a, const Operand& b) {
   return (x.le(y) | y.isnan()).where(x, y);
 }
 Value atan2(const Operand& a, const Operand& b) {
-  return apply("atan2", Ops::ATAN2, a, b, real_meeting(a, b));
+  return apply("atan2", Ops::ATAN2, a, b, real_dtype_of(a, b));
 }
 Value hypot(const Operand& a, const Operand& b) {
   return compound_of("hypot", a, b, hypotenuse_of);
 }
 /// Its slope is 0 at 0, as that of abs() is.
 Value copysign(const Operand& a, const Operand& b) {
-  const auto [x, y] = both("copysign", a, b, real_meeting(a, b));
+  const auto [x, y] = both("copysign", a, b, real_dtype_of(a, b));
   const Value out = x.signbit().ne(y.signbit()).where(-x, x);
   return x.is_tracked() ? x.eq(0).where(out.detach(), out) : out;
 }
@@ -339,7 +339,7 @@ Value ldexp(const Operand& a, const Operand& b) {
 }
 /// The bits of floats of one sign count as the floats do.
 Value nextafter(const Operand& a, const Operand& b) {
-  const DType d = meeting(a, b);
+  const DType d = dtype_of(a, b);
   STRATA_CHECK(d.is_float(), domain, "[nextafter] takes floats, not ", d.name());
   const auto [x, y] = both("nextafter", a, b, d);
   const DType bits = d.itemsize() == 2   ? dtypes::int16
@@ -352,7 +352,7 @@ Value nextafter(const Operand& a, const Operand& b) {
   return (x.isnan() | y.isnan()).where(x + y, x.eq(y).where(y, moved));
 }
 Value heaviside(const Operand& a, const Operand& b) {
-  const auto [x, y] = both("heaviside", a, b, meeting(a, b));
+  const auto [x, y] = both("heaviside", a, b, dtype_of(a, b));
   return x.eq(0).where(y, x.gt(0).cast(x.dtype()));
 }
 
@@ -360,19 +360,19 @@ Value clamp_min(const Operand& a, const Operand& b) { return bounded(a, b, true)
 Value clamp_max(const Operand& a, const Operand& b) { return bounded(a, b, false); }
 
 Value bitwise_and(const Operand& a, const Operand& b) {
-  return apply("bitwise_and", Ops::AND, a, b, integer_meeting("bitwise_and", a, b));
+  return apply("bitwise_and", Ops::AND, a, b, integer_dtype_of("bitwise_and", a, b));
 }
 Value bitwise_or(const Operand& a, const Operand& b) {
-  return apply("bitwise_or", Ops::OR, a, b, integer_meeting("bitwise_or", a, b));
+  return apply("bitwise_or", Ops::OR, a, b, integer_dtype_of("bitwise_or", a, b));
 }
 Value bitwise_xor(const Operand& a, const Operand& b) {
-  return apply("bitwise_xor", Ops::XOR, a, b, integer_meeting("bitwise_xor", a, b));
+  return apply("bitwise_xor", Ops::XOR, a, b, integer_dtype_of("bitwise_xor", a, b));
 }
 Value lshift(const Operand& a, const Operand& b) {
-  return apply("lshift", Ops::SHL, a, b, shift_meeting("lshift", a, b));
+  return apply("lshift", Ops::SHL, a, b, shift_dtype_of("lshift", a, b));
 }
 Value rshift(const Operand& a, const Operand& b) {
-  return apply("rshift", Ops::SHR, a, b, shift_meeting("rshift", a, b));
+  return apply("rshift", Ops::SHR, a, b, shift_dtype_of("rshift", a, b));
 }
 Value logical_and(const Operand& a, const Operand& b) {
   return apply("logical_and", Ops::AND, a, b, dtypes::boolean);
@@ -395,50 +395,48 @@ Value lt(const Operand& a, const Operand& b) {
   if (const auto known = decided(a, b, true, false)) return *known;
   return apply("lt", Ops::CMPLT, a, b);
 }
-Value gt(const Operand& a, const Operand& b) {
-  return lt(b, a);
-}
+Value gt(const Operand& a, const Operand& b) { return lt(b, a); }
 /// NOTE: not the opposite of above, as of NaN neither holds.
 Value le(const Operand& a, const Operand& b) {
   if (const auto known = decided(a, b, true, false)) return *known;
-  const std::vector<LazyOp> met = meet("le", {&a, &b});
-  return at_or_below(met[0], met[1]);
+  const std::vector<LazyOp> promoted = promote_operands("le", {&a, &b});
+  return at_or_below(promoted[0], promoted[1]);
 }
 Value ge(const Operand& a, const Operand& b) {
   if (const auto known = decided(a, b, false, true)) return *known;
-  const std::vector<LazyOp> met = meet("ge", {&a, &b});
-  return at_or_below(met[1], met[0]);
+  const std::vector<LazyOp> promoted = promote_operands("ge", {&a, &b});
+  return at_or_below(promoted[1], promoted[0]);
 }
 
 Value Value::where(const Operand& a, const Operand& b) const {
-  const DType dtype = meeting(a, b);
+  const DType dtype = dtype_of(a, b);
   const Operand self(*this);
-  const std::vector<LazyOp> values = meet("where", {&a, &b, &self}, dtype);
+  const std::vector<LazyOp> values = promote_operands("where", {&a, &b, &self}, dtype);
   const LazyOp condition = broadcast(node().cast(dtypes::boolean), values[0].shape());
   return LazyOp::alu(Ops::WHERE, {condition, values[0], values[1]});
 }
 Value Value::masked_fill(const Value& mask, const Operand& value) const {
   STRATA_CHECK(mask.dtype().is_bool(), domain, "[masked_fill] a mask of ", mask.dtype().name(),
                ": of bools is expected, such as mask != 0");
-  // NOTE: elements that stay do not go by way of the dtype in which they and the value meet.
+  // NOTE: elements that stay do not go by way of the promoted dtype of them and the value.
   if (value.value() != nullptr) return mask.where(value.value()->cast(dtype()), *this);
   const LazyOp number = LazyOp::constant(scalar_of(value.number(), dtype()), Ints{});
   return mask.where(Value(number), *this);
 }
 namespace {
-/// f of tensors in the dtype in which they meet, where that is a float: none rounds to a narrower one on the way.
+/// f of tensors in their promoted dtype, where that is a float: none rounds to a narrower one on the way.
 template <class F, class... T>
 Value met_once(const F& f, const T&... x) {
   const Operand operands[] = {x...};
   std::vector<const Operand*> all;
   for (const Operand& o : operands) all.push_back(&o);
-  const DType met = meeting_dtype(all);
-  return met.is_float() ? rounded_once_of(f, x.cast(met)...) : f(x...);
+  const DType promoted = promoted_dtype(all);
+  return promoted.is_float() ? rounded_once_of(f, x.cast(promoted)...) : f(x...);
 }
 }  // namespace
 
 namespace {
-/// x + alpha*other, or x - alpha*other, in the dtype in which they meet, rounded once.
+/// x + alpha*other, or x - alpha*other, in their promoted dtype, rounded once.
 Value with_multiple(const Value& x, const Operand& other, const Number& alpha, bool is_difference) {
   const auto number = [&] {
     return x.dtype().is_float() ? Value::full({}, other.number(), x.dtype())
@@ -447,8 +445,8 @@ Value with_multiple(const Value& x, const Operand& other, const Number& alpha, b
   const Value more = other.value() != nullptr ? *other.value() : number();
   return rounded_once_of(
       [&](const Value& a, const Value& b) {
-        const DType met = meeting(a, b);
-        const Value multiple = (met.is_float() ? b.cast(met) : b) * alpha;
+        const DType promoted = dtype_of(a, b);
+        const Value multiple = (promoted.is_float() ? b.cast(promoted) : b) * alpha;
         return is_difference ? a - multiple : a + multiple;
       },
       x, more);
@@ -483,15 +481,15 @@ Value Value::lerp(const Value& end, const Operand& weight) const {
 }
 Value Value::addcmul(const Value& a, const Value& b, const Number& value) const {
   return met_once(
-      [value](const Value& x, const Value& y, const Value& z) { return x + y * z * value; },
-      *this, a, b);
+      [value](const Value& x, const Value& y, const Value& z) { return x + y * z * value; }, *this,
+      a, b);
 }
 Value Value::addcdiv(const Value& a, const Value& b, const Number& value) const {
   STRATA_CHECK(a.dtype().is_float() || b.dtype().is_float(), domain,
                "[addcdiv] of integers: ", a.dtype().name(), " and ", b.dtype().name());
   return met_once(
-      [value](const Value& x, const Value& y, const Value& z) { return x + y / z * value; },
-      *this, a, b);
+      [value](const Value& x, const Value& y, const Value& z) { return x + y / z * value; }, *this,
+      a, b);
 }
 Value Value::clip(const std::optional<Operand>& low, const std::optional<Operand>& high) const {
   STRATA_CHECK(low || high, domain, "[clip] neither the lower end nor the upper one is given");

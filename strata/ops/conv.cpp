@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/functional.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 #include "strata/ops/spatial.h"
 
 namespace strata {
@@ -126,7 +126,7 @@ Value with_bias(const char* operation, const Value& y, const std::optional<Value
 
 /// (batch, channels, sizes...) with a weight (out channels, channels / groups, kernel...).
 Value convolved(const char* operation, const Value& x, const Value& weight, const ConvPlan& p,
-                 std::int64_t groups) {
+                std::int64_t groups) {
   const std::size_t n = p.counts.size();
   const Int &batch = x.size(0), &in = weight.size(1);
   const Int out = number_of(weight.size(0), operation) / groups;
@@ -149,8 +149,8 @@ Value convolved(const char* operation, const Value& x, const Value& weight, cons
       .reshape(result);
 }
 
-void check_channels(const char* operation, const Value& x, const Value& weight,
-                    std::int64_t groups, std::int64_t own, std::int64_t shared) {
+void check_channels(const char* operation, const Value& x, const Value& weight, std::int64_t groups,
+                    std::int64_t own, std::int64_t shared) {
   STRATA_CHECK(groups >= 1 && own % groups == 0, domain, "[", operation, "] ", groups,
                " groups for a weight of shape ", render(weight.shape()));
   STRATA_CHECK(x.size(1) == Int(shared), shape, "[", operation, "] an input of ",
@@ -159,7 +159,7 @@ void check_channels(const char* operation, const Value& x, const Value& weight,
 }
 
 Value conv(const char* operation, const Value& input, const Value& weight,
-            const std::optional<Value>& bias, const ConvOptions& o) {
+           const std::optional<Value>& bias, const ConvOptions& o) {
   const Numbers kernel = kernel_of(operation, weight);
   const std::size_t n = kernel.size();
   const Spatial x(operation, input, n);
@@ -188,7 +188,7 @@ Value spread_by(const char* operation, const Value& x, const Value& weight, std:
 
 /// What each element of the input adds to the output, added up.
 Value conv_transpose(const char* operation, const Value& input, const Value& weight,
-                      const std::optional<Value>& bias, const ConvTransposeOptions& o) {
+                     const std::optional<Value>& bias, const ConvTransposeOptions& o) {
   const Numbers kernel = kernel_of(operation, weight);
   const std::size_t n = kernel.size();
   const Spatial x(operation, input, n);
@@ -227,21 +227,21 @@ void check_axes(const char* operation, const Value& weight, std::int64_t n) {
 }  // namespace
 
 Value conv_nd(const Value& x, const Value& weight, const std::optional<Value>& bias,
-               const ConvOptions& options) {
+              const ConvOptions& options) {
   check_axes("conv_nd", weight, std::max<std::int64_t>(weight.ndim() - 2, 1));
   return conv("conv_nd", x, weight, bias, options);
 }
 Value conv_transpose_nd(const Value& x, const Value& weight, const std::optional<Value>& bias,
-                         const ConvTransposeOptions& options) {
+                        const ConvTransposeOptions& options) {
   check_axes("conv_transpose_nd", weight, std::max<std::int64_t>(weight.ndim() - 2, 1));
   return conv_transpose("conv_transpose_nd", x, weight, bias, options);
 }
 
-#define STRATA_CONV(name, apply, Options, n)                                            \
+#define STRATA_CONV(name, apply, Options, n)                                        \
   Value name(const Value& x, const Value& weight, const std::optional<Value>& bias, \
-              const Options& options) {                                          \
-    check_axes(#name, weight, n);                                                       \
-    return apply(#name, x, weight, bias, options);                                      \
+             const Options& options) {                                              \
+    check_axes(#name, weight, n);                                                   \
+    return apply(#name, x, weight, bias, options);                                  \
   }
 STRATA_CONV(conv1d, conv, ConvOptions, 1)
 STRATA_CONV(conv2d, conv, ConvOptions, 2)
@@ -286,7 +286,7 @@ Value unfold(const Value& input, const PerAxis& kernel, const UnfoldOptions& opt
 }
 
 Value fold(const Value& input, const PerAxis& output_size, const PerAxis& kernel,
-            const UnfoldOptions& options) {
+           const UnfoldOptions& options) {
   const Spatial x("fold", input, 1);
   const Numbers to = output_size.of("fold", "output size", 2, 1);
   const Columns columns("fold", kernel, options, to);
@@ -307,8 +307,7 @@ Value fold(const Value& input, const PerAxis& output_size, const PerAxis& kernel
     sizes.push_back(Int(to[k]) + Int(2 * columns.sides[k].first));
     inner.emplace_back(-columns.sides[k].first, -columns.sides[k].second);
   }
-  return x.unbatched(
-      padded(Value(unwindowed_of(terms.node(), p.windows, sizes)), inner));
+  return x.unbatched(padded(Value(unwindowed_of(terms.node(), p.windows, sizes)), inner));
 }
 
 }  // namespace strata::ops

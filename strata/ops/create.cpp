@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "strata/base/int_math.h"
-#include "strata/ops/meet.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -68,9 +68,9 @@ Value Value::arange(Number begin, Number end, Number step) {
   };
   if (is_real(begin) || is_real(end) || is_real(step)) {
     const double from = begin.value().as_double(), by = step.value().as_double();
-    const double turns = std::ceil((end.value().as_double() - from) / by);
-    check(by != 0 && turns >= 0 && turns < 0x1p62);
-    return (count_up(static_cast<std::int64_t>(turns), dtypes::float64) * by + from).cast(dtypes::float32);
+    const double count = std::ceil((end.value().as_double() - from) / by);
+    check(by != 0 && count >= 0 && count < 0x1p62);
+    return (count_up(static_cast<std::int64_t>(count), dtypes::float64) * by + from).cast(dtypes::float32);
   }
   const std::int64_t from = begin.value().as_int(), by = step.value().as_int();
   std::int64_t way = 0;
@@ -97,6 +97,20 @@ Value Value::eye(std::int64_t rows, std::optional<std::int64_t> columns, DType d
   const std::int64_t n = columns.value_or(rows);
   STRATA_CHECK(rows >= 0 && n >= 0, shape, "[eye] ", rows, " rows and ", n, " columns");
   return count_up(rows, dtypes::int64).unsqueeze(1).eq(count_up(n, dtypes::int64)).cast(dtype);
+}
+
+Value Value::new_full(const Ints& to, Number value) const {
+  return Value(LazyOp::constant(scalar_of(value, dtype()), to));
+}
+Value Value::new_zeros(const Ints& to) const { return new_full(to, 0); }
+Value Value::new_ones(const Ints& to) const { return new_full(to, 1); }
+
+Value Value::logspace(double begin, double end, std::int64_t steps, double base, DType dtype) {
+  const Value powers =
+      full({}, base, dtypes::float64).pow(linspace(begin, end, steps, dtypes::float64));
+  const Value k = arange(steps);
+  const Value to_last = k.lt(steps - 1).where(powers, std::pow(base, end));
+  return k.lt(1).where(std::pow(base, begin), to_last).cast(dtype);
 }
 
 }  // namespace strata::ops

@@ -7,11 +7,11 @@
 #include <limits>
 #include <vector>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/at_hand.h"
 #include "strata/ops/functional.h"
 #include "strata/ops/indexed.h"
 #include "strata/ops/losses.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -74,7 +74,7 @@ Value losses_of(const CtcInputs& in, const Value& last) {
   const double infinity = std::numeric_limits<double>::infinity();
   const Value end = in.is_wrong.where(0, in.target_lengths * 2).unsqueeze(1);
   const Value blank = last.gather(1, end).squeeze(1),
-               own = last.gather(1, (end - 1).maximum(0)).squeeze(1);
+              own = last.gather(1, (end - 1).maximum(0)).squeeze(1);
   const Value is_empty = in.target_lengths.eq(0);
   const Value sum = is_empty.where(blank, blank.logaddexp(is_empty.where(kNever, own)));
   const Value loss = sum.le(kSeldom).where(infinity, sum.neg());
@@ -155,8 +155,8 @@ CtcInputs ctc_inputs(const Value& log_probs, const Value& targets, const Value& 
                " for log_probs of shape ", render(log_probs.shape()));
   check_ctc_at_hand(logs, targets, input_lengths, target_lengths);
   const Value rows = all.ndim() == 2 ? all
-                      : is_one        ? all.unsqueeze(0)
-                                      : padded_targets(all, out_lengths, options.longest.value_or(0));
+                     : is_one        ? all.unsqueeze(0)
+                              : padded_targets(all, out_lengths, options.longest.value_or(0));
   const Value is_used = counting(rows.size(1)).lt(out_lengths.unsqueeze(1));
   const Value used = in_range(is_used.where(rows, 0), {"ctc_loss", "class", classes});
   const Value is_class = is_within(used, classes);
@@ -170,7 +170,7 @@ CtcInputs ctc_inputs(const Value& log_probs, const Value& targets, const Value& 
 }  // namespace
 
 Value ctc_loss(const Value& log_probs, const Value& targets, const Value& input_lengths,
-                const Value& target_lengths, const CtcOptions& options) {
+               const Value& target_lengths, const CtcOptions& options) {
   const CtcInputs in = ctc_inputs(log_probs, targets, input_lengths, target_lengths, options);
   const std::int64_t steps = number_of(in.log_probs.size(0), "ctc_loss");
   STRATA_CHECK(steps > 0, shape, "[ctc_loss] of no steps: shape ", render(log_probs.shape()));

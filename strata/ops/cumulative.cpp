@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -123,8 +123,7 @@ Value product_gradient(const Value& x, const Value& dy) {
   const std::array inputs = {x, dy};
   const auto backward = [](const Value& v, const Saved& saved) {
     const Value a = saved[0], b = saved[1];
-    const std::array inner = {Value(a.node().tracked({})),
-                              Value(b.node().tracked({}))};
+    const std::array inner = {Value(a.node().tracked({})), Value(b.node().tracked({}))};
     return gradients(product_gradient_by_pairs(inner[0], inner[1]), inner, v);
   };
   return with_gradient(value, inputs, backward, Saved({x, dy}));
@@ -132,7 +131,7 @@ Value product_gradient(const Value& x, const Value& dy) {
 
 /// Values, and where they are: the last of equal ones. A gradient goes there alone.
 std::pair<Value, Value> extremes(const char* operation, const Combination& c, const Value& x,
-                                   std::int64_t axis) {
+                                 std::int64_t axis) {
   const std::int64_t a = axis_of(axis, x.ndim(), operation);
   if (x.ndim() == 0) return {x, x.full_like(0).cast(dtypes::int64)};
   if (x.numel() == Int(0)) return {x, x.cast(dtypes::int64)};
@@ -151,8 +150,7 @@ Value products_along(const Value& x, std::int64_t axis) {
   if (!x.is_tracked() || x.ndim() == 0 || x.numel() == Int(0)) return y;
   const auto backward = [](const Value& dy, const Saved& saved) {
     const std::int64_t along = saved.number(0);
-    const Value by_rows =
-        product_gradient(saved[0].movedim({along}, {-1}), dy.movedim({along}, {-1}));
+    const Value by_rows = product_gradient(saved[0].movedim({along}, {-1}), dy.movedim({along}, {-1}));
     return std::vector{by_rows.movedim({-1}, {along})};
   };
   return with_gradient(y, {&x, 1}, backward, Saved({x}, {axis}));

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -30,6 +30,30 @@ std::pair<std::int64_t, std::int64_t> two_axes(std::int64_t ndim, std::int64_t f
   STRATA_CHECK(ndim >= 2 && a != b, shape, "[", operation, "] axes ", first, " and ", second,
                " of a tensor of ", ndim, " dimensions are not two");
   return {a, b};
+}
+
+/// Rows and columns of the places for which `holds`, whose number is known when the sizes are.
+template <class F>
+Value triangle_places(const char* operation, std::int64_t rows, std::int64_t columns, const F& range) {
+  STRATA_CHECK(rows >= 0 && columns >= 0, shape, "[", operation, "] ", rows, " rows and ", columns,
+               " columns");
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;
+  std::vector<std::int64_t> row_of, column_of;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const auto [begin, end] = range(r);
+    STRATA_CHECK(std::ssize(row_of) + std::max<std::int64_t>(end - begin, 0) + r <= kMost, budget,
+                 "[", operation, "] more than ", kMost, " places");
+    for (std::int64_t c = begin; c < end; ++c) row_of.push_back(r), column_of.push_back(c);
+  }
+  const std::int64_t count = std::ssize(row_of);
+  row_of.insert(row_of.end(), column_of.begin(), column_of.end());
+  return Value::from(row_of, {2, count});
+}
+
+/// The column behind the diagonal in a row.
+std::int64_t behind_diagonal(std::int64_t row, std::int64_t offset, std::int64_t columns) {
+  const std::int64_t near = std::clamp(offset, -(std::int64_t{1} << 61), std::int64_t{1} << 61);
+  return std::clamp<std::int64_t>(row + near + 1, 0, columns);
 }
 
 }  // namespace
@@ -84,6 +108,37 @@ Value Value::diag_embed(std::int64_t offset, std::int64_t axis1, std::int64_t ax
   square.push_back(n);
   const Value out = row.narrow(-1, 0, n * n).reshape(square).pad(around);
   return out.movedim({-2, -1}, {a, b});
+}
+
+Value Value::block_diag(std::span<const Value> tensors) {
+  STRATA_CHECK(!tensors.empty(), shape, "[block_diag] there is no tensor");
+  std::vector<Value> blocks, rows;
+  Int columns = 0, begin = 0;
+  for (const Value& x : tensors) {
+    STRATA_CHECK(x.ndim() <= 2, shape, "[block_diag] of shape ", render(x.shape()),
+                 ": two dimensions at most are meant");
+    blocks.push_back(x.atleast_2d());
+    columns += blocks.back().size(1);
+  }
+  for (const Value& x : blocks) {
+    const Int end = begin + x.size(1);
+    rows.push_back(x.pad({{0, 0}, {begin, columns - end}}));
+    begin = end;
+  }
+  return cat(rows, 0);
+}
+
+Value Value::diagflat(std::int64_t offset) const { return flatten().diag(offset); }
+
+Value Value::tril_indices(std::int64_t rows, std::int64_t columns, std::int64_t offset) {
+  return triangle_places("tril_indices", rows, columns, [&](std::int64_t r) {
+    return std::pair<std::int64_t, std::int64_t>(0, behind_diagonal(r, offset, columns));
+  });
+}
+Value Value::triu_indices(std::int64_t rows, std::int64_t columns, std::int64_t offset) {
+  return triangle_places("triu_indices", rows, columns, [&](std::int64_t r) {
+    return std::pair(behind_diagonal(r - 1, offset, columns), columns);
+  });
 }
 
 }  // namespace strata::ops

@@ -1,7 +1,7 @@
 // What is between neighbours, and sums of areas.
 
-#include "strata/ops/meet.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -32,8 +32,8 @@ Value areas(const char* operation, const Value& y, const Operand& spacing, std::
 }
 
 /// What `sum` makes of the areas, rounded once.
-Value sum_of_areas(const char* operation, const Value& y, const Operand& spacing,
-                    std::int64_t axis, Value (*sum)(const Value& areas, std::int64_t axis)) {
+Value sum_of_areas(const char* operation, const Value& y, const Operand& spacing, std::int64_t axis,
+                   Value (*sum)(const Value& areas, std::int64_t axis)) {
   if (spacing.value() == nullptr)
     return rounded_once(
         y, [&](const Value& wide) { return sum(areas(operation, wide, spacing, axis), axis); });
@@ -45,7 +45,7 @@ Value sum_of_areas(const char* operation, const Value& y, const Operand& spacing
 }  // namespace
 
 Value Value::diff(std::int64_t times, std::int64_t axis, const std::optional<Value>& prepend,
-                    const std::optional<Value>& append) const {
+                  const std::optional<Value>& append) const {
   STRATA_CHECK(ndim() > 0, shape, "[diff] of a scalar");
   STRATA_CHECK(times >= 0, domain, "[diff] ", times, " times");
   const std::int64_t a = axis_of(axis, ndim(), "diff");

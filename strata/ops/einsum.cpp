@@ -9,7 +9,7 @@
 #include <array>
 #include <string>
 
-#include "strata/ops/meet.h"
+#include "strata/ops/operand_promotion.h"
 #include "strata/ops/pair_order.h"
 #include "strata/ops/products.h"
 

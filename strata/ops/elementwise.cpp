@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "strata/ops/meet.h"
+#include "strata/ops/operand_promotion.h"
 #include "strata/ops/special_values.h"
 
 namespace strata::ops {
@@ -17,9 +17,7 @@ namespace {
 Value apply(Ops op, const Value& x) { return Value(LazyOp::alu(op, {x.node()})); }
 
 /// A function of real numbers.
-Value real(Ops op, const Value& x) {
-  return apply(op, as_real(x));
-}
+Value real(Ops op, const Value& x) { return apply(op, as_real(x)); }
 /// A function that leaves integers and bools as they are.
 Value rounded(Ops op, const Value& x) {
   return x.dtype().is_float() ? flat_in(apply(op, x), {x}) : x;
@@ -105,8 +103,8 @@ TwoParts cubic(const Value& given) {
   const double first_high = upper(first), third_high = upper(third);
   const Value high = upper_half(square.high * third + first);
   const Value low = ((first_high - high) + square.high * third_high) +
-                     (square.high * (third - third_high + third_low) + square.low * third +
-                      (first - first_high + first_low));
+                    (square.high * (third - third_high + third_low) + square.low * third +
+                     (first - first_high + first_low));
   const Value x_high = upper_half(x);
   return {x_high * high, x_high * low + (x - x_high) * (high + low)};
 }
@@ -130,12 +128,8 @@ Value not_above_zero(const Value& x) { return x.gt(0).where(0, x); }
 
 }  // namespace
 
-Value Value::cast(DType dtype) const {
-  return Value(node().cast(dtype));
-}
-Value Value::bitcast(DType dtype) const {
-  return Value(node().bitcast(dtype));
-}
+Value Value::cast(DType dtype) const { return Value(node().cast(dtype)); }
+Value Value::bitcast(DType dtype) const { return Value(node().bitcast(dtype)); }
 
 // --- primitives ---
 
@@ -147,9 +141,7 @@ Value Value::neg() const {
   STRATA_CHECK(!dtype().is_bool(), domain, "[neg] of bool: logical_not() is meant");
   return apply(Ops::NEG, *this);
 }
-Value Value::abs() const {
-  return dtype().is_bool() ? *this : apply(Ops::ABS, *this);
-}
+Value Value::abs() const { return dtype().is_bool() ? *this : apply(Ops::ABS, *this); }
 Value Value::sqrt() const { return real(Ops::SQRT, *this); }
 Value Value::reciprocal() const { return real(Ops::RECIP, *this); }
 Value Value::exp() const { return real(Ops::EXP, *this); }
@@ -168,12 +160,8 @@ Value Value::floor() const { return rounded(Ops::FLOOR, *this); }
 Value Value::ceil() const { return rounded(Ops::CEIL, *this); }
 Value Value::round() const { return rounded(Ops::ROUND, *this); }
 Value Value::trunc() const { return rounded(Ops::TRUNC, *this); }
-Value Value::bitwise_not() const {
-  return apply(Ops::NOT, *this);
-}
-Value Value::logical_not() const {
-  return apply(Ops::NOT, cast(dtypes::boolean));
-}
+Value Value::bitwise_not() const { return apply(Ops::NOT, *this); }
+Value Value::logical_not() const { return apply(Ops::NOT, cast(dtypes::boolean)); }
 
 // --- compositions ---
 
@@ -182,9 +170,7 @@ Value Value::sign() const {
   const Value out = gt(0).cast(dtype()) - lt(0).cast(dtype());
   return dtype().is_float() ? isnan().where(*this, out) : out;
 }
-Value Value::square() const {
-  return dtype().is_bool() ? cast(dtypes::int64) : mul(*this);
-}
+Value Value::square() const { return dtype().is_bool() ? cast(dtypes::int64) : mul(*this); }
 Value Value::rsqrt() const {
   return compound(*this, [](const Value& x) { return x.sqrt().reciprocal(); });
 }
@@ -275,9 +261,7 @@ Value Value::atanh() const {
       },
       [](const Value& x, const Value&) { return ((1 - x) * (1 + x)).reciprocal(); });
 }
-Value Value::frac() const {
-  return sub(trunc());
-}
+Value Value::frac() const { return sub(trunc()); }
 Value Value::round(std::int64_t decimals) const {
   const double places = std::pow(10.0, static_cast<double>(decimals));
   return decimals == 0 ? round() : (*this * places).round() / places;
@@ -289,29 +273,19 @@ Value Value::rad2deg() const {
   return compound(*this, [](const Value& x) { return x * (180 / std::numbers::pi); });
 }
 
-Value Value::isnan() const {
-  return ne(*this);
-}
+Value Value::isnan() const { return ne(*this); }
 Value Value::isinf() const {
   return dtype().is_float() ? abs().eq(std::numeric_limits<double>::infinity())
                             : zeros_like().cast(dtypes::boolean);
 }
-Value Value::isposinf() const {
-  return isinf() & gt(0);
-}
-Value Value::isneginf() const {
-  return isinf() & lt(0);
-}
-Value Value::isreal() const {
-  return ones_like().cast(dtypes::boolean);
-}
+Value Value::isposinf() const { return isinf() & gt(0); }
+Value Value::isneginf() const { return isinf() & lt(0); }
+Value Value::isreal() const { return ones_like().cast(dtypes::boolean); }
 Value Value::angle() const {
   const Value x = as_real(*this).detach();
   return flat_in(x.isnan().where(x, x.lt(0).where(std::numbers::pi, x.zeros_like())), {*this});
 }
-Value Value::isfinite() const {
-  return isnan().logical_or(isinf()).logical_not();
-}
+Value Value::isfinite() const { return isnan().logical_or(isinf()).logical_not(); }
 Value Value::signbit() const {
   if (!dtype().is_float()) return lt(0);
   const DType bits = itemsize() == 2   ? dtypes::int16
@@ -323,7 +297,7 @@ namespace {
 /// By the difference as a number without a sign, which is exact.
 Value is_close_of_integers(const Value& a, const Value& b, double rtol, double atol) {
   const bool is_wide = a.dtype() == dtypes::uint64 && b.dtype() == dtypes::uint64;
-  if (!is_wide && (a.dtype() == dtypes::uint64 || b.dtype() == dtypes::uint64))  // they meet in f64
+  if (!is_wide && (a.dtype() == dtypes::uint64 || b.dtype() == dtypes::uint64))  // promoted to f64
     return a.cast(dtypes::float64).isclose(b.cast(dtypes::float64), rtol, atol);
   const DType d = is_wide ? dtypes::uint64 : dtypes::int64;
   const Value x = a.cast(d), y = b.cast(d);
@@ -384,9 +358,7 @@ Value Value::relu() const {
   const LazyOp from = x.cast(d), zero = LazyOp::constant(Scalar::of(d, std::int64_t{0}), x.shape());
   return Value(LazyOp::alu(Ops::WHERE, {at_or_below(from, zero), zero, from}));  // NaN stays
 }
-Value Value::relu6() const {
-  return hardtanh(0, 6);
-}
+Value Value::relu6() const { return hardtanh(0, 6); }
 Value Value::sigmoid() const {
   return differentiated(
       *this,
@@ -418,8 +390,7 @@ Value Value::mish() const {
         const Value size = power * scale, e = size + size * more, square = e * e;
         const Value is_large = e.gt(0.5), from = is_large.where(0.5, e.ones_like());
         const Value below = is_large.where(1 - square * 0.5, -(square + e)) / (square + e * 2 + 2);
-        const Value above =
-            is_large.where((e + 0.5) - square, square * -2) / (square * 2 + e * 2 + 1);
+        const Value above = is_large.where((e + 0.5) - square, square * -2) / (square * 2 + e * 2 + 1);
         const Value share = is_below.where(below, above);
         const auto [part, low] = with_more(x, is_below.where(more, 0));
         const Value out = part * from + (part * share + low * (from + share));
@@ -431,9 +402,8 @@ Value Value::mish() const {
       });
 }
 Value Value::elu(double alpha) const {
-  return compound(*this, [alpha](const Value& x) {
-    return x.gt(0).where(x, not_above_zero(x).expm1() * alpha);
-  });
+  return compound(
+      *this, [alpha](const Value& x) { return x.gt(0).where(x, not_above_zero(x).expm1() * alpha); });
 }
 Value Value::celu(double alpha) const {
   return compound(*this, [alpha](const Value& x) {
@@ -447,9 +417,7 @@ Value Value::selu() const {
     return x.gt(0).where(x * 1.0507009873554805, e * high + e * low);
   });
 }
-Value Value::leaky_relu(double slope) const {
-  return gt(0).where(*this, *this * slope);
-}
+Value Value::leaky_relu(double slope) const { return gt(0).where(*this, *this * slope); }
 Value Value::softplus(double beta, double threshold) const {
   return compound(*this, [beta, threshold](const Value& x) {
     const Value scaled = x * beta;

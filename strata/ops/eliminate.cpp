@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops::linalg {
 
@@ -52,7 +52,7 @@ Eliminated eliminated(const Value& a) {
   Ints with_rows = front;
   with_rows.push_back(m);
   Value x = a.contiguous(), rows = at.rows.broadcast_to(with_rows).contiguous(),
-         sign = a.new_full(front, 1).contiguous();
+        sign = a.new_full(front, 1).contiguous();
   Counter counter(0, 1);
   for (std::int64_t k = 0; k < std::min(m, n); ++k, counter.advance()) {
     const Value& c = counter.at();
@@ -64,7 +64,7 @@ Eliminated eliminated(const Value& a) {
     const Value factor = picked(level(column(x, c)), from) / upright(ones_of(element(top, c)));
     const Value below = at.down.gt(c), behind = at.columns.gt(c);
     const Value rest = behind.where(moved - upright(factor) * level(top),
-                                     at.columns.eq(c).where(upright(factor), moved));
+                                    at.columns.eq(c).where(upright(factor), moved));
     x = below.where(rest, moved).contiguous();
     rows = picked(level(rows), from).contiguous();
     sign = (p.eq(c).where(1, -1).cast(a.dtype()) * sign).contiguous();

@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -53,6 +53,11 @@ Value wrapped(const Value& index, std::int64_t size, const char* operation) {
                index.dtype().name());
   const Value i = in_range(index, {operation, "index", size, true}).cast(dtypes::int64);
   return index.dtype().is_unsigned() ? i : i.lt(0).where(i + size, i);
+}
+
+Value one_hot(const Value& classes, std::int64_t count) {
+  const Value given = in_range(classes, {"one_hot", "class", count});
+  return given.unsqueeze(-1).eq(counting(count)).cast(dtypes::int64);
 }
 
 Value picked(const Value& values, const Value& index) {
@@ -105,6 +110,27 @@ Value Value::take_along_dim(const Value& index, std::optional<std::int64_t> axis
   const Value places =
       with_last(wrapped(index, number_of(size(a), "take_along_dim"), "take_along_dim"), a);
   return picked(with_last(*this, a).unsqueeze(-2), places).movedim({-1}, {a});
+}
+
+Value Value::as_strided(const Ints& to, const Ints& strides, const Int& offset) const {
+  STRATA_CHECK(to.size() == strides.size(), shape, "[as_strided] ", strides.size(),
+               " strides for shape ", render(to));
+  Int least = offset, most = offset;
+  Value places = new_full({}, 0).cast(dtypes::int64) + number_of(offset, "as_strided");
+  for (std::size_t k = 0; k < to.size(); ++k) {
+    const std::int64_t size = number_of(to[k], "as_strided"),
+                       stride = number_of(strides[k], "as_strided");
+    STRATA_CHECK(size >= 0, shape, "[as_strided] shape ", render(to));
+    if (size > 0) (stride < 0 ? least : most) += Int(size - 1) * Int(stride);
+    Ints along(to.size(), 1);
+    along[k] = size;
+    places = places + counting(size).reshape(along) * stride;
+  }
+  if (product(to) == Int(0)) return new_zeros(to);
+  STRATA_CHECK(known(is_at_most(0, least)) && known(is_less(most, numel())), shape,
+               "[as_strided] elements ", least.render(), " to ", most.render(), " of the ",
+               numel().render(), " of shape ", render(shape()));
+  return take(places);
 }
 
 }  // namespace strata::ops

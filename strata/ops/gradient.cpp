@@ -5,7 +5,7 @@
 #include <numbers>
 #include <unordered_set>
 
-#include "strata/ops/meet.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata {
 

@@ -4,9 +4,9 @@
 #include <array>
 #include <vector>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/functional.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -37,8 +37,8 @@ struct SampledAxis {
   Value inside(const Value& x) const {
     if (options.padding_mode == Outside::zeros) return x;
     const Value back = options.padding_mode == Outside::reflection
-                            ? reflected_into(x, size, options.align_corners)
-                            : x;
+                           ? reflected_into(x, size, options.align_corners)
+                           : x;
     return back.hardtanh(0, static_cast<double>(size - 1));
   }
 };
@@ -67,7 +67,7 @@ std::vector<Tap> taps_of(const Value& grid, const SampledAxis& axis) {
     return {tap_at(first, axis.size, 1 - share), tap_at(first + 1, axis.size, share)};
   }
   const Value first = place.floor().detach(),
-               share = place - first;  // each element is looked for by itself
+              share = place - first;  // each element is looked for by itself
   const std::array weights = {keys_far(share + 1), keys_near(share), keys_near(1 - share),
                               keys_far(2 - share)};
   std::vector<Tap> out;
@@ -144,8 +144,7 @@ Value affine_grid(const Value& matrices, const Ints& size, bool align_corners) {
     const std::int64_t count = number_of(size[static_cast<std::size_t>(k) + 2], "affine_grid");
     const Value element = counting(count).cast(matrices.dtype());
     const auto steps = static_cast<double>(align_corners ? count - 1 : count);
-    const Value along =
-        steps == 0 ? element * 0 : (element * 2 + (align_corners ? 0 : 1)) / steps - 1;
+    const Value along = steps == 0 ? element * 0 : (element * 2 + (align_corners ? 0 : 1)) / steps - 1;
     Ints beside(sizes.size(), 1);
     beside[static_cast<std::size_t>(k)] = count;
     columns.push_back(along.reshape(beside).expand(sizes).flatten());

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 #include "strata/ops/subscript.h"
 
 namespace strata::ops {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/functional.h"
+#include "strata/ops/operand_promotion.h"
 #include "strata/ops/spatial.h"
 
 namespace strata::ops {

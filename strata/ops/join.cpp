@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "strata/ops/meet.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 

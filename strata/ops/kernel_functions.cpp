@@ -12,7 +12,7 @@
 #include "strata/base/fork.h"
 #include "strata/graph/interpret.h"
 #include "strata/ops/indexed.h"
-#include "strata/ops/meet.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::kernel_words {
 
@@ -95,7 +95,7 @@ ops::Value where(std::string_view name, Operands in) {
 ops::Value multiply_add(std::string_view name, Operands in) {
   const FormulaOperands x(name, in);
   const ops::Operand a = x[0], b = x[1], c = x[2];
-  return LazyOp::alu(Ops::MULACC, ops::meet("mulacc", {&a, &b, &c}));
+  return LazyOp::alu(Ops::MULACC, ops::promote_operands("mulacc", {&a, &b, &c}));
 }
 ops::Value gelu(std::string_view, Operands in) { return ops::Value(as_tensor(in[0])).gelu(); }
 ops::Value matmul(std::string_view, Operands in) {
@@ -109,7 +109,7 @@ ops::Value gather(std::string_view, Operands in) {
 }
 
 /// The dtypes of results as the table says them.
-enum class Rule : std::uint8_t { same, number, met, real, boolean, float64, integer };
+enum class Rule : std::uint8_t { same, number, promoted, real, boolean, float64, integer };
 constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
 
 /// By name. The ops of ir/ops.def are there under their own names, too.
@@ -136,11 +136,19 @@ const std::unordered_map<std::string_view, FunctionRow>& functions() {
     add({"gelu", 1, 1, true, gelu}, {});
     add({"matmul", 2, 2, false, matmul}, {});
     add({"gather", 2, 2, false, gather}, {});
-    constexpr std::pair<std::string_view, std::string_view> kOps[] = {
-        {"recip", "reciprocal"},       {"not", "bitwise_not"}, {"idiv", "trunc_divide"},
-        {"floordiv", "floor_divide"},  {"floormod", "remainder"}, {"and", "bitwise_and"},
-        {"or", "bitwise_or"},          {"xor", "bitwise_xor"}, {"shl", "lshift"},
-        {"shr", "rshift"},             {"cmplt", "lt"}, {"cmpeq", "eq"}, {"cmpne", "ne"}};
+    constexpr std::pair<std::string_view, std::string_view> kOps[] = {{"recip", "reciprocal"},
+                                                                      {"not", "bitwise_not"},
+                                                                      {"idiv", "trunc_divide"},
+                                                                      {"floordiv", "floor_divide"},
+                                                                      {"floormod", "remainder"},
+                                                                      {"and", "bitwise_and"},
+                                                                      {"or", "bitwise_or"},
+                                                                      {"xor", "bitwise_xor"},
+                                                                      {"shl", "lshift"},
+                                                                      {"shr", "rshift"},
+                                                                      {"cmplt", "lt"},
+                                                                      {"cmpeq", "eq"},
+                                                                      {"cmpne", "ne"}};
     for (const auto& [name, of] : kOps) {
       FunctionRow row = out->at(of);
       row.name = name;

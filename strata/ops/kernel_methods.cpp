@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "strata/ops/kernel_functions.h"
-#include "strata/ops/meet.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::kernel_words {
 

@@ -20,7 +20,7 @@
 //   **                              right to left; small whole powers of numbers are products
 //   x.method(...)  f(...)  (...)  1  0x1F  2.5e-3  True False inf nan
 //
-// Shapes broadcast from the right (EXPAND); dtypes meet as `promote` says; a number takes the dtype of the other operand, and
+// Shapes broadcast from the right (EXPAND); dtypes are promoted as `promote` says; a number takes the dtype of the other operand, and
 // is bool, i32 or f32 where there is none.
 //   functions   each row of the table of operations that works element by element, under all of its names: exp(a) hypot(a,b) sigmoid(a)
 //               ...; each op between elements of ir/ops.def in lower case: recip(a) mulacc(a,b,c) ...; where(c,a,b) max(a,b,...)

@@ -2,9 +2,9 @@
 
 #include <limits>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/functional.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 #include "strata/ops/products.h"
 
 namespace strata::ops {
@@ -27,7 +27,7 @@ Bags bags_of(const Value& indices, const Value& weight, const EmbeddingBagOption
   STRATA_CHECK(indices.ndim() == (o.offsets ? 1 : 2), shape, "[embedding_bag] indices of shape ",
                render(indices.shape()), o.offsets ? " with offsets" : " without offsets");
   Value rows = embedding(indices, weight, o.padding_index),
-         belongs = indices.ones_like().cast(dtypes::boolean);
+        belongs = indices.ones_like().cast(dtypes::boolean);
   if (o.per_sample_weights) {
     STRATA_CHECK(o.mode == BagMode::sum && o.per_sample_weights->shape() == indices.shape(), shape,
                  "[embedding_bag] weights of shape ", render(o.per_sample_weights->shape()),
@@ -46,8 +46,7 @@ Bags bags_of(const Value& indices, const Value& weight, const EmbeddingBagOption
 
 }  // namespace
 
-Value embedding_bag(const Value& indices, const Value& weight,
-                     const EmbeddingBagOptions& options) {
+Value embedding_bag(const Value& indices, const Value& weight, const EmbeddingBagOptions& options) {
   const auto [rows, belongs] = bags_of(indices, weight, options);
   const Value is_in = belongs.unsqueeze(-1), is_empty = belongs.any(1).logical_not().unsqueeze(-1);
   if (options.mode == BagMode::max) {
@@ -60,8 +59,7 @@ Value embedding_bag(const Value& indices, const Value& weight,
   return sums / belongs.sum(1, true).maximum(1).cast(sums.dtype());
 }
 
-Value bilinear(const Value& a, const Value& b, const Value& weight,
-                const std::optional<Value>& bias) {
+Value bilinear(const Value& a, const Value& b, const Value& weight, const std::optional<Value>& bias) {
   STRATA_CHECK(weight.ndim() == 3 && a.ndim() > 0 && a.ndim() == b.ndim() &&
                    a.size(-1) == weight.size(1) && b.size(-1) == weight.size(2),
                shape, "[bilinear] shapes ", render(a.shape()), " and ", render(b.shape()),

@@ -4,9 +4,9 @@
 
 #include <array>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/eliminate.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops::linalg {
 
@@ -94,7 +94,7 @@ Value solved(const Value& a, const Value& b, bool of_transposed) {
   const auto backward = [](const Value& dx, const Saved& saved) {
     const bool is_of_transposed = saved.number(0) != 0;
     const Value by_b = solved(saved[0], dx, !is_of_transposed),
-                 again = solved(saved[0], saved[1], is_of_transposed);
+                again = solved(saved[0], saved[1], is_of_transposed);
     const Value by_a =
         is_of_transposed ? again.matmul(transposed(by_b)) : by_b.matmul(transposed(again));
     return std::vector{-by_a, by_b};
@@ -192,7 +192,7 @@ std::pair<Value, Value> orthogonal_factors(const Value& a, bool reduced);
 
 /// (dq + q copyltu(r dr.T - dq.T q)) r^-T, where copyltu mirrors the lower triangle. saved: the matrices; whether reduced
 std::vector<Value> by_orthogonal_factors(const Saved& saved, const std::optional<Value>& dq,
-                                          const std::optional<Value>& dr) {
+                                         const std::optional<Value>& dr) {
   const Value a = saved[0];
   const bool reduced = saved.number(0) != 0;
   const std::int64_t m = a.size(-2).value(), n = a.size(-1).value();
@@ -232,19 +232,15 @@ Value solve_triangular(const Value& a, const Value& b, const TriangularOptions& 
     return transposed(solve_triangular(transposed(a), transposed(b),
                                        {.upper = !o.upper, .unitriangular = o.unitriangular}));
   const Value matrix = square_matrices("solve_triangular", a),
-               columns = matrices("solve_triangular", b);
+              columns = matrices("solve_triangular", b);
   STRATA_CHECK(columns.size(-2) == matrix.size(-1), shape, "[solve_triangular] matrices of shape ",
                render(a.shape()), " and right sides of shape ", render(b.shape()));
   const auto [left, right] = together("solve_triangular", matrix, columns);
   return triangular(left, right, o.upper, o.unitriangular);
 }
 
-Value inv(const Value& a) {
-  return inverse_of(square_matrices("inv", a));
-}
-Value det(const Value& a) {
-  return determinant(square_matrices("det", a));
-}
+Value inv(const Value& a) { return inverse_of(square_matrices("inv", a)); }
+Value det(const Value& a) { return determinant(square_matrices("det", a)); }
 std::pair<Value, Value> slogdet(const Value& a) {
   return log_determinant(square_matrices("slogdet", a));
 }
@@ -257,9 +253,7 @@ Value cholesky(const Value& a, bool upper) {
   const Value l = lower_factor(square_matrices("cholesky", a));
   return upper ? transposed(l) : l;
 }
-Lu lu(const Value& a) {
-  return factors_of(matrices("lu", a));
-}
+Lu lu(const Value& a) { return factors_of(matrices("lu", a)); }
 std::pair<Value, Value> qr(const Value& a, bool reduced) {
   return orthogonal_factors(matrices("qr", a), reduced);
 }

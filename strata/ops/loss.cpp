@@ -5,11 +5,11 @@
 #include <limits>
 #include <numbers>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/at_hand.h"
 #include "strata/ops/functional.h"
 #include "strata/ops/indexed.h"
 #include "strata/ops/losses.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -22,10 +22,11 @@ Value reduced_losses(const Value& losses, Reduction how) {
 namespace {
 
 /// Both as floats of one dtype and shape.
-std::pair<Value, Value> met(const char* operation, const Value& a, const Value& b) {
+std::pair<Value, Value> promoted(const char* operation, const Value& a, const Value& b) {
   const Operand left(a), right(b);
-  const DType dtype = meeting_dtype(std::array{&left, &right});
-  const std::vector<LazyOp> both = meet(operation, {&left, &right}, dtype.is_float() ? dtype : dtypes::float32);
+  const DType dtype = promoted_dtype(std::array{&left, &right});
+  const std::vector<LazyOp> both =
+      promote_operands(operation, {&left, &right}, dtype.is_float() ? dtype : dtypes::float32);
   return {Value(both[0]), Value(both[1])};
 }
 
@@ -85,7 +86,7 @@ struct Labels {
 /// -log of the target's class, mixed with the mean over classes by label smoothing. What is no class gives NaN, and so are the
 /// gradients by all of its row: it takes each for its class.
 Value of_classes(const char* operation, const Value& logs, const Value& target,
-                  const CrossEntropyOptions& o) {
+                 const CrossEntropyOptions& o) {
   const Classes c(operation, logs, o.weight);
   check_classes(operation, logs, target, c);
   const IndexRange range{operation, "class", c.count, false, o.ignore_index};
@@ -154,20 +155,20 @@ Value nll_loss(const Value& x, const Value& target, const NllOptions& options) {
 
 /// NOTE: logarithms are cut before they are multiplied, as 0 * -infinity is no number.
 Value binary_cross_entropy(const Value& input, const Value& target,
-                            const BinaryCrossEntropyOptions& options) {
+                           const BinaryCrossEntropyOptions& options) {
   STRATA_CHECK(!options.pos_weight, domain,
                "[binary_cross_entropy] a weight of positive targets: "
                "binary_cross_entropy_with_logits() takes one");
   check_same("binary_cross_entropy", input, target);
-  const auto [x, y] = met("binary_cross_entropy", input, target);
+  const auto [x, y] = promoted("binary_cross_entropy", input, target);
   const auto log_of = [](const Value& p) { return p.log().maximum(-100); };
   const Value losses = ((y - 1) * log_of(1 - x) - y * log_of(x));
   return reduced_losses(options.weight ? losses * *options.weight : losses, options.reduction);
 }
 Value binary_cross_entropy_with_logits(const Value& input, const Value& target,
-                                        const BinaryCrossEntropyOptions& options) {
+                                       const BinaryCrossEntropyOptions& options) {
   check_same("binary_cross_entropy_with_logits", input, target);
-  const auto [x, y] = met("binary_cross_entropy_with_logits", input, target);
+  const auto [x, y] = promoted("binary_cross_entropy_with_logits", input, target);
   const Value log_part = minus_log_sigmoid(x);
   const Value losses =
       (1 - y) * x + (options.pos_weight ? ((*options.pos_weight - 1) * y + 1) * log_part : log_part);
@@ -175,7 +176,7 @@ Value binary_cross_entropy_with_logits(const Value& input, const Value& target,
 }
 
 Value kl_div(const Value& input, const Value& target, Reduction reduction, bool log_target) {
-  const auto [x, y] = met("kl_div", input, target);
+  const auto [x, y] = promoted("kl_div", input, target);
   const Value losses = log_target ? y.exp() * (y - x) : y.xlogy(y) - y * x;
   if (reduction != Reduction::batchmean) return reduced_losses(losses, reduction);
   STRATA_CHECK(losses.ndim() > 0, shape, "[kl_div] a batch is expected, not a scalar");
@@ -184,7 +185,7 @@ Value kl_div(const Value& input, const Value& target, Reduction reduction, bool 
 
 /// `full` adds Stirling's formula for log(target!) where the target is above 1.
 Value poisson_nll_loss(const Value& input, const Value& target, const PoissonNllOptions& options) {
-  const auto [x, y] = met("poisson_nll_loss", input, target);
+  const auto [x, y] = promoted("poisson_nll_loss", input, target);
   Value losses = options.log_input ? x.exp() - y * x : x - y * (x + options.eps).log();
   if (options.full) {
     const Value safe = y.gt(1).where(y, 1);
@@ -196,7 +197,7 @@ Value poisson_nll_loss(const Value& input, const Value& target, const PoissonNll
 
 /// The variance may have a last axis of size 1, or none. No gradient is taken through where it is less than eps.
 Value gaussian_nll_loss(const Value& x, const Value& target, const Value& var,
-                         const GaussianNllOptions& options) {
+                        const GaussianNllOptions& options) {
   const bool lacks_axis = var.ndim() > 0 && var.ndim() + 1 == x.ndim();
   const Value v = (lacks_axis ? var.unsqueeze(-1) : var).maximum(options.eps);
   Value losses = (v.log() + (as_real(x, target) - target).square() / v) * 0.5;
@@ -208,27 +209,26 @@ Value soft_margin_loss(const Value& x, const Value& target, Reduction reduction)
   return reduced_losses(minus_log_sigmoid(as_real(x, target) * target), reduction);
 }
 /// x where the target is 1, max(0, margin - x) where it is -1; both where it is neither.
-Value hinge_embedding_loss(const Value& x, const Value& target, double margin,
-                            Reduction reduction) {
+Value hinge_embedding_loss(const Value& x, const Value& target, double margin, Reduction reduction) {
   const Value near = target.ne(-1).where(x, 0), far = target.ne(1).where((margin - x).maximum(0), 0);
   return reduced_losses(near + far, reduction);
 }
 Value cosine_embedding_loss(const Value& a, const Value& b, const Value& target, double margin,
-                             Reduction reduction) {
-  const auto [x, y] = met("cosine_embedding_loss", a, b);
+                            Reduction reduction) {
+  const auto [x, y] = promoted("cosine_embedding_loss", a, b);
   const double eps = 1e-12;
   const auto squares = [&](const Value& t) { return t.square().sum(-1) + eps; };
   const Value cosine = (x * y).sum(-1) / (squares(x) * squares(y)).sqrt();
   const Value near = target.eq(1).where(1 - cosine, 0),
-               far = target.eq(-1).where((cosine - margin).maximum(0), 0);
+              far = target.eq(-1).where((cosine - margin).maximum(0), 0);
   return reduced_losses(near + far, reduction);
 }
 Value margin_ranking_loss(const Value& a, const Value& b, const Value& target, double margin,
-                           Reduction reduction) {
+                          Reduction reduction) {
   return reduced_losses(((as_real(b, a) - a) * target + margin).maximum(0), reduction);
 }
 Value triplet_margin_loss(const Value& anchor, const Value& positive, const Value& negative,
-                           const TripletMarginOptions& options) {
+                          const TripletMarginOptions& options) {
   const auto distance = [&](const Value& a, const Value& b) {
     return pairwise_distance(a, b, options.p, options.eps);
   };

@@ -2,11 +2,11 @@
 
 #include <limits>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/at_hand.h"
 #include "strata/ops/functional.h"
 #include "strata/ops/indexed.h"
 #include "strata/ops/losses.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -34,8 +34,7 @@ void check_integers(const char* operation, const Value& target) {
 
 }  // namespace
 
-Value multi_margin_loss(const Value& input, const Value& target,
-                         const MultiMarginOptions& options) {
+Value multi_margin_loss(const Value& input, const Value& target, const MultiMarginOptions& options) {
   check_integers("multi_margin_loss", target);
   STRATA_CHECK(options.p == 1 || options.p == 2, domain, "[multi_margin_loss] the power ",
                options.p, ", where 1 or 2 is expected");
@@ -86,19 +85,17 @@ Value multilabel_margin_loss(const Value& input, const Value& target, Reduction 
 }
 
 Value multilabel_soft_margin_loss(const Value& input, const Value& target,
-                                   const std::optional<Value>& weight, Reduction reduction) {
+                                  const std::optional<Value>& weight, Reduction reduction) {
   STRATA_CHECK(input.shape() == target.shape() && input.ndim() > 0, shape,
                "[multilabel_soft_margin_loss] an input of shape ", render(input.shape()),
                " and a target of shape ", render(target.shape()));
   const Value x = as_real(input);
-  const Value each =
-      (target * x.logsigmoid() + (1 - as_real(target, x)) * x.neg().logsigmoid()).neg();
+  const Value each = (target * x.logsigmoid() + (1 - as_real(target, x)) * x.neg().logsigmoid()).neg();
   return reduced_losses((weight ? each * *weight : each).mean(-1), reduction);
 }
 
 Value triplet_margin_with_distance_loss(const Value& anchor, const Value& positive,
-                                         const Value& negative,
-                                         const TripletDistanceOptions& options) {
+                                        const Value& negative, const TripletDistanceOptions& options) {
   const auto distance = [&](const Value& a, const Value& b) {
     return options.distance ? options.distance(a, b) : pairwise_distance(a, b);
   };

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "strata/ops/meet.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -51,9 +51,7 @@ Value Value::flip(const ListedAxes& axes) const {
   return Value(node().flip(AxesArg(axes.axes).of(ndim(), "flip")));
 }
 
-Value Value::shrink(const Mask& bounds) const {
-  return Value(node().shrink(bounds));
-}
+Value Value::shrink(const Mask& bounds) const { return Value(node().shrink(bounds)); }
 
 Value Value::transpose(std::int64_t a, std::int64_t b) const {
   Axes order;
@@ -104,5 +102,14 @@ Value Value::flatten(std::int64_t first, std::int64_t last) const {
 
 Value Value::broadcast_to(const Ints& shape) const { return expand(shape); }
 Value Value::swapaxes(std::int64_t a, std::int64_t b) const { return transpose(a, b); }
+
+std::vector<Value> Value::broadcast_tensors(std::span<const Value> tensors) {
+  std::vector<Ints> shapes;
+  for (const Value& x : tensors) shapes.push_back(x.shape());
+  const Ints to = tensors.empty() ? Ints{} : broadcast_shape("broadcast_tensors", shapes);
+  std::vector<Value> out;
+  for (const Value& x : tensors) out.push_back(x.broadcast_to(to));
+  return out;
+}
 
 }  // namespace strata::ops

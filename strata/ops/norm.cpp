@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/functional.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 #include "strata/ops/products.h"
 
 namespace strata::ops {
@@ -30,8 +30,7 @@ Value standardized(const Value& x, const Axes& axes, double eps) {
 }
 
 /// (channels) as it stands beside (batch, channels, ...).
-std::optional<Value> per_channel(const char* operation, const std::optional<Value>& t,
-                                  const Value& x) {
+std::optional<Value> per_channel(const char* operation, const std::optional<Value>& t, const Value& x) {
   if (!t) return t;
   STRATA_CHECK(t->ndim() == 1 && t->size(0) == x.size(1), shape, "[", operation,
                "] a tensor of shape ", render(t->shape()), " for ", x.size(1).render(), " channels");
@@ -70,8 +69,8 @@ double epsilon_of(DType d) {
 }  // namespace
 
 Value batch_norm(const Value& input, const std::optional<Value>& running_mean,
-                  const std::optional<Value>& running_var, const std::optional<Value>& weight,
-                  const std::optional<Value>& bias, const BatchNormOptions& options) {
+                 const std::optional<Value>& running_var, const std::optional<Value>& weight,
+                 const std::optional<Value>& bias, const BatchNormOptions& options) {
   check_channels("batch_norm", input, 2);
   const Value x = widened(input, "batch_norm");
   const auto known_mean = per_channel("batch_norm", running_mean, x),
@@ -102,15 +101,14 @@ std::pair<std::optional<Value>, std::optional<Value>> running_statistics(
 }
 
 Value layer_norm(const Value& input, const Ints& normalized_shape,
-                  const std::optional<Value>& weight, const std::optional<Value>& bias,
-                  double eps) {
+                 const std::optional<Value>& weight, const std::optional<Value>& bias, double eps) {
   const Value x = widened(input, "layer_norm");
   const Axes axes = last_axes("layer_norm", x, normalized_shape, {&weight, &bias});
   return scaled(standardized(x, axes, eps), weight, bias).cast(input.dtype());
 }
 
-Value rms_norm(const Value& input, const Ints& normalized_shape,
-                const std::optional<Value>& weight, std::optional<double> eps) {
+Value rms_norm(const Value& input, const Ints& normalized_shape, const std::optional<Value>& weight,
+               std::optional<double> eps) {
   const Value x = widened(input, "rms_norm");
   const Axes axes = last_axes("rms_norm", x, normalized_shape, {&weight});
   const Value squares = x.square().mean(axes, true) + eps.value_or(epsilon_of(input.dtype()));
@@ -118,7 +116,7 @@ Value rms_norm(const Value& input, const Ints& normalized_shape,
 }
 
 Value group_norm(const Value& input, std::int64_t groups, const std::optional<Value>& weight,
-                  const std::optional<Value>& bias, double eps) {
+                 const std::optional<Value>& bias, double eps) {
   check_channels("group_norm", input, 2);
   const std::int64_t channels = number_of(input.size(1), "group_norm");
   STRATA_CHECK(groups >= 1 && channels % groups == 0, domain, "[group_norm] ", groups,
@@ -138,7 +136,7 @@ Value group_norm(const Value& input, std::int64_t groups, const std::optional<Va
 }
 
 Value instance_norm(const Value& input, const std::optional<Value>& weight,
-                     const std::optional<Value>& bias, double eps) {
+                    const std::optional<Value>& bias, double eps) {
   check_channels("instance_norm", input, 3);
   const Value x = widened(input, "instance_norm");
   Axes axes;
@@ -150,7 +148,7 @@ Value instance_norm(const Value& input, const std::optional<Value>& weight,
 
 /// Squares of neighbours among the channels are windows along axis 1.
 Value local_response_norm(const Value& input, std::int64_t size,
-                           const LocalResponseNormOptions& options) {
+                          const LocalResponseNormOptions& options) {
   check_channels("local_response_norm", input, 3);
   STRATA_CHECK(size >= 1, domain, "[local_response_norm] over ", size, " channels");
   const Value x = widened(input, "local_response_norm");

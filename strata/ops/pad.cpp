@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -35,16 +35,14 @@ Value with_constant(const Value& x, const Padding& padding, const Number& value)
   const Value inner = cropped(x, padding);
   const LazyOp padded = inner.node().pad(around);
   const Scalar v = scalar_of(value, x.dtype());
-  if (v == Scalar::of(x.dtype(), std::int64_t{0}) || padded == inner.node())
-    return Value(padded);
+  if (v == Scalar::of(x.dtype(), std::int64_t{0}) || padded == inner.node()) return Value(padded);
   const LazyOp is_inside = LazyOp::constant(Scalar(true), inner.shape()).pad(around);
   const LazyOp other = LazyOp::constant(v, padded.shape());
   return Value(LazyOp::alu(Ops::WHERE, {is_inside, padded, other}));
 }
 
 /// `count` elements that go on at one end of an axis of n elements.
-Value continued(const Value& x, std::int64_t axis, PadMode mode, std::int64_t count,
-                 bool is_front) {
+Value continued(const Value& x, std::int64_t axis, PadMode mode, std::int64_t count, bool is_front) {
   const std::int64_t n = x.size(axis).value();
   if (mode == PadMode::reflect)
     return x.narrow(axis, is_front ? 1 : n - 1 - count, count).flip(axis);
@@ -60,8 +58,7 @@ std::int64_t most_beyond(PadMode mode, std::int64_t n) {
   return mode == PadMode::circular || n == 0 ? n : kPosInf;
 }
 
-Value with_more(const Value& x, std::int64_t axis, PadMode mode, const Int& before,
-                 const Int& after) {
+Value with_more(const Value& x, std::int64_t axis, PadMode mode, const Int& before, const Int& after) {
   if (before == Int(0) && after == Int(0)) return x;
   const std::int64_t n = number_of(x.size(axis), "pad"), first = number_of(before, "pad"),
                      last = number_of(after, "pad"), most = most_beyond(mode, n);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/functional.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 #include "strata/ops/spatial.h"
 
 namespace strata::ops {
@@ -86,7 +86,7 @@ Value places(const Value& x, const PoolPlan& p) {
 }
 
 std::pair<Value, Value> max_pool(const char* operation, const Value& input, const PerAxis& kernel,
-                                   std::size_t n, const MaxPoolOptions& o, bool indices) {
+                                 std::size_t n, const MaxPoolOptions& o, bool indices) {
   const Spatial x(operation, input, n);
   const PoolPlan p = plan(operation, x.sizes, {kernel, o.stride, o.padding, o.dilation, o.ceil_mode});
   const Value seen =
@@ -100,8 +100,7 @@ std::pair<Value, Value> max_pool(const char* operation, const Value& input, cons
 }
 
 /// How many elements each window along spatial axis k counts.
-Value counts_along(const PoolPlan& p, std::int64_t size, std::size_t k,
-                    bool with_padding) {
+Value counts_along(const PoolPlan& p, std::int64_t size, std::size_t k, bool with_padding) {
   const Value begin = counting(p.counts[k]) * p.windows[k].step - p.padding[k];
   const Value end = (begin + p.windows[k].size).minimum(size + p.padding[k]);
   return with_padding ? end - begin : end.minimum(size) - begin.maximum(0);
@@ -126,7 +125,7 @@ Value averages(const Value& sums, const Spatial& x, const PoolPlan& p, const Avg
 }
 
 Value avg_pool(const char* operation, const Value& input, const PerAxis& kernel, std::size_t n,
-                const AvgPoolOptions& o) {
+               const AvgPoolOptions& o) {
   STRATA_CHECK(!o.divisor_override || *o.divisor_override != 0, domain, "[", operation,
                "] a divisor of 0");
   STRATA_CHECK(input.dtype().is_float(), domain, "[", operation, "] of ", input.dtype().name(),
@@ -149,10 +148,9 @@ Value sizes_of_cells(std::int64_t count, std::int64_t size) {
 
 /// Along an axis (..., count, ..., elements), `filler` where an element is none of the cell's.
 Value cells(const Value& x, std::int64_t axis, std::int64_t count, std::int64_t size,
-             const Number& filler) {
+            const Number& filler) {
   if (size % count == 0)
-    return Value(
-        windows(x.node(), static_cast<std::size_t>(axis), {size / count, size / count}, count));
+    return Value(windows(x.node(), static_cast<std::size_t>(axis), {size / count, size / count}, count));
   const Value element = counting(size), cell = counting(count).unsqueeze(1);
   // begin <= element < end, without the divisions: floor(cell*size/count) and ceil((cell+1)*size/count)
   const Value is_in =
@@ -177,7 +175,7 @@ Numbers adaptive_sizes(const char* operation, const Spatial& x, const PerAxis& o
 }
 
 Value adaptive_average(const char* operation, const Value& input, const PerAxis& output_size,
-                        std::size_t n) {
+                       std::size_t n) {
   STRATA_CHECK(input.dtype().is_float(), domain, "[", operation, "] of ", input.dtype().name(),
                ": cast it to a float first");
   return rounded_once(input, [&](const Value& wide) {
@@ -196,7 +194,7 @@ Value adaptive_average(const char* operation, const Value& input, const PerAxis&
 
 /// With the places of the largest, where they are asked for.
 std::pair<Value, Value> adaptive_maximum(const char* operation, const Value& input,
-                                           const PerAxis& output_size, std::size_t n, bool indices) {
+                                         const PerAxis& output_size, std::size_t n, bool indices) {
   const Spatial x(operation, input, n);
   const Numbers to = adaptive_sizes(operation, x, output_size);
   const Value seen = all_cells(x.batched(), to, x.sizes, least_of(input.dtype()));
@@ -214,7 +212,7 @@ std::pair<Value, Value> adaptive_maximum(const char* operation, const Value& inp
 
 /// NOTE: a window that reaches beyond the input counts as if it were full, of elements that are as those inside.
 Value lp_pool(const char* operation, const Value& input, double p, const PerAxis& kernel,
-               std::size_t n, const LpPoolOptions& o) {
+              std::size_t n, const LpPoolOptions& o) {
   STRATA_CHECK(p != 0, domain, "[", operation, "] a norm of 0");
   std::int64_t elements = 1;
   for (const std::int64_t size : kernel.of(operation, "kernel size", n, 1)) elements *= size;
@@ -249,7 +247,7 @@ struct UnpoolSizes {
 };
 
 Value max_unpool(const char* operation, const Value& input, const Value& indices, std::size_t n,
-                  const UnpoolSizes& o) {
+                 const UnpoolSizes& o) {
   STRATA_CHECK(input.shape() == indices.shape(), shape, "[", operation, "] indices of shape ",
                render(indices.shape()), " for values of shape ", render(input.shape()));
   if (o.output_size)
@@ -266,22 +264,22 @@ Value max_unpool(const char* operation, const Value& input, const Value& indices
 
 }  // namespace
 
-#define STRATA_MAX_POOL(name, n)                                                              \
+#define STRATA_MAX_POOL(name, n)                                                     \
   Value name(const Value& x, const PerAxis& kernel, const MaxPoolOptions& options) { \
-    return max_pool(#name, x, kernel, n, options, false).first;                               \
-  }                                                                                           \
-  std::pair<Value, Value> name##_with_indices(const Value& x, const PerAxis& kernel,       \
-                                                const MaxPoolOptions& options) {       \
-    return max_pool(#name "_with_indices", x, kernel, n, options, true);                      \
+    return max_pool(#name, x, kernel, n, options, false).first;                      \
+  }                                                                                  \
+  std::pair<Value, Value> name##_with_indices(const Value& x, const PerAxis& kernel, \
+                                              const MaxPoolOptions& options) {       \
+    return max_pool(#name "_with_indices", x, kernel, n, options, true);             \
   }
 STRATA_MAX_POOL(max_pool1d, 1)
 STRATA_MAX_POOL(max_pool2d, 2)
 STRATA_MAX_POOL(max_pool3d, 3)
 #undef STRATA_MAX_POOL
 
-#define STRATA_AVG_POOL(name, n)                                                              \
+#define STRATA_AVG_POOL(name, n)                                                     \
   Value name(const Value& x, const PerAxis& kernel, const AvgPoolOptions& options) { \
-    return avg_pool(#name, x, kernel, n, options);                                            \
+    return avg_pool(#name, x, kernel, n, options);                                   \
   }
 STRATA_AVG_POOL(avg_pool1d, 1)
 STRATA_AVG_POOL(avg_pool2d, 2)
@@ -289,14 +287,14 @@ STRATA_AVG_POOL(avg_pool3d, 3)
 #undef STRATA_AVG_POOL
 
 #define STRATA_ADAPTIVE_POOL(name, n)                                                        \
-  Value adaptive_avg_##name(const Value& x, const PerAxis& output_size) {           \
+  Value adaptive_avg_##name(const Value& x, const PerAxis& output_size) {                    \
     return adaptive_average("adaptive_avg_" #name, x, output_size, n);                       \
   }                                                                                          \
-  Value adaptive_max_##name(const Value& x, const PerAxis& output_size) {           \
+  Value adaptive_max_##name(const Value& x, const PerAxis& output_size) {                    \
     return adaptive_maximum("adaptive_max_" #name, x, output_size, n, false).first;          \
   }                                                                                          \
-  std::pair<Value, Value> adaptive_max_##name##_with_indices(                              \
-      const Value& x, const PerAxis& output_size) {                                  \
+  std::pair<Value, Value> adaptive_max_##name##_with_indices(const Value& x,                 \
+                                                             const PerAxis& output_size) {   \
     return adaptive_maximum("adaptive_max_" #name "_with_indices", x, output_size, n, true); \
   }
 STRATA_ADAPTIVE_POOL(pool1d, 1)
@@ -304,9 +302,9 @@ STRATA_ADAPTIVE_POOL(pool2d, 2)
 STRATA_ADAPTIVE_POOL(pool3d, 3)
 #undef STRATA_ADAPTIVE_POOL
 
-#define STRATA_LP_POOL(name, n)                                                                        \
+#define STRATA_LP_POOL(name, n)                                                               \
   Value name(const Value& x, double p, const PerAxis& kernel, const LpPoolOptions& options) { \
-    return lp_pool(#name, x, p, kernel, n, options);                                                   \
+    return lp_pool(#name, x, p, kernel, n, options);                                          \
   }
 STRATA_LP_POOL(lp_pool1d, 1)
 STRATA_LP_POOL(lp_pool2d, 2)
@@ -314,9 +312,9 @@ STRATA_LP_POOL(lp_pool3d, 3)
 #undef STRATA_LP_POOL
 
 #define STRATA_MAX_UNPOOL(name, n)                                                   \
-  Value name(const Value& x, const Value& indices, const PerAxis& kernel,         \
-              const std::optional<PerAxis>& stride, const PerAxis& padding,          \
-              const std::optional<PerAxis>& output_size) {                    \
+  Value name(const Value& x, const Value& indices, const PerAxis& kernel,            \
+             const std::optional<PerAxis>& stride, const PerAxis& padding,           \
+             const std::optional<PerAxis>& output_size) {                            \
     return max_unpool(#name, x, indices, n, {kernel, stride, padding, output_size}); \
   }
 STRATA_MAX_UNPOOL(max_unpool1d, 1)

@@ -7,7 +7,7 @@
 
 namespace strata::ops {
 
-/// The sum of a*b, which broadcast, over `axes`, which go. In the dtype in which a and b meet (bools: i64); 16-bit
+/// The sum of a*b, which broadcast, over `axes`, which go. In the promoted dtype of a and b (bools: i64); 16-bit
 /// floats are multiplied and added up in f32. One reduction of one product: the kernel compiler tiles it as a matrix
 /// product. @throws Error as mul; (shape) for an axis that is none
 Value sum_of_products(const char* operation, const Value& a, const Value& b, const Axes& axes);

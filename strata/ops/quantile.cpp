@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -76,11 +76,11 @@ Value quantile_of(const char* operation, const Value& x, const QuantileArgs& arg
 }  // namespace
 
 Value Value::quantile(const Operand& q, std::optional<std::int64_t> axis, bool keepdim,
-                        Between between) const {
+                      Between between) const {
   return quantile_of("quantile", *this, {q, axis, keepdim, between}, false);
 }
 Value Value::nanquantile(const Operand& q, std::optional<std::int64_t> axis, bool keepdim,
-                           Between between) const {
+                         Between between) const {
   return quantile_of("nanquantile", *this, {q, axis, keepdim, between}, true);
 }
 

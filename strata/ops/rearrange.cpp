@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -76,16 +76,10 @@ Value Value::squeeze(const Axes& axes) const {
   return reshape(sizes_without(shape(), ones));
 }
 
-Value Value::flipud() const {
-  return flip(real_axis(*this, 0, "flipud"));
-}
-Value Value::fliplr() const {
-  return flip(real_axis(*this, 1, "fliplr"));
-}
+Value Value::flipud() const { return flip(real_axis(*this, 0, "flipud")); }
+Value Value::fliplr() const { return flip(real_axis(*this, 1, "fliplr")); }
 
-Value Value::ravel() const {
-  return flatten();
-}
+Value Value::ravel() const { return flatten(); }
 
 Value Value::unflatten(std::int64_t axis, const Ints& sizes) const {
   const std::int64_t a = real_axis(*this, axis, "unflatten");
@@ -107,15 +101,9 @@ Value Value::unflatten(std::int64_t axis, const Ints& sizes) const {
   return reshape(to);
 }
 
-Value Value::atleast_1d() const {
-  return ndim() == 0 ? unsqueeze(0) : *this;
-}
-Value Value::atleast_2d() const {
-  return ndim() < 2 ? atleast_1d().unsqueeze(0) : *this;
-}
-Value Value::atleast_3d() const {
-  return ndim() < 3 ? atleast_2d().unsqueeze(2) : *this;
-}
+Value Value::atleast_1d() const { return ndim() == 0 ? unsqueeze(0) : *this; }
+Value Value::atleast_2d() const { return ndim() < 2 ? atleast_1d().unsqueeze(0) : *this; }
+Value Value::atleast_3d() const { return ndim() < 3 ? atleast_2d().unsqueeze(2) : *this; }
 
 Value Value::narrow(std::int64_t axis, const Int& begin, const Int& length) const {
   const std::int64_t a = real_axis(*this, axis, "narrow");
@@ -175,9 +163,7 @@ Value Value::roll(const Axes& shifts, const Axes& axes) const {
     out = rolled(out, shifts[k], real_axis(*this, axes[k], "roll"));
   return out;
 }
-Value Value::roll(std::int64_t shift) const {
-  return rolled(flatten(), shift, 0).reshape(shape());
-}
+Value Value::roll(std::int64_t shift) const { return rolled(flatten(), shift, 0).reshape(shape()); }
 
 Value Value::rot90(std::int64_t times, std::int64_t from, std::int64_t to) const {
   const std::int64_t a = real_axis(*this, from, "rot90"), b = real_axis(*this, to, "rot90");

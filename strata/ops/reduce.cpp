@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "strata/ops/meet.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -128,9 +128,7 @@ Value Value::norm(double p, const AxesArg& axes, bool keepdim) const {
     return of_positive(powers.sum(axes, keepdim), [p](const Value& t) { return t.pow(1 / p); });
   });
 }
-Value Value::count_nonzero(const AxesArg& axes) const {
-  return ne(0).sum(axes);
-}
+Value Value::count_nonzero(const AxesArg& axes) const { return ne(0).sum(axes); }
 
 /// The first of the largest: of those that are it, the one that has most behind it.
 Value Value::argmax(std::optional<std::int64_t> axis, bool keepdim) const {

@@ -3,8 +3,8 @@
 
 #include <limits>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -29,7 +29,7 @@ Value identity(Reduce how, const Value& like) {
 struct Puts {
   Value target, goes, source, index;
   Value hit() const { return reduced(Ops::REDUCE_MAX, goes); }
-  /// What the values meet.
+  /// What the values are combined with.
   Value before(const Combine& combine) const {
     return combine.include_self ? target : hit().where(identity(*combine.how, target), target);
   }
@@ -85,7 +85,7 @@ Value source_of(const Value& self, const Operand& value, const char* operation) 
 
 /// Index and values have the rank of `self`; indices that are padded go nowhere.
 Value scattered(const Value& self, std::int64_t axis, const Value& index, const Operand& value,
-                 const Combine& combine, const char* operation) {
+                const Combine& combine, const char* operation) {
   const Value source = source_of(self, value, operation);
   if (self.ndim() == 0)
     return scattered(self.reshape({1}), axis, index.atleast_1d(), source.atleast_1d(), combine, operation)
@@ -110,15 +110,14 @@ Value scattered(const Value& self, std::int64_t axis, const Value& index, const 
   const Value places = wrapped(index, number_of(self.size(a), operation), operation);
   const Value values =
       is_number ? source.reshape(Ints(taken.size(), 1)) : source.shrink(taken).pad(around);
-  const Value out =
-      put_at(with_last(self, a), with_last(places.pad(around, PadMode::constant, -1), a),
-             with_last(values, a), combine);
+  const Value out = put_at(with_last(self, a), with_last(places.pad(around, PadMode::constant, -1), a),
+                           with_last(values, a), combine);
   return out.movedim({-1}, {a});
 }
 
 /// Indices of one dimension, whose values are slices of `source`.
 Value put_slices(const Value& self, std::int64_t axis, const Value& index, const Value& source,
-                  const Combine& combine, const char* operation) {
+                 const Combine& combine, const char* operation) {
   if (self.ndim() == 0)
     return put_slices(self.reshape({1}), axis, index, source.reshape({-1}), combine, operation).reshape({});
   const std::int64_t a = axis_of(axis, self.ndim(), operation);
@@ -134,11 +133,16 @@ Value put_slices(const Value& self, std::int64_t axis, const Value& index, const
   return put_at(with_last(self, a), places, with_last(values, a), combine).movedim({-1}, {a});
 }
 
+Value mask_beside(const Value& mask, const Ints& shape, const char* operation) {
+  STRATA_CHECK(mask.dtype().is_bool(), domain, "[", operation, "] the mask is of ",
+               mask.dtype().name(), ", not bool");
+  return mask.broadcast_to(shape);
+}
+
 }  // namespace
 
 Value put_at(const Value& target, const Value& index, const Value& source, const Combine& combine) {
-  const bool adds_up =
-      combine.how && *combine.how != Reduce::amax && *combine.how != Reduce::amin;
+  const bool adds_up = combine.how && *combine.how != Reduce::amax && *combine.how != Reduce::amin;
   if (adds_up && target.dtype().is_float() && target.itemsize() == 2)  // with what is there rounded once
     return put_at(target.cast(dtypes::float32), index, source.cast(dtypes::float32), combine)
         .cast(target.dtype());
@@ -166,7 +170,7 @@ Value Value::scatter_add(std::int64_t axis, const Value& index, const Operand& v
   return scattered(*this, axis, index, value, {Reduce::sum}, "scatter_add");
 }
 Value Value::scatter_reduce(std::int64_t axis, const Value& index, const Operand& value,
-                              Reduce reduce, bool include_self) const {
+                            Reduce reduce, bool include_self) const {
   return scattered(*this, axis, index, value, {reduce, include_self}, "scatter_reduce");
 }
 
@@ -174,7 +178,7 @@ Value Value::index_copy(std::int64_t axis, const Value& index, const Value& sour
   return put_slices(*this, axis, index, source_of(*this, source, "index_copy"), {}, "index_copy");
 }
 Value Value::index_add(std::int64_t axis, const Value& index, const Value& source,
-                         const Number& alpha) const {
+                       const Number& alpha) const {
   const Value values = source_of(*this, source, "index_add");
   const Value factor = source_of(*this, alpha, "index_add");
   return rounded_once_of(  // the product is not rounded, either
@@ -183,8 +187,8 @@ Value Value::index_add(std::int64_t axis, const Value& index, const Value& sourc
       },
       *this, values, factor);
 }
-Value Value::index_reduce(std::int64_t axis, const Value& index, const Value& source,
-                            Reduce reduce, bool include_self) const {
+Value Value::index_reduce(std::int64_t axis, const Value& index, const Value& source, Reduce reduce,
+                          bool include_self) const {
   return put_slices(*this, axis, index, source_of(*this, source, "index_reduce"),
                     {reduce, include_self}, "index_reduce");
 }
@@ -193,6 +197,14 @@ Value Value::index_fill(std::int64_t axis, const Value& index, const Operand& va
   STRATA_CHECK(number.ndim() == 0, shape, "[index_fill] the value has shape ",
                render(number.shape()), ", it is no scalar");
   return put_slices(*this, axis, index, number, {}, "index_fill");
+}
+
+Value Value::masked_scatter(const Value& mask, const Value& source) const {
+  STRATA_CHECK(source.dtype() == dtype(), domain, "[masked_scatter] values of ",
+               source.dtype().name(), " into a tensor of ", dtype().name());
+  const Value holds = mask_beside(mask, shape(), "masked_scatter");
+  const Value order = holds.flatten().cast(dtypes::int64).cumsum(0) - 1;
+  return holds.where(picked(source.flatten(), order).reshape(shape()), *this);
 }
 
 }  // namespace strata::ops

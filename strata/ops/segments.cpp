@@ -9,8 +9,8 @@
 #include <bit>
 #include <cmath>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -126,7 +126,7 @@ Value picked_by_order(const Value& plain, const Value& values, const Value& inde
     for (const std::int64_t d : summed_axes) order.push_back(d);
     with_rows.push_back(-1), with_places.push_back(-1);
     const Value flat = dy.permute(order).reshape(with_rows),
-                 at = places.broadcast_to(spread).permute(order).reshape(with_places);
+                at = places.broadcast_to(spread).permute(order).reshape(with_places);
     return std::vector{summed_by_index(flat, at, shape.back().value()).reshape(shape)};
   };
   return with_gradient(plain, {&values, 1}, backward, Saved({index}, values.shape()));

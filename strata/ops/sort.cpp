@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -114,8 +114,7 @@ Value first_places(const Value& keys, std::int64_t n, std::int64_t k) {
   Padding padding(keys.shape().size(), {0, 0});
   padding.back().second = blocks * kSortBlock - n;
   const Number last(identity_of(Ops::REDUCE_MIN, keys.dtype()));
-  const Value rows =
-      keys.pad(padding, PadMode::constant, last).unflatten(-1, {blocks, kSortBlock});
+  const Value rows = keys.pad(padding, PadMode::constant, last).unflatten(-1, {blocks, kSortBlock});
   const Value inside = places_of_ranks(ranks_of(rows), k);  // (..., blocks, k)
   const Value chosen = rows.gather(-1, inside).flatten(-2);
   const Value place = (inside + counting(blocks).unsqueeze(1) * kSortBlock).flatten(-2);
@@ -123,7 +122,7 @@ Value first_places(const Value& keys, std::int64_t n, std::int64_t k) {
 }
 
 std::pair<Value, Value> ordered(const char* operation, const Value& x, std::int64_t axis,
-                                  std::optional<std::int64_t> count, bool descending) {
+                                std::optional<std::int64_t> count, bool descending) {
   const std::int64_t a = axis_of(axis, x.ndim(), operation);
   if (x.ndim() == 0) {
     STRATA_CHECK(count.value_or(1) == 0 || count.value_or(1) == 1, shape, "[", operation, "] ",
@@ -140,8 +139,8 @@ std::pair<Value, Value> ordered(const char* operation, const Value& x, std::int6
 }
 
 /// One of the pair's elements along an axis, which goes.
-std::pair<Value, Value> only(const std::pair<Value, Value>& all, std::int64_t axis,
-                               std::int64_t k, bool keepdim) {
+std::pair<Value, Value> only(const std::pair<Value, Value>& all, std::int64_t axis, std::int64_t k,
+                             bool keepdim) {
   const auto pick = [&](const Value& t) {
     if (t.ndim() == 0) return t;
     Mask bounds;

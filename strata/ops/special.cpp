@@ -6,7 +6,7 @@
 #include <numbers>
 #include <vector>
 
-#include "strata/ops/meet.h"
+#include "strata/ops/operand_promotion.h"
 #include "strata/ops/special_values.h"
 
 namespace strata::ops {
@@ -59,9 +59,7 @@ Value digamma_of(const Value& x) {
 // --- modified Bessel functions of order 0 and 1, over exp(|x|) where that is asked for ---
 
 /// 1/x, and 0 at 0.
-Value inverse_or_zero(const Value& x) {
-  return x.eq(0).where(0, x.eq(0).where(1, x).reciprocal());
-}
+Value inverse_or_zero(const Value& x) { return x.eq(0).where(0, x.eq(0).where(1, x).reciprocal()); }
 
 Value i0_of(const Value& x) {
   return with_slope(bessel_value(x.detach(), 0, false), x, [](const Value& a) { return a.i1(); });
@@ -126,10 +124,8 @@ Value derivative_of_digamma(const Value& x, std::int64_t order) {
 
 }  // namespace
 
-#define STRATA_SPECIAL(name, f)         \
-  Value Value::name() const {    \
-    return in_precision(*this, f);      \
-  }
+#define STRATA_SPECIAL(name, f) \
+  Value Value::name() const { return in_precision(*this, f); }
 STRATA_SPECIAL(erfc, erfc_of)
 STRATA_SPECIAL(erfinv, erfinv_of)
 STRATA_SPECIAL(lgamma, lgamma_of)

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -40,6 +40,18 @@ std::vector<std::int64_t> sizes_up_to(std::int64_t n, std::int64_t size, const c
   if (out.empty()) out.push_back(0);
   return out;
 }
+
+/// The axis of hsplit() and its relatives; parts have to be equal where a count is given.
+std::int64_t cut_axis(const char* operation, const Value& x, std::int64_t least, std::int64_t axis,
+                      std::int64_t count) {
+  STRATA_CHECK(x.ndim() >= least, shape, "[", operation, "] of shape ", render(x.shape()), ": ",
+               least, least == 1 ? " dimension is needed" : " dimensions at least are needed");
+  const std::int64_t n = number_of(x.size(axis), operation);
+  STRATA_CHECK(count > 0 && n % count == 0, shape, "[", operation, "] axis ", axis, " of size ", n,
+               " into ", count, " equal parts");
+  return axis;
+}
+std::int64_t horizontal(const Value& x) { return x.ndim() < 2 ? 0 : 1; }
 
 }  // namespace
 
@@ -104,6 +116,27 @@ std::vector<Value> Value::unbind(std::int64_t axis) const {
   std::vector<Value> out;
   for (std::int64_t k = 0; k < n; ++k) out.push_back(select(a, k));
   return out;
+}
+
+std::vector<Value> Value::hsplit(std::int64_t count) const {
+  STRATA_CHECK(ndim() > 0, shape, "[hsplit] of a scalar");
+  return tensor_split(count, cut_axis("hsplit", *this, 1, horizontal(*this), count));
+}
+std::vector<Value> Value::vsplit(std::int64_t count) const {
+  return tensor_split(count, cut_axis("vsplit", *this, 2, 0, count));
+}
+std::vector<Value> Value::dsplit(std::int64_t count) const {
+  return tensor_split(count, cut_axis("dsplit", *this, 3, 2, count));
+}
+std::vector<Value> Value::hsplit(std::span<const std::int64_t> indices) const {
+  STRATA_CHECK(ndim() > 0, shape, "[hsplit] of a scalar");
+  return tensor_split(indices, cut_axis("hsplit", *this, 1, horizontal(*this), 1));
+}
+std::vector<Value> Value::vsplit(std::span<const std::int64_t> indices) const {
+  return tensor_split(indices, cut_axis("vsplit", *this, 2, 0, 1));
+}
+std::vector<Value> Value::dsplit(std::span<const std::int64_t> indices) const {
+  return tensor_split(indices, cut_axis("dsplit", *this, 3, 2, 1));
 }
 
 }  // namespace strata::ops

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/functional.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -18,8 +18,8 @@ std::pair<Value, Value> extreme_at(const Value& x, std::int64_t axis, bool keepd
   const Value places = is_max ? x.argmax(a, true) : x.argmin(a, true);
   if (x.ndim() == 0) return {x, places};
   const Value values = x.is_tracked() ? x.gather(a, places)
-                        : is_max          ? x.max(a, true)
-                                          : x.min(a, true);
+                       : is_max       ? x.max(a, true)
+                                      : x.min(a, true);
   if (keepdim) return {values, places};
   return {values.squeeze(a), places.squeeze(a)};
 }
@@ -107,7 +107,7 @@ Value Value::histc(std::int64_t bins, double low, double high) const {
   if (numel() == Int(0)) return zeros({bins}, dtype());
   const bool is_given = low != high;
   const Value least = is_given ? new_full({}, low) : x.min(),
-               most = is_given ? new_full({}, high) : x.max();
+              most = is_given ? new_full({}, high) : x.max();
   const Value is_flat = least.eq(most);
   const Value from = is_flat.where(least - 1, least), to = is_flat.where(most + 1, most);
   const Value place = ((x - from) / (to - from) * bins).floor().minimum(bins - 1);
@@ -136,8 +136,6 @@ Value Value::corrcoef() const {
   });
 }
 
-Value Value::isin(const Value& others) const {
-  return unsqueeze(-1).eq(others.flatten()).any(-1);
-}
+Value Value::isin(const Value& others) const { return unsqueeze(-1).eq(others.flatten()).any(-1); }
 
 }  // namespace strata::ops

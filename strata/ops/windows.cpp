@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "strata/ops/meet.h"
+#include "strata/ops/operand_promotion.h"
 #include "strata/ops/products.h"
 
 namespace strata::ops {

@@ -24,7 +24,7 @@ std::string kernel_to_opencl(const Kernel& kernel, std::string_view name, Source
 struct KernelLanguage {
   std::string_view word;    ///< "c"
   std::string_view device;  ///< "CLANG": what runs it, or would
-  bool instances;           ///< turns of the parallel loop are instances of a launch
+  bool instances;           ///< iterations of the parallel loop are instances of a launch
   /// `lines`, where not null, gets what each line says.
   std::string (*source)(const Kernel& kernel, std::string_view name, SourceLines* lines);
 

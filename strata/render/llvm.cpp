@@ -39,7 +39,7 @@ struct Block {
   std::size_t place = 0;             // of a loop's phi nodes
   std::vector<UOp> accs{};           // made outside of it, assigned inside
   std::vector<std::string> outer{};  // what they were before
-  std::vector<std::string> inner{};  // of a loop: what they are when a turn begins
+  std::vector<std::string> inner{};  // of a loop: what they are when an iteration begins
 };
 
 class LlvmKernel {
@@ -359,16 +359,16 @@ void LlvmKernel::end_loop(Block block) {
       text_.define(detail::message(name, ".more"), dtype.is_unsigned() ? "icmp ult " : "icmp slt ",
                    type, " ", next, ", ", block.end);
   text_.line("br i1 ", more, ", label %", block.name, ", label %", block.name, ".end");
-  const auto turns = [&](const std::string& before, const std::string& after) {
+  const auto incoming = [&](const std::string& before, const std::string& after) {
     return detail::message("[ ", before, ", %", block.before, " ], [ ", after, ", %", last, " ]");
   };
   text_.begin(block.begin);
-  text_.fill(block.place, block.counter, " = phi ", type, " ", turns(block.first, next));
+  text_.fill(block.place, block.counter, " = phi ", type, " ", incoming(block.first, next));
   text_.begin_block(block.name + ".end");
   for (std::size_t k = 0; k < block.accs.size(); ++k) {
     const UOp acc = block.accs[k];
     text_.begin(acc);
-    const std::string held = llvm_type(acc.dtype()), sources = turns(block.outer[k], value(acc));
+    const std::string held = llvm_type(acc.dtype()), sources = incoming(block.outer[k], value(acc));
     text_.fill(block.place, block.inner[k], " = phi ", held, " ", sources);
     if (block.may_skip)
       values_[acc.num()] = text_.define(detail::message(name_of(acc), ".", block.name, ".end"),

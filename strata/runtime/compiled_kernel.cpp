@@ -39,12 +39,12 @@ class RunReport {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// The turns of a kernel that runs long, in pieces. Between them the thread that asked for it looks whether to go on; where it does
+/// The iterations of a kernel that runs long, in pieces. Between them the thread that asked for it looks whether to go on; where it does
 /// not, the others end with their pieces.
 template <class Part>
 class LongRun {
  public:
-  /// @param piece turns that are not long by estimate; how many are, is measured
+  /// @param piece iterations that are not long by estimate; how many are, is measured
   LongRun(const Part& part, std::int64_t count, std::int64_t piece, int threads,
           std::atomic<bool>& is_stopped)
       : part_(part),
@@ -56,7 +56,7 @@ class LongRun {
         threads_(threads) {}
 
   void on(Executor& executor) {
-    // Each thread takes the next turns that nobody has, so that the caller has work, and looks, up to the last piece.
+    // Each thread takes the next iterations that nobody has, so that the caller has work, and looks, up to the last piece.
     if (threads_ == 1) return work();
     executor.parallel_for(0, threads_, 1, [this](std::int64_t begin, std::int64_t end) {
       for (std::int64_t k = begin; k < end; ++k) work();
@@ -67,7 +67,7 @@ class LongRun {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::duration<double> kPiece{0.015};
   static constexpr double kGrowth =
-      8;  // from one piece to the next, at most: the first turns may be cheap
+      8;  // from one piece to the next, at most: the first iterations may be cheap
 
   /// Ends the loop of all threads where one of them leaves it by what it throws.
   struct Ending {
@@ -96,14 +96,14 @@ class LongRun {
     }
   }
 
-  /// How many turns take as long as a piece is to take, where `turns` of them took so long.
-  std::int64_t next_size(std::int64_t turns, std::chrono::duration<double> took) const {
+  /// How many iterations take as long as a piece is to take, where `iterations` of them took so long.
+  std::int64_t next_size(std::int64_t iterations, std::chrono::duration<double> took) const {
     const double growth = took * kGrowth < kPiece ? kGrowth : kPiece / took;
-    return std::clamp(static_cast<std::int64_t>(static_cast<double>(turns) * growth),
+    return std::clamp(static_cast<std::int64_t>(static_cast<double>(iterations) * growth),
                       std::int64_t{1}, most_);
   }
 
-  /// The next turns, at most `size`, empty when all are taken. What is left comes out even where all threads go on like this: no
+  /// The next iterations, at most `size`, empty when all are taken. What is left comes out even where all threads go on like this: no
   /// thread begins a long piece when the others are about to be done.
   std::pair<std::int64_t, std::int64_t> take(std::int64_t size) {
     const auto quotient_up = [](std::int64_t n, std::int64_t d) { return (n + d - 1) / d; };
@@ -145,10 +145,11 @@ CompiledKernel::CompiledKernel(std::shared_ptr<const Kernel> kernel, std::shared
     if (mine[k].name() == kRangeBegin) begin_ = static_cast<int>(k);
     if (mine[k].name() == kRangeEnd) end_ = static_cast<int>(k);
   }
-  if (kernel_->parallel && kernel_->parallel->is_number()) turns_ = kernel_->parallel->value();
+  if (kernel_->parallel && kernel_->parallel->is_number()) trip_count_ = kernel_->parallel->value();
   const KernelCost cost = cost_of(kernel_->ast);
   seconds_ = strata::estimated_seconds(cost);
-  if (kernel_->parallel) turns_at_once_ = turns_within(kLongTurn, cost, kernel_->parallel->vmax());
+  if (kernel_->parallel)
+    iterations_at_once_ = iterations_within(kLongIteration, cost, kernel_->parallel->vmax());
   for (const CompiledKernel& first : before) {
     std::vector<int>& places = places_.emplace_back();
     for (const Variable& v : first.kernel().variables) {
@@ -233,8 +234,8 @@ void CompiledKernel::run(std::span<const Buffer> buffers, NamedValues values, Ex
   trace_run(*trace, *this, begin, threads, {memory.data(), memory.size()}, values);
 }
 
-std::int64_t CompiledKernel::turns(std::span<const std::int64_t> values) const {
-  if (turns_) return *turns_;
+std::int64_t CompiledKernel::trip_count(std::span<const std::int64_t> values) const {
+  if (trip_count_) return *trip_count_;
   Values known;
   for (std::size_t k = 0; k < kernel_->variables.size(); ++k)
     if (const Variable& v = kernel_->variables[k]; !is_range_end(v.name()) && !v.bound_value())
@@ -262,7 +263,7 @@ void CompiledKernel::replay(std::span<void* const> buffers, std::span<std::int64
     first_[k].replay(buffers.first(first_[k].kernel().buffers.size()),
                      {theirs.data(), theirs.size()}, executor);
   }
-  const bool is_cut = begin_ >= 0 || end_ >= 0;  // else the program launches the turns itself
+  const bool is_cut = begin_ >= 0 || end_ >= 0;  // else the program launches the iterations itself
   if ((!kernel_->parallel || !is_cut) && !looks_) return program_->run(buffers, values);
   std::atomic<bool> is_stopped{false};
   if (!kernel_->parallel || !is_cut) return call(buffers, values, is_stopped, true);
@@ -275,12 +276,12 @@ void CompiledKernel::replay(std::span<void* const> buffers, std::span<std::int64
     if (!looks_) return program_->run(buffers, {mine.data(), mine.size()});
     call(buffers, {mine.data(), mine.size()}, is_stopped, std::this_thread::get_id() == caller);
   };
-  const std::int64_t count = turns(values);
+  const std::int64_t count = trip_count(values);
   if (count <= 1 || !has_parts_) return part(0, count);
   Executor& on = executor != nullptr ? *executor : default_executor();
   const int threads = on.concurrency();
-  if (count > turns_at_once_)
-    return LongRun(part, count, turns_at_once_, threads, is_stopped).on(on);
+  if (count > iterations_at_once_)
+    return LongRun(part, count, iterations_at_once_, threads, is_stopped).on(on);
   if (threads == 1) return part(0, count);
   const std::int64_t chunks = 4 * std::int64_t{threads};
   on.parallel_for(0, count, std::max<std::int64_t>((count + chunks - 1) / chunks, 1),

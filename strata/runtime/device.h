@@ -111,7 +111,7 @@ class CompiledKernel {
             std::atomic<bool>& is_stopped, bool is_caller) const;
   std::int64_t value_of(const Variable& v, NamedValues values) const;
   std::int64_t number(const Int& size, NamedValues values) const;
-  std::int64_t turns(std::span<const std::int64_t> values) const;
+  std::int64_t trip_count(std::span<const std::int64_t> values) const;
 
   std::shared_ptr<const Kernel> kernel_;
   std::shared_ptr<Program> program_;
@@ -119,11 +119,11 @@ class CompiledKernel {
   std::uint64_t id_;
   std::vector<CompiledKernel> first_;  // what runs before it
   std::vector<std::vector<int>> places_;  // for each of their variables, the place among those of this one; -1: begin0, end0
-  int begin_ = -1, end_ = -1;          // places of begin0 and end0 among the variables
-  std::optional<std::int64_t> turns_;  // of the parallel loop, where it is a number
-  std::int64_t turns_at_once_ = 0;     // of the parallel loop, that are not long
-  double seconds_ = 0;                 // that a run may take, at most
-  bool has_parts_, looks_;             // the program
+  int begin_ = -1, end_ = -1;               // places of begin0 and end0 among the variables
+  std::optional<std::int64_t> trip_count_;  // of the parallel loop, where it is a number
+  std::int64_t iterations_at_once_ = 0;     // of the parallel loop, that are not long
+  double seconds_ = 0;                      // that a run may take, at most
+  bool has_parts_, looks_;                  // the program
 };
 
 /// What kernels are made of on `device`: its target, or that target deterministic, as the flag DETERMINISTIC says.

@@ -1,4 +1,4 @@
-// OPENCL: OpenCL C through the system's loader; turns of the parallel loop are instances.
+// OPENCL: OpenCL C through the system's loader; iterations of the parallel loop are instances.
 
 #include "strata/base/int_math.h"
 #include "strata/codegen/estimate.h"
@@ -23,7 +23,7 @@ class OpenClDeviceProgram final : public Program {
         buffers_(kernel.buffers),
         variables_(kernel.variables),
         instances_(kernel.parallel.value_or(1)),
-        at_once_(turns_within(kLaunch, cost_of(kernel.ast), instances_.vmax())),
+        at_once_(iterations_within(kLaunch, cost_of(kernel.ast), instances_.vmax())),
         program_(std::move(program)) {
     std::vector<bool> is_parameter(buffers_.size());
     for (const UOp u : kernel.uops) {

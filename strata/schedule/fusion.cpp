@@ -11,25 +11,25 @@
 #include "strata/base/interrupt.h"
 #include "strata/base/small_vec.h"
 #include "strata/base/walk.h"
-#include "strata/schedule/again.h"
 #include "strata/schedule/domain.h"
+#include "strata/schedule/recompute.h"
 
 namespace strata {
 
 namespace {
 
 constexpr int kCheap = 4;  // operations an element that several kernels may each do
-constexpr double kMostWork = 1 << 20;
+constexpr double kMostCost = 1 << 20;
 constexpr int kMostRounds = 4;
 constexpr double kMostOverlap = 1.5;  // of a reduction inside of a kernel: how often each element is made
-constexpr std::size_t kMostAxes = 63, kMostArrivals = 64;
+constexpr std::size_t kMostAxes = 63, kMostUses = 64;
 
 /// Axes of a kernel, as bits: those of its output, then one for each axis of its reductions.
 using AxisSet = std::uint64_t;
 constexpr AxisSet kScrambled = AxisSet{1} << 63;  // several axes, not in their order
 
-/// A kernel while it is put together.
-struct Forming {
+/// A fusion group: nodes that become one kernel.
+struct FusionGroup {
   const LazyNode* root = nullptr;
   Ints domain;                    // row-major the elements of the root
   std::vector<double> sizes;      // of its axes
@@ -42,9 +42,9 @@ struct Forming {
   bool is_part = false;  // of a CONCAT
 };
 
-/// A use of a node: in which kernel, on which of its axes each dimension depends, and which axes' loops it is inside of.
-struct Arrival {
-  std::size_t kernel;
+/// A use of a node: in which group, on which of its axes each dimension depends, and which axes' loops it is inside of.
+struct Use {
+  std::size_t group;
   SmallVec<AxisSet, 6> dims;
   AxisSet scope;
   std::uint64_t shifts = 0;  // by which shrinks, pads and strides the reader sees it
@@ -54,12 +54,12 @@ struct Arrival {
     for (const AxisSet d : dims) out |= d;
     return out & ~kScrambled;
   }
-  /// Of the same element in the same turn of the same loops.
-  bool reads_as(const Arrival& o) const {
-    return kernel == o.kernel && shifts == o.shifts &&
+  /// Of the same element in the same iteration of the same loops.
+  bool reads_as(const Use& o) const {
+    return group == o.group && shifts == o.shifts &&
            std::equal(dims.begin(), dims.end(), o.dims.begin(), o.dims.end());
   }
-  bool operator==(const Arrival& o) const { return scope == o.scope && reads_as(o); }
+  bool operator==(const Use& o) const { return scope == o.scope && reads_as(o); }
 };
 
 bool is_one(const Int& size) { return size == Int(1); }
@@ -67,10 +67,11 @@ double count_of(const Int& size) {
   return static_cast<double>(std::max<std::int64_t>(size.vmax(), 1));
 }
 
-double turns(AxisSet axes, const Forming& kernel) {
+/// The product of the trip counts of the loops over `axes`.
+double trip_count(AxisSet axes, const FusionGroup& group) {
   double out = 1;
   for (AxisSet left = axes & ~kScrambled; left != 0; left &= left - 1)
-    out *= kernel.sizes[static_cast<std::size_t>(std::countr_zero(left))];
+    out *= group.sizes[static_cast<std::size_t>(std::countr_zero(left))];
   return out;
 }
 
@@ -81,13 +82,13 @@ struct Factor {
 };
 
 /// A dimension that is several whole axes of the kernel, as these.
-void add_factors(const Int& size, AxisSet axes, const Forming& kernel, SmallVec<Factor, 6>& out) {
+void add_factors(const Int& size, AxisSet axes, const FusionGroup& group, SmallVec<Factor, 6>& out) {
   const bool is_exact = std::popcount(axes) > 1 && (axes & kScrambled) == 0 && size.is_number() &&
-                        turns(axes, kernel) == count_of(size);
+                        trip_count(axes, group) == count_of(size);
   if (!is_exact) return out.push_back({size, axes});
   for (AxisSet left = axes; left != 0; left &= left - 1) {
     const AxisSet one = left & ~(left - 1);
-    out.push_back({static_cast<std::int64_t>(turns(one, kernel)), one});
+    out.push_back({static_cast<std::int64_t>(trip_count(one, group)), one});
   }
 }
 /// As one dimension, of which the axes of `a` are the outer part.
@@ -131,30 +132,30 @@ class Fusing {
     order_nodes(roots);
   }
 
-  std::vector<Cut> run() {
+  std::vector<Materialized> run() {
     place_all();
     for (int round = 1; options_.fuse && finds_more(round); ++round) place_all();
-    std::vector<Cut> out;
+    std::vector<Materialized> out;
     for (const LazyOp& n : order_) {
       const Info& info = info_.at(n.node());
       if (info.why == Boundary::none) continue;
-      out.push_back({n, info.why, info.inside ? kernels_[*info.inside].root : nullptr, {}});
-      if (!info.inside) out.back().domain = kernels_[info.own].domain;
+      out.push_back({n, info.why, info.inside ? groups_[*info.inside].root : nullptr, {}});
+      if (!info.inside) out.back().domain = groups_[info.own].domain;
     }
     return out;
   }
 
  private:
   struct Info {
-    double work = 0;  // operations an element, down to memory or a reduction
+    double cost = 0;  // operations an element, down to memory or a reduction
     Boundary why = Boundary::none;
-    std::optional<std::size_t> inside;    // the kernel that stores it beside its own
-    std::size_t own = 0;                  // else that of its own
-    std::vector<Arrival> arrivals, uses;  // those that are passed on; and all
-    std::size_t kernel = 0, loops = 0;    // of a reduction: the first axis of its loops
-    int depth = 0;           // how many reductions are one above another, down to memory
-    bool is_copied = false;  // to another device, as it stands
-    bool overflows = false;  // more uses than are told apart
+    std::optional<std::size_t> inside;  // the kernel that stores it beside its own
+    std::size_t own = 0;                // else that of its own
+    std::vector<Use> uses, all_uses;    // those that are passed on; and all
+    std::size_t group = 0, loops = 0;   // of a reduction: the first axis of its loops
+    int depth = 0;                      // how many reductions are one above another, down to memory
+    bool is_copied = false;             // to another device, as it stands
+    bool overflows = false;             // more uses than are told apart
   };
 
   static bool is_memory(const LazyNode& n) { return n.op == Ops::EMPTY || is_realized(n); }
@@ -172,23 +173,23 @@ class Fusing {
   }
 
   void place_all() {
-    kernels_.clear();
+    groups_.clear();
     for (auto& [node, info] : info_) info = Info();
-    for (const LazyOp& n : order_) note_work(*n.node());
+    for (const LazyOp& n : order_) note_cost(*n.node());
     for (std::size_t k = order_.size(); k-- > 0;) {
       check_interrupt_often();
       place(*order_[k].node());
     }
   }
 
-  void note_work(const LazyNode& n) {
+  void note_cost(const LazyNode& n) {
     if (is_reduce(n.op) || is_forced(n)) return;
-    if (dear_.contains(&n)) return;
-    double work = is_elementwise(n.op) ? work_of(n.op) : 0;
+    if (recomputed_.contains(&n)) return;
+    double cost = is_elementwise(n.op) ? op_cost(n.op) : 0;
     for (const LazyOp& s : needed(n))
       if (const auto it = info_.find(s.node()); it != info_.end())
-        work += passed_work(*s.node(), n, it->second.work);
-    info_.at(&n).work = std::min(work, kMostWork);
+        cost += passed_cost(*s.node(), n, it->second.cost);
+    info_.at(&n).cost = std::min(cost, kMostCost);
   }
 
   static bool is_forced(const LazyNode& n) {
@@ -197,22 +198,21 @@ class Fusing {
 
   void place(const LazyNode& n) {
     Info& info = info_.at(&n);
-    info.uses = info.arrivals;
+    info.all_uses = info.uses;
     const Boundary why = boundary(n, info);
     if (why != Boundary::none) {
       info.why = why;
       info.inside = home(n, info);
-      info.own = kernels_.size();
+      info.own = groups_.size();
       if (info.inside)
-        std::erase_if(info.arrivals, [&](const Arrival& a) { return a.kernel != *info.inside; });
+        std::erase_if(info.uses, [&](const Use& a) { return a.group != *info.inside; });
       else
-        info.arrivals.assign(1, begin_kernel(n));
+        info.uses.assign(1, begin_group(n));
     }
-    std::vector<Arrival> arrivals = std::move(info.arrivals);
-    if (is_reduce(n.op) && arrivals.size() > 1)
-      arrivals.resize(1);  // all read the same: it is done once
-    for (Arrival& at : arrivals) {
-      ++kernels_[at.kernel].nodes;
+    std::vector<Use> uses = std::move(info.uses);
+    if (is_reduce(n.op) && uses.size() > 1) uses.resize(1);  // all read the same: it is done once
+    for (Use& at : uses) {
+      ++groups_[at.group].nodes;
       pass_on(n, at);
     }
   }
@@ -223,61 +223,59 @@ class Fusing {
     if (asked_.contains(&n)) return Boundary::asked;
     if (n.src.empty()) return Boundary::none;  // constants are written where they are used
     if (is_forced(n)) return Boundary::contiguous;
-    if (dear_.contains(&n)) return Boundary::repeated;
+    if (recomputed_.contains(&n)) return Boundary::repeated;
     if (is_movement(n.op)) return info.overflows ? Boundary::shared : Boundary::none;
     if (!options_.fuse) return Boundary::shared;
     if (info.overflows) return Boundary::shared;
-    if (is_cheap_constant(n, info.work)) return Boundary::none;
+    if (is_cheap_constant(n, info.cost)) return Boundary::none;
     const bool several = owners(info) > 1;
-    if (several && (is_reduce(n.op) || info.work > kCheap)) return Boundary::shared;
-    for (const Arrival& at : info.arrivals) {
-      const Forming& kernel = kernels_[at.kernel];
-      if (kernel.nodes >= options_.most_nodes) return Boundary::large;
-      if (is_reduce(n.op) && !fits(n, at, kernel)) return Boundary::unaligned;
-      if (!is_reduce(n.op) && info.work * (repetitions(n, at, kernel) - 1) > kMemoryWork)
+    if (several && (is_reduce(n.op) || info.cost > kCheap)) return Boundary::shared;
+    for (const Use& at : info.uses) {
+      const FusionGroup& group = groups_[at.group];
+      if (group.nodes >= options_.most_nodes) return Boundary::large;
+      if (is_reduce(n.op) && !fits(n, at, group)) return Boundary::unaligned;
+      if (!is_reduce(n.op) && info.cost * (repetitions(n, at, group) - 1) > kMemoryCost)
         return Boundary::repeated;
     }
     const bool differently =
-        is_reduce(n.op) &&
-        std::any_of(info.arrivals.begin(), info.arrivals.end(),
-                    [&](const Arrival& at) { return !at.reads_as(info.arrivals[0]); });
+        is_reduce(n.op) && std::any_of(info.uses.begin(), info.uses.end(),
+                                       [&](const Use& at) { return !at.reads_as(info.uses[0]); });
     return differently ? Boundary::unaligned : Boundary::none;
   }
 
   static std::size_t owners(const Info& info) {
     SmallVec<std::size_t, 8> known;
-    for (const Arrival& at : info.arrivals)
-      if (std::find(known.begin(), known.end(), at.kernel) == known.end())
-        known.push_back(at.kernel);
+    for (const Use& at : info.uses)
+      if (std::find(known.begin(), known.end(), at.group) == known.end()) known.push_back(at.group);
     return known.size();
   }
 
-  /// How often the kernel would compute one element: the turns of loops that it does not depend on, which are around some that it
+  /// How often the kernel would compute one element: the trip counts of loops that it does not depend on, which are around some that it
   /// does. Loops of reductions are inside of those over outputs; rows of reductions are outermost.
-  static double repetitions(const LazyNode& n, const Arrival& at, const Forming& kernel) {
-    return std::max(times(n, at, kernel), 1.0);
+  static double repetitions(const LazyNode& n, const Use& at, const FusionGroup& group) {
+    return std::max(times(n, at, group), 1.0);
   }
   /// The same on the average: less than once where it is seen in part.
-  static double times(const LazyNode& n, const Arrival& at, const Forming& kernel) {
+  static double times(const LazyNode& n, const Use& at, const FusionGroup& group) {
     const AxisSet depends = at.depends();
-    AxisSet outside = around(at, kernel) & ~depends;
-    if (is_of_outputs(at, kernel)) {
-      const bool is_of_rows = std::any_of(kernel.rows.begin(), kernel.rows.end(),
+    AxisSet outside = around(at, group) & ~depends;
+    if (is_of_outputs(at, group)) {
+      const bool is_of_rows = std::any_of(group.rows.begin(), group.rows.end(),
                                           [&](AxisSet row) { return (depends & ~row) == 0; });
-      outside &= is_of_rows ? 0 : kernel.outputs;
+      outside &= is_of_rows ? 0 : group.outputs;
     }
-    return turns(depends | outside, kernel) / elements(n);
+    return trip_count(depends | outside, group) / elements(n);
   }
   /// It stands in no loop of a reduction.
-  static bool is_of_outputs(const Arrival& at, const Forming& kernel) {
-    return (at.depends() & ~kernel.outputs) == 0;
+  static bool is_of_outputs(const Use& at, const FusionGroup& group) {
+    return (at.depends() & ~group.outputs) == 0;
   }
   /// The loops that it stands in: those down to the innermost that it depends on. (Inner loops are later axes.)
-  static AxisSet around(const Arrival& at, const Forming& kernel) {
+  static AxisSet around(const Use& at, const FusionGroup& group) {
     AxisSet depends = at.depends();
     if (depends == 0) return 0;
     for (AxisSet left = depends; left != 0; left &= left - 1)
-      depends |= kernel.together[static_cast<std::size_t>(std::countr_zero(left))];
+      depends |= group.together[static_cast<std::size_t>(std::countr_zero(left))];
     return (at.scope | depends) & (2 * std::bit_floor(depends) - 1);
   }
   /// The elements that go into one.
@@ -288,8 +286,8 @@ class Fusing {
     return out;
   }
   /// How often an element is met by loops that it depends on: windows overlap, and an axis may be one and many in parts.
-  static double overlaps(const LazyNode& n, const Arrival& at, const Forming& kernel) {
-    return std::max(turns(at.depends(), kernel) / elements(n), 1.0);
+  static double overlaps(const LazyNode& n, const Use& at, const FusionGroup& group) {
+    return std::max(trip_count(at.depends(), group) / elements(n), 1.0);
   }
   static double elements(const LazyNode& n) {
     double out = 1;
@@ -298,31 +296,31 @@ class Fusing {
   }
 
   /// Whether a reduction finds a place in the loops of the kernel where it is done once for each of its elements.
-  static bool fits(const LazyNode& n, const Arrival& at, const Forming& kernel) {
-    const AxisSet depends = at.depends(), missing = kernel.outputs & ~depends;
-    if (kernel.sizes.size() + std::get<Axes>(n.arg).size() > kMostAxes) return false;
-    if (overlaps(n, at, kernel) > kMostOverlap) return false;
-    if (!is_of_outputs(at, kernel)) {                     // in another one's loops,
-      if (reduced_count(n) >= kMemoryWork) return false;  // where loops of its own are better,
+  static bool fits(const LazyNode& n, const Use& at, const FusionGroup& group) {
+    const AxisSet depends = at.depends(), missing = group.outputs & ~depends;
+    if (group.sizes.size() + std::get<Axes>(n.arg).size() > kMostAxes) return false;
+    if (overlaps(n, at, group) > kMostOverlap) return false;
+    if (!is_of_outputs(at, group)) {                      // in another one's loops,
+      if (reduced_count(n) >= kMemoryCost) return false;  // where loops of its own are better,
       if (missing != 0) return false;                     // which are in those over `missing`,
-      return times(n, at, kernel) <= kMostOverlap;        // or in more that it is the same in
+      return times(n, at, group) <= kMostOverlap;         // or in more that it is the same in
     }
     if (missing == 0) return true;
-    return std::all_of(kernel.rows.begin(), kernel.rows.end(), [&](AxisSet row) {
+    return std::all_of(group.rows.begin(), group.rows.end(), [&](AxisSet row) {
       return (row & ~depends) == 0 || (depends & ~row) == 0;  // rows in rows
     });
   }
 
-  // --- what is made again ---
+  // --- recomputation ---
 
-  /// Notes what the next round gives memory. False where it is nothing.
+  /// Notes what the next round materializes. False where it is nothing.
   bool finds_more(int round) {
     const std::vector<PlacedNode> placed = placed_nodes();
     std::vector<const LazyNode*> more;
-    if (round < kMostRounds) more = made_again(placed);
+    if (round < kMostRounds) more = recomputed_nodes(placed);
     if (more.empty() && round < 2 * kMostRounds)
-      more = made_too_often(placed, round + 1 == 2 * kMostRounds);
-    dear_.insert(more.begin(), more.end());
+      more = excess_nodes(placed, round + 1 == 2 * kMostRounds);
+    recomputed_.insert(more.begin(), more.end());
     return !more.empty();
   }
   std::vector<PlacedNode> placed_nodes() {
@@ -346,93 +344,92 @@ class Fusing {
           info.depth = std::max(info.depth, it->second.depth);
       if (!is_reduce(n.op)) continue;
       ++info.depth;
-      Forming& kernel = kernels_[info.kernel];
+      FusionGroup& group = groups_[info.group];
       std::vector<double> sizes;
       for (const std::int64_t axis : std::get<Axes>(n.arg))
         if (const Int& size = n.src[0].shape()[static_cast<std::size_t>(axis)]; !is_one(size))
           sizes.push_back(count_of(size));
       const std::size_t at =
-          first.try_emplace({info.kernel, info.depth, sizes}, info.loops).first->second;
-      for (std::size_t k = 0; k < sizes.size() && info.loops + k < kernel.same.size(); ++k)
-        kernel.same[info.loops + k] = at + k;
+          first.try_emplace({info.group, info.depth, sizes}, info.loops).first->second;
+      for (std::size_t k = 0; k < sizes.size() && info.loops + k < group.same.size(); ++k)
+        group.same[info.loops + k] = at + k;
     }
   }
-  /// How often each element is made, in all kernels and loops.
+  /// How often each element is computed, in all kernels and loops.
   double all_times(const LazyNode& n, const Info& info) const {
     double out = 0;
-    std::vector<Arrival> known;
-    for (const Arrival& use : info.uses) {
-      const Forming& kernel = kernels_[use.kernel];
-      Arrival at = use;
-      for (AxisSet& d : at.dims) d = shared_axes(d, kernel);
-      if (std::none_of(known.begin(), known.end(), [&](const Arrival& k) { return k.reads_as(at); }))
-        out += times(n, use, kernel);
+    std::vector<Use> known;
+    for (const Use& use : info.all_uses) {
+      const FusionGroup& group = groups_[use.group];
+      Use at = use;
+      for (AxisSet& d : at.dims) d = shared_axes(d, group);
+      if (std::none_of(known.begin(), known.end(), [&](const Use& k) { return k.reads_as(at); }))
+        out += times(n, use, group);
       known.push_back(std::move(at));
     }
     return out;
   }
-  static AxisSet shared_axes(AxisSet axes, const Forming& kernel) {
+  static AxisSet shared_axes(AxisSet axes, const FusionGroup& group) {
     AxisSet out = axes & kScrambled;
     for (AxisSet left = axes & ~kScrambled; left != 0; left &= left - 1)
-      out |= AxisSet{1} << kernel.same[static_cast<std::size_t>(std::countr_zero(left))];
+      out |= AxisSet{1} << group.same[static_cast<std::size_t>(std::countr_zero(left))];
     return out;
   }
 
   // --- kernels ---
 
-  static void add_axis(Forming& kernel, const Int& size) {
-    kernel.same.push_back(kernel.sizes.size());
-    kernel.together.push_back(0);
-    kernel.sizes.push_back(count_of(size));
+  static void add_axis(FusionGroup& group, const Int& size) {
+    group.same.push_back(group.sizes.size());
+    group.together.push_back(0);
+    group.sizes.push_back(count_of(size));
   }
 
   /// The kernel that may store `n` beside its own result, as it has each element at hand where it makes that of its own. Of
   /// those that use `n`, it is the last one begun: it waits for none of the others.
   std::optional<std::size_t> home(const LazyNode& n, const Info& info) const {
     if (!options_.fuse || n.src.empty() || is_forced(n) || info.overflows || info.is_copied ||
-        info.arrivals.empty())
+        info.uses.empty())
       return std::nullopt;
-    const auto at =
-        std::max_element(info.arrivals.begin(), info.arrivals.end(),
-                         [](const Arrival& a, const Arrival& b) { return a.kernel < b.kernel; });
-    const bool is_alone = std::count_if(info.arrivals.begin(), info.arrivals.end(),
-                                        [&](const Arrival& a) { return a.kernel == at->kernel; }) == 1;
-    const Forming& kernel = kernels_[at->kernel];
-    if (!is_alone || kernel.nodes >= options_.most_nodes || !(kernel.root->shape == n.shape) ||
-        (kernel.is_part && info.arrivals.size() > 1) ||
-        (info.arrivals.size() > 1 && is_reduce(n.op) && !fits(n, *at, kernel)))
+    const auto at = std::max_element(info.uses.begin(), info.uses.end(),
+                                     [](const Use& a, const Use& b) { return a.group < b.group; });
+    const bool is_alone = std::count_if(info.uses.begin(), info.uses.end(),
+                                        [&](const Use& a) { return a.group == at->group; }) == 1;
+    const FusionGroup& group = groups_[at->group];
+    if (!is_alone || group.nodes >= options_.most_nodes || !(group.root->shape == n.shape) ||
+        (group.is_part && info.uses.size() > 1) ||
+        (info.uses.size() > 1 && is_reduce(n.op) && !fits(n, *at, group)))
       return std::nullopt;
-    if (!std::equal(at->dims.begin(), at->dims.end(), kernel.dims.begin(), kernel.dims.end()))
+    if (!std::equal(at->dims.begin(), at->dims.end(), group.dims.begin(), group.dims.end()))
       return std::nullopt;
-    return at->kernel;
+    return at->group;
   }
 
-  Arrival begin_kernel(const LazyNode& n) {
-    Forming kernel;
-    kernel.root = &n;
-    kernel.domain = options_.fuse ? domain_of(n) : n.shape;
-    Arrival at{kernels_.size(), {}, 0};
+  Use begin_group(const LazyNode& n) {
+    FusionGroup group;
+    group.root = &n;
+    group.domain = options_.fuse ? domain_of(n) : n.shape;
+    Use at{groups_.size(), {}, 0};
     SmallVec<Factor, 6> factors;
-    for (const Int& size : kernel.domain) {
-      const bool is_axis = !is_one(size) && kernel.sizes.size() < kMostAxes;
-      factors.push_back({size, is_axis ? AxisSet{1} << kernel.sizes.size() : 0});
-      if (is_axis) add_axis(kernel, size);
+    for (const Int& size : group.domain) {
+      const bool is_axis = !is_one(size) && group.sizes.size() < kMostAxes;
+      factors.push_back({size, is_axis ? AxisSet{1} << group.sizes.size() : 0});
+      if (is_axis) add_axis(group, size);
     }
     at.dims = through_reshape(factors, n.shape);
-    kernel.outputs = at.scope = at.depends();
-    kernel.dims = at.dims;
-    kernels_.push_back(std::move(kernel));
+    group.outputs = at.scope = at.depends();
+    group.dims = at.dims;
+    groups_.push_back(std::move(group));
     return at;
   }
 
-  void pass_on(const LazyNode& n, Arrival& at) {
+  void pass_on(const LazyNode& n, Use& at) {
     if (is_leaf(n)) return;
-    if (n.op == Ops::FROM) return arrive(n.src[0], at, true);
+    if (n.op == Ops::FROM) return add_use(n.src[0], at, true);
     if (n.op == Ops::CONCAT) {
       for (const LazyOp& part : n.src)
         if (info_.contains(part.node())) {
-          arrive(part, begin_kernel(*part.node()), false);
-          kernels_.back().is_part = true;
+          add_use(part, begin_group(*part.node()), false);
+          groups_.back().is_part = true;
         }
       return;
     }
@@ -441,43 +438,43 @@ class Fusing {
     if (is_movement(n.op)) at.dims = through(n, at);
     if (n.op == Ops::SHRINK || n.op == Ops::PAD || n.op == Ops::STRIDE)
       at.shifts = at.shifts * 31 + n.hash;
-    for (const LazyOp& s : needed(n)) arrive(s, at, false);
+    for (const LazyOp& s : needed(n)) add_use(s, at, false);
   }
 
   /// Which elements are read may depend on all that the index depends on.
-  void gather(const LazyNode& n, Arrival& at) {
-    arrive(n.src[1], at, false);
+  void gather(const LazyNode& n, Use& at) {
+    add_use(n.src[1], at, false);
     at.dims.push_back(at.depends());
     at.shifts = at.shifts * 31 + n.hash;
-    arrive(n.src[0], at, false);
+    add_use(n.src[0], at, false);
   }
-  void enter_reduction(const LazyNode& n, Arrival& at) {
-    Forming& kernel = kernels_[at.kernel];
+  void enter_reduction(const LazyNode& n, Use& at) {
+    FusionGroup& group = groups_[at.group];
     const AxisSet depends = at.depends();
-    if ((kernel.outputs & ~depends) != 0) kernel.rows.push_back(depends);
+    if ((group.outputs & ~depends) != 0) group.rows.push_back(depends);
     Info& info = info_.at(&n);
-    info.kernel = at.kernel;
-    info.loops = kernel.sizes.size();
-    at.scope = is_of_outputs(at, kernel) ? depends : around(at, kernel);  // its loops stand there
+    info.group = at.group;
+    info.loops = group.sizes.size();
+    at.scope = is_of_outputs(at, group) ? depends : around(at, group);  // its loops stand there
     for (const std::int64_t axis : std::get<Axes>(n.arg)) {
       const auto d = static_cast<std::size_t>(axis);
-      if (is_one(n.src[0].shape()[d]) || kernel.sizes.size() >= kMostAxes) continue;
-      at.dims[d] = AxisSet{1} << kernel.sizes.size();
+      if (is_one(n.src[0].shape()[d]) || group.sizes.size() >= kMostAxes) continue;
+      at.dims[d] = AxisSet{1} << group.sizes.size();
       at.scope |= at.dims[d];
-      add_axis(kernel, n.src[0].shape()[d]);
+      add_axis(group, n.src[0].shape()[d]);
     }
     AxisSet all = 0;
-    for (std::size_t a = info.loops; a < kernel.sizes.size(); ++a) all |= AxisSet{1} << a;
-    for (std::size_t a = info.loops; a < kernel.sizes.size(); ++a) kernel.together[a] = all;
+    for (std::size_t a = info.loops; a < group.sizes.size(); ++a) all |= AxisSet{1} << a;
+    for (std::size_t a = info.loops; a < group.sizes.size(); ++a) group.together[a] = all;
   }
 
-  SmallVec<AxisSet, 6> through(const LazyNode& n, const Arrival& at) const {
+  SmallVec<AxisSet, 6> through(const LazyNode& n, const Use& at) const {
     const Ints& below = n.src[0].shape();
     const SmallVec<AxisSet, 6>& dims = at.dims;
     if (n.op == Ops::RESHAPE) {
       SmallVec<Factor, 6> factors;
       for (std::size_t t = 0; t < dims.size(); ++t)
-        add_factors(n.shape[t], dims[t], kernels_[at.kernel], factors);
+        add_factors(n.shape[t], dims[t], groups_[at.group], factors);
       return through_reshape(factors, below);
     }
     SmallVec<AxisSet, 6> out;
@@ -490,7 +487,7 @@ class Fusing {
     return out;
   }
 
-  void arrive(const LazyOp& s, const Arrival& at, bool whole) {
+  void add_use(const LazyOp& s, const Use& at, bool whole) {
     const auto it = info_.find(s.node());
     if (it == info_.end()) return;  // memory
     Info& info = it->second;
@@ -499,19 +496,19 @@ class Fusing {
       info.is_copied = true;
       return;
     }
-    if (std::find(info.arrivals.begin(), info.arrivals.end(), at) != info.arrivals.end()) return;
-    if (info.arrivals.size() >= kMostArrivals)
+    if (std::find(info.uses.begin(), info.uses.end(), at) != info.uses.end()) return;
+    if (info.uses.size() >= kMostUses)
       info.overflows = true;
     else
-      info.arrivals.push_back(at);
+      info.uses.push_back(at);
   }
 
   FusionOptions options_;
   std::unordered_map<const LazyNode*, bool> asked_;
   std::vector<LazyOp> order_;
   std::unordered_map<const LazyNode*, Info> info_;
-  std::unordered_set<const LazyNode*> dear_;  // what rounds before found
-  std::vector<Forming> kernels_;
+  std::unordered_set<const LazyNode*> recomputed_;  // what rounds before found: to be materialized
+  std::vector<FusionGroup> groups_;
 };
 
 }  // namespace
@@ -522,7 +519,7 @@ std::string_view to_string(Boundary why) {
   return names[static_cast<std::size_t>(why)];
 }
 
-std::vector<Cut> boundaries(std::span<const LazyOp> roots, const FusionOptions& options) {
+std::vector<Materialized> boundaries(std::span<const LazyOp> roots, const FusionOptions& options) {
   return Fusing(roots, options).run();
 }
 

@@ -21,8 +21,11 @@ LazyOp moved_leaf(const LazyNode& n, const LazyOp& leaf) {
 
 class KernelOf {
  public:
-  KernelOf(const std::vector<Stored>& stored, const std::unordered_map<const LazyNode*, Boundary>& cut)
-      : stored_(stored), cut_(cut), item_{stored[0].output, {}, {}, {}, Boundary::asked} {}
+  KernelOf(const std::vector<Stored>& stored,
+           const std::unordered_map<const LazyNode*, Boundary>& materialized)
+      : stored_(stored),
+        materialized_(materialized),
+        item_{stored[0].output, {}, {}, {}, Boundary::asked} {}
 
   ScheduleItem run() {
     detail::Rebuild build(
@@ -54,8 +57,9 @@ class KernelOf {
   }
   bool is_input(const LazyOp& n) const {
     if (n.op() == Ops::EMPTY || is_realized(*n.node())) return true;
-    return cut_.contains(n.node()) && std::none_of(stored_.begin(), stored_.end(),
-                                                   [&](const Stored& s) { return s.output == n; });
+    return materialized_.contains(n.node()) &&
+           std::none_of(stored_.begin(), stored_.end(),
+                        [&](const Stored& s) { return s.output == n; });
   }
 
   LazyOp made(const LazyOp& n, const std::vector<LazyOp>& sources) const {
@@ -72,15 +76,16 @@ class KernelOf {
   }
 
   const std::vector<Stored>& stored_;
-  const std::unordered_map<const LazyNode*, Boundary>& cut_;
+  const std::unordered_map<const LazyNode*, Boundary>& materialized_;
   ScheduleItem item_;
 };
 
 }  // namespace
 
 ScheduleItem kernel_of(const std::vector<Stored>& stored,
-                       const std::unordered_map<const LazyNode*, Boundary>& cut, Boundary why) {
-  ScheduleItem out = KernelOf(stored, cut).run();
+                       const std::unordered_map<const LazyNode*, Boundary>& materialized,
+                       Boundary why) {
+  ScheduleItem out = KernelOf(stored, materialized).run();
   out.why = why;
   if (stored[0].output.op() == Ops::CONCAT) out.part = stored[0].value;
   return out;

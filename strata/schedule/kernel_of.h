@@ -1,4 +1,4 @@
-// The kernel of a node that gets memory: everything between it and other memory, with movement of leaves in their ShapeTrackers.
+// The kernel of a materialized node: everything between it and other memory, with movement of leaves in their ShapeTrackers.
 #pragma once
 
 #include <unordered_map>
@@ -15,9 +15,10 @@ struct Stored {
   ShapeTracker st;  ///< the places in it
 };
 
-/// @param cut the nodes that have memory of their own
+/// @param materialized the nodes that are materialized
 ScheduleItem kernel_of(const std::vector<Stored>& stored,
-                       const std::unordered_map<const LazyNode*, Boundary>& cut, Boundary why);
+                       const std::unordered_map<const LazyNode*, Boundary>& materialized,
+                       Boundary why);
 
 /// Kernels of one shape at one distance from the inputs which share an input, as one with several stores.
 /// @param most_nodes of a kernel

@@ -23,7 +23,7 @@ struct MemoryPlan {
 /// Bytes of a node's elements, symbolic sizes at the upper ends of their bounds. @throws Error (overflow)
 std::int64_t nbytes_of(const LazyOp& n);
 
-/// @param kept which nodes outlast the schedule: these get memory of their own, which is no part of the plan
+/// @param kept which nodes outlast the schedule: these have memory of their own, which is no part of the plan
 MemoryPlan plan_memory(std::span<const ScheduleItem> items,
                        const std::function<bool(const LazyOp&)>& kept);
 

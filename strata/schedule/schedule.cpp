@@ -18,20 +18,20 @@ class Scheduling {
  public:
   Scheduling(std::span<const LazyOp> roots, const FusionOptions& options)
       : found_(boundaries(roots, options)) {
-    for (const Cut& c : found_) {
-      cut_.emplace(c.node.node(), c.why);
+    for (const Materialized& c : found_) {
+      materialized_.emplace(c.node.node(), c.why);
       if (c.inside != nullptr) beside_[c.inside].push_back(c.node);
     }
   }
 
   std::vector<ScheduleItem> run() {
-    for (const Cut& c : found_)
+    for (const Materialized& c : found_)
       if (c.inside == nullptr) add(c);
     return std::move(items_);
   }
 
  private:
-  void add(const Cut& c) {
+  void add(const Materialized& c) {
     if (c.node.op() == Ops::FROM) {
       items_.push_back({c.node, {c.node}, {c.node.src(0)}, {}, c.why});
     } else if (c.node.op() == Ops::CONCAT) {
@@ -51,11 +51,11 @@ class Scheduling {
       for (const LazyOp& n : it->second) stored.push_back(whole(n, domain));
       beside_.erase(it);
     }
-    items_.push_back(kernel_of(stored, cut_, why));
+    items_.push_back(kernel_of(stored, materialized_, why));
   }
 
-  std::vector<Cut> found_;
-  std::unordered_map<const LazyNode*, Boundary> cut_;
+  std::vector<Materialized> found_;
+  std::unordered_map<const LazyNode*, Boundary> materialized_;
   std::unordered_map<const LazyNode*, std::vector<LazyOp>> beside_;  // by the root of the kernel
   std::vector<ScheduleItem> items_;
 };

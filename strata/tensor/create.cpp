@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "strata/engine/storage.h"
+#include "strata/engine/buffer_storage.h"
 #include "strata/ops/value.h"
 #include "strata/tensor/access.h"
 

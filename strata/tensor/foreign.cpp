@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "strata/engine/storage.h"
-#include "strata/tensor/access.h"
+#include "strata/engine/buffer_storage.h"
 #include "strata/graph/strided_memory.h"
-#include "strata/tensor/interop.h"
 #include "strata/ops/products.h"
+#include "strata/tensor/access.h"
+#include "strata/tensor/interop.h"
 
 namespace strata {
 

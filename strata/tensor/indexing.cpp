@@ -8,7 +8,7 @@
 #include "strata/base/int_math.h"
 #include "strata/ops/subscript.h"
 #include "strata/tensor/front.h"
-#include "strata/tensor/masks.h"
+#include "strata/tensor/nonzero.h"
 
 namespace strata {
 
@@ -58,7 +58,7 @@ struct Lowering {
   ops::Subscript operator()(const TensorPointer& tensor) const {
     const Value node = devices.node_of(*tensor);
     if (tensor->dtype().is_bool())
-      return ops::MaskPlaces{tensor->shape(), devices.node_of(places_of(*tensor))};
+      return ops::MaskPlaces{tensor->shape(), devices.node_of(nonzero_indices(*tensor))};
     const bool is_read = is_checked && tensor->dtype().is_int() && !(tensor->numel() == Int(0));
     return ops::Indices{node, is_read ? std::optional(extremes(*tensor)) : std::nullopt};
   }

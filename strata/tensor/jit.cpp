@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "strata/base/flags.h"
+#include "strata/engine/buffer_storage.h"
 #include "strata/engine/recording.h"
-#include "strata/engine/storage.h"
 #include "strata/tensor/access.h"
 #include "strata/tensor/jit_outputs.h"
 #include "strata/tensor/jit_turn.h"

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "strata/base/check.h"
-#include "strata/engine/storage.h"
+#include "strata/engine/buffer_storage.h"
 
 namespace strata::jit_outputs {
 

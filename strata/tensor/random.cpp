@@ -8,7 +8,7 @@
 #include "strata/engine/feed.h"
 #include "strata/ops/at_hand.h"
 #include "strata/ops/indexed.h"
-#include "strata/ops/meet.h"
+#include "strata/ops/operand_promotion.h"
 #include "strata/tensor/access.h"
 
 namespace strata {
@@ -221,7 +221,8 @@ Tensor gumbel_softmax(const Tensor& logits, const GumbelOptions& options, Genera
   const std::int64_t a = axis_of(options.axis, logits.ndim(), "gumbel_softmax");
   Ints sizes(logits.shape().size(), 1);
   sizes[static_cast<std::size_t>(a)] = logits.size(a);
-  const Tensor is_it = TensorAccess::of(ops::counting(logits.size(a)), logits).reshape(sizes).eq(first);
+  const Tensor is_it =
+      TensorAccess::of(ops::counting(logits.size(a)), logits).reshape(sizes).eq(first);
   return is_it.cast(soft.dtype()) + (soft - plain);
 }
 

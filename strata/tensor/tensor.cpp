@@ -2,8 +2,8 @@
 
 #include <atomic>
 
+#include "strata/engine/buffer_storage.h"
 #include "strata/engine/realize.h"
-#include "strata/engine/storage.h"
 #include "strata/tensor/access.h"
 #include "strata/tensor/autograd.h"
 #include "strata/tensor/gradient_slot.h"

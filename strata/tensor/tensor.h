@@ -190,25 +190,25 @@ class Tensor {
   STRATA_EACH_NAME(STRATA_BINARY_ALIAS, names, name)
 #define STRATA_BINARY_ALIAS(alias, name) \
   Tensor alias(const Operand& other) const { return name(other); }
-#define STRATA_METHOD(result, name, parameters, binding, in_place, names, ...)                    \
-  STRATA_RESULT(result)                                                                           \
-  name(STRATA_DECLARED(parameters) STRATA_COMMA_AFTER(parameters) At at = At::current()) const;   \
-  STRATA_EACH_NAME(STRATA_METHOD_ALIAS, names, STRATA_RESULT(result), name,                       \
-                   (STRATA_DECLARED(parameters) STRATA_COMMA_AFTER(parameters)),                  \
+#define STRATA_METHOD(result, name, parameters, binding, in_place, names, ...)                  \
+  STRATA_RESULT(result)                                                                         \
+  name(STRATA_DECLARED(parameters) STRATA_COMMA_AFTER(parameters) At at = At::current()) const; \
+  STRATA_EACH_NAME(STRATA_METHOD_ALIAS, names, STRATA_RESULT(result), name,                     \
+                   (STRATA_DECLARED(parameters) STRATA_COMMA_AFTER(parameters)),                \
                    (STRATA_PASSED(parameters) STRATA_COMMA_AFTER(parameters)))
-#define STRATA_METHOD_ALIAS(alias, result, name, declared, passed)    \
-  result alias(STRATA_STRIP declared At at = At::current()) const {   \
-    return name(STRATA_STRIP passed at);                              \
+#define STRATA_METHOD_ALIAS(alias, result, name, declared, passed)  \
+  result alias(STRATA_STRIP declared At at = At::current()) const { \
+    return name(STRATA_STRIP passed at);                            \
   }
-#define STRATA_STATIC(result, name, parameters, binding, names, ...)                              \
-  static STRATA_RESULT(result)                                                                    \
-  name(STRATA_DECLARED(parameters) STRATA_COMMA_AFTER(parameters) At at = At::current());         \
-  STRATA_EACH_NAME(STRATA_STATIC_ALIAS, names, STRATA_RESULT(result), name,                       \
-                   (STRATA_DECLARED(parameters) STRATA_COMMA_AFTER(parameters)),                  \
+#define STRATA_STATIC(result, name, parameters, binding, names, ...)                          \
+  static STRATA_RESULT(result)                                                                \
+      name(STRATA_DECLARED(parameters) STRATA_COMMA_AFTER(parameters) At at = At::current()); \
+  STRATA_EACH_NAME(STRATA_STATIC_ALIAS, names, STRATA_RESULT(result), name,                   \
+                   (STRATA_DECLARED(parameters) STRATA_COMMA_AFTER(parameters)),              \
                    (STRATA_PASSED(parameters) STRATA_COMMA_AFTER(parameters)))
-#define STRATA_STATIC_ALIAS(alias, result, name, declared, passed)    \
-  static result alias(STRATA_STRIP declared At at = At::current()) {  \
-    return name(STRATA_STRIP passed at);                              \
+#define STRATA_STATIC_ALIAS(alias, result, name, declared, passed)   \
+  static result alias(STRATA_STRIP declared At at = At::current()) { \
+    return name(STRATA_STRIP passed at);                             \
   }
 #include "strata/ops/operations.def"
 #undef STRATA_UNARY_ALIAS
@@ -218,7 +218,7 @@ class Tensor {
 #undef STRATA_ARRAY
 #undef STRATA_OPERAND
 
-  // --- operations that look at elements: they realize what they are given (indexing.cpp, masks.cpp, statistics.cpp, unique.cpp) ---
+  // --- operations that look at elements: they realize what they are given (indexing.cpp, nonzero.cpp, statistics.cpp, unique.cpp) ---
   /// Whether shapes and all elements are the same.
   bool equal(const Tensor& other, At at = At::current()) const;
   /// Whether isclose() holds everywhere.

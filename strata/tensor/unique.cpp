@@ -2,7 +2,7 @@
 
 #include "strata/ops/indexed.h"
 #include "strata/tensor/front.h"
-#include "strata/tensor/masks.h"
+#include "strata/tensor/nonzero.h"
 
 namespace strata {
 
@@ -18,7 +18,7 @@ Value order_of_rows(const Value& rows) {
   const Value column = ops::counting(m);
   const Value first = own.ne(other).where(column, m.value()).min(-1, true);
   const Value is_less = (other.lt(own) & column.eq(first)).any(-1),
-               is_same = first.squeeze(-1).eq(m.value());
+              is_same = first.squeeze(-1).eq(m.value());
   const Value place = ops::counting(keys.size(0));
   const Value rank = (is_less | (is_same & place.lt(place.unsqueeze(1)))).sum(-1);
   return place.scatter(0, rank, place);
@@ -33,7 +33,7 @@ Tensor::Unique groups_of(const Tensor& rows, const std::optional<Tensor>& order)
   }
   const Tensor differs = rows.narrow(0, 1, n - 1).ne(rows.narrow(0, 0, n - 1)).any(1);
   const Tensor is_new = differs.pad({{1, 0}}, Tensor::PadMode::constant, true);
-  const Tensor begins = places_of(is_new);
+  const Tensor begins = nonzero_indices(is_new);
   const Tensor group = is_new.cast(dtypes::int64).cumsum(0) - 1;
   const Tensor ends =
       begins.narrow(0, 1, begins.size(0) - Int(1)).pad({{0, 1}}, Tensor::PadMode::constant, n);

@@ -66,11 +66,11 @@ TEST(Heuristic, MatmulReusesWhatItLoads) {
   EXPECT_TRUE(rows) << text_of(opts);
 }
 
-// A loop of three turns around a tile costs what it begins and ends with; a long one is cut into runs, which end half as often.
+// A loop of three iterations around a tile costs what it begins and ends with; a long one is cut into runs, which end half as often.
 TEST(Heuristic, AReductionBelowATileIsUnrolled) {
   const std::pair<std::int64_t, std::int64_t> copies[] = {{2, 2}, {3, 3}, {64, 2}, {65, 0}};
-  for (const auto& [turns, wanted] : copies) {
-    const std::vector<Opt> opts = heuristic_opts(matmul(64, turns, 64), wide());
+  for (const auto& [trip_count, wanted] : copies) {
+    const std::vector<Opt> opts = heuristic_opts(matmul(64, trip_count, 64), wide());
     EXPECT_TRUE(has_kind(opts, Opt::Kind::UPCAST)) << text_of(opts);
     const Opt* unroll = find(opts, Opt::Kind::UNROLL);
     EXPECT_EQ(unroll == nullptr ? 0 : unroll->amount, wanted) << text_of(opts);

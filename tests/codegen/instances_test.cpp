@@ -1,5 +1,5 @@
-// Turns as instances: what lists look like, and that a launch computes what the kernel means, rounded up or of no
-// turn at all.
+// Iterations as instances: what lists look like, and that a launch computes what the kernel means, rounded up or of no
+// iteration at all.
 #include "strata/codegen/instances.h"
 
 #include <gtest/gtest.h>
@@ -108,7 +108,7 @@ TEST(Instances, SymbolicSizesOfNoTurnToo) {
     EXPECT_FALSE(k.parallel->is_number());
     ASSERT_EQ(k.variables.size(), 1U);
     EXPECT_EQ(k.variables[0].name(), "n");
-    // The launch is that of the most turns: instances beyond the last one do nothing.
+    // The launch is that of the most iterations: instances beyond the last one do nothing.
     for (std::int64_t n = 0; n <= 20; ++n) check_meaning(k, {{"n", n}});
   }
 }

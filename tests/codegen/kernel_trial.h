@@ -199,16 +199,16 @@ class Trial {
       return v.name() == "begin0" || v.name() == "end0";
     });
     if (!k.parallel || !is_cut) return {{0, 0}};
-    const std::int64_t turns = number_of(*k.parallel, kernel_.values);
-    if (turns <= 1) return {{0, turns}};
+    const std::int64_t trip_count = number_of(*k.parallel, kernel_.values);
+    if (trip_count <= 1) return {{0, trip_count}};
     std::mt19937_64 random(plan_seed_);
-    std::vector<std::int64_t> cuts = {0, turns};
+    std::vector<std::int64_t> cuts = {0, trip_count};
     for (std::uint64_t n = random() % 4; n > 0; --n)
-      cuts.push_back(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(turns)));
+      cuts.push_back(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(trip_count)));
     std::sort(cuts.begin(), cuts.end());
     std::vector<std::pair<std::int64_t, std::int64_t>> out;
     for (std::size_t n = 0; n + 1 < cuts.size(); ++n)
-      if (cuts[n] != cuts[n + 1] || cuts[n] < turns) out.emplace_back(cuts[n], cuts[n + 1]);
+      if (cuts[n] != cuts[n + 1] || cuts[n] < trip_count) out.emplace_back(cuts[n], cuts[n + 1]);
     std::shuffle(out.begin(), out.end(), random);
     return out;
   }

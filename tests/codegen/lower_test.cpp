@@ -94,7 +94,7 @@ TEST(Lower, GatheredBuffersAreNotStaged) {
                   "buffer 1 is loaded at an index that is computed"));
 }
 
-// In the turn that reads, the place is not written: another turn may have done it.
+// In the iteration that reads, the place is not written: another iteration may have done it.
 TEST(Lower, WhatIsReadIsWrittenInTheSameTurn) {
   const ShapeTracker first = plain({1}).pad({{0, 1}}), last = plain({1}).pad({{1, 0}});
   const LazyOp two = LazyOp::constant(Scalar(2.0F), Ints{2});
@@ -164,7 +164,7 @@ TEST(Lower, VectorsAreOneLoadWhereMemoryIsContiguous) {
   EXPECT_EQ(widest(lowered(flipped, "LANES 0 4")), 4);
 }
 
-// A tile that is the same in every turn is filled anew where the loops are others: what is left over is in none of the first's.
+// A tile that is the same in every iteration is filled anew where the loops are others: what is left over is in none of the first's.
 TEST(Lower, TilesOfOtherLoopsAreOtherTiles) {
   const LazyOp row = LazyOp::load(3, dtypes::float32, ShapeTracker({View::create({3}, Ints{0})}));
   const LazyOp x = input(2, {3});
@@ -202,7 +202,7 @@ TEST(Lower, LoadsOfLoopsWithoutATurnAreGated) {
         Ops::SUM, LazyOp::load(1, dtypes::float32, same_row, Int(size) * Int(2)), {0}));
   };
   EXPECT_EQ(gated(sum_of_row(n)), 1U);
-  EXPECT_EQ(gated(sum_of_row(m)), 0U);                                            // has a turn
+  EXPECT_EQ(gated(sum_of_row(m)), 0U);  // has an iteration
   EXPECT_EQ(gated(kernel(LazyOp::reduce(Ops::SUM, input(1, {n, 2}), {0}))), 0U);  // stays in its loop
 }
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "strata/codegen/linearizer.h"
+#include "strata/codegen/spec_linearizer.h"
 #include "strata/render/cstyle.h"
 #include "tests/codegen/kernels.h"
 

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "strata/base/flags.h"
+#include "strata/engine/buffer_storage.h"
 #include "strata/engine/kernel_cache.h"
-#include "strata/engine/storage.h"
 
 namespace strata::test {
 namespace {

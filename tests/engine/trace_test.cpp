@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "strata/base/flags.h"
+#include "strata/engine/buffer_storage.h"
 #include "strata/engine/realize.h"
-#include "strata/engine/storage.h"
 #include "strata/expr/rules.h"
 #include "strata/runtime/posix_io.h"
 #include "strata/runtime/trace_kernel.h"

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "strata/engine/storage.h"
+#include "strata/engine/buffer_storage.h"
 #include "strata/graph/interpret.h"
 #include "tests/codegen/value_range.h"
 

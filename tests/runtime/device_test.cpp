@@ -91,21 +91,21 @@ TEST(CompiledKernels, ThreadsShareTheParallelLoop) {
   }
 }
 
-/// Two threads that are equally fast: each has a clock that a turn moves by 1, and goes on when the other is not behind.
+/// Two threads that are equally fast: each has a clock that an iteration moves by 1, and goes on when the other is not behind.
 class EqualThreads final : public Executor {
  public:
   int concurrency() const override { return 2; }
-  /// The turns [begin, end) on the thread that calls.
+  /// The iterations [begin, end) on the thread that calls.
   void spend(std::int64_t begin, std::int64_t end) {
     std::unique_lock lock(mutex_);
     for (std::int64_t k = begin; k < end; ++k) ++times[k];
-    turns[me_] += end - begin;
+    iterations[me_] += end - begin;
     clock_[me_] += end - begin;
     moved_.notify_all();
     moved_.wait(lock, [&] { return clock_[me_] <= clock_[1 - me_]; });
   }
-  std::map<std::int64_t, int> times;           // how often each turn was done
-  std::array<std::int64_t, 2> turns = {0, 0};  // by thread
+  std::map<std::int64_t, int> times;                // how often each iteration was done
+  std::array<std::int64_t, 2> iterations = {0, 0};  // by thread
 
  private:
   void run(std::int64_t begin, std::int64_t end, std::int64_t, const Body& body) override {
@@ -127,7 +127,7 @@ class EqualThreads final : public Executor {
   std::array<std::int64_t, 2> clock_ = {0, 0};
 };
 
-/// Does nothing in each turn of a parallel loop but to say so.
+/// Does nothing in each iteration of a parallel loop but to say so.
 class TurnsProgram final : public Program {
  public:
   explicit TurnsProgram(EqualThreads& threads) : threads_(threads) {}
@@ -141,7 +141,7 @@ class TurnsProgram final : public Program {
   std::string name_ = "turns";
 };
 
-// A product of 512 x 512 had 16 turns in pieces of 1, 1, 2, 2, ..., so that one thread did 9 of them while the other did 7.
+// A product of 512 x 512 had 16 iterations in pieces of 1, 1, 2, 2, ..., so that one thread did 9 of them while the other did 7.
 TEST(CompiledKernelThreads, LongRunsEndAtTheSameTime) {
   for (const std::int64_t size : {512, 544, 1024, 1504, 2048, 3000, 5000}) {
     EqualThreads two;
@@ -153,8 +153,8 @@ TEST(CompiledKernelThreads, LongRunsEndAtTheSameTime) {
     k.replay({}, values, &two);
     const std::int64_t count = k.kernel().parallel->value();
     EXPECT_EQ(std::ssize(two.times), count);
-    for (const auto& [turn, times] : two.times) EXPECT_EQ(times, 1) << turn;
-    EXPECT_LE(std::max(two.turns[0], two.turns[1]), (count + 1) / 2 + count / 50) << size;
+    for (const auto& [iteration, times] : two.times) EXPECT_EQ(times, 1) << iteration;
+    EXPECT_LE(std::max(two.iterations[0], two.iterations[1]), (count + 1) / 2 + count / 50) << size;
   }
 }
 

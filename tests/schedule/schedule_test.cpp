@@ -71,40 +71,41 @@ TEST(Schedule, ReductionsTakeElementsBeforeAndAfter) {
   const LazyOp y = matmul(x + x, w);
   EXPECT_EQ(kernels({LazyOp::alu(Ops::MAX, {y + bias.reshape({1, 4}).expand({8, 4}), y})}), 1U);
   EXPECT_EQ(kernels({matmul(y, memory({4, 4}))}), 2U);  // each row of y is wanted four times
-  EXPECT_EQ(kernels({matmul(exp(x), w)}), 2U);          // as is each exp, which is dear
+  EXPECT_EQ(kernels({matmul(exp(x), w)}), 2U);          // as is each exp, which is expensive
 }
 
 TEST(Schedule, WhatSeveralKernelsUseIsSharedWhereItIsDear) {
   const LazyOp x = memory({8, 16});
-  const LazyOp dear = exp(exp(x)), cheap = x + x;
+  const LazyOp expensive = exp(exp(x)), cheap = x + x;
   const auto twice = [](const LazyOp& n) {
     return schedule(std::vector{sum(n, 0), n.permute({1, 0}) * n.permute({1, 0})});
   };
-  EXPECT_EQ(twice(dear).size(), 3U);
-  EXPECT_EQ(twice(dear)[0].why, Boundary::shared);
+  EXPECT_EQ(twice(expensive).size(), 3U);
+  EXPECT_EQ(twice(expensive)[0].why, Boundary::shared);
   EXPECT_EQ(twice(cheap).size(), 2U);
 }
 
 TEST(Schedule, DearElementsAreMadeOnceForAllLoopsOfAKernel) {
-  const LazyOp x = memory({16, 32}), dear = LazyOp::alu(Ops::TANH, {exp(LazyOp::alu(Ops::SIN, {x}))});
+  const LazyOp x = memory({16, 32}),
+               expensive = LazyOp::alu(Ops::TANH, {exp(LazyOp::alu(Ops::SIN, {x}))});
   for (const std::int64_t axis : {0, 1}) {
-    const std::vector<ScheduleItem> items = scheduled({softmax(dear, axis)});
+    const std::vector<ScheduleItem> items = scheduled({softmax(expensive, axis)});
     ASSERT_EQ(items.size(), 2U);
-    EXPECT_EQ(items[0].outputs[0], dear);
+    EXPECT_EQ(items[0].outputs[0], expensive);
     EXPECT_EQ(items[0].why, Boundary::repeated);
   }
-  EXPECT_EQ(kernels({sum(dear, 1)}), 1U);           // in one loop
-  EXPECT_EQ(kernels({softmax(x + x * x, 1)}), 1U);  // not dear
-  const LazyOp twice = sum(dear, 1) + sum(dear * x, 1);
+  EXPECT_EQ(kernels({sum(expensive, 1)}), 1U);      // in one loop
+  EXPECT_EQ(kernels({softmax(x + x * x, 1)}), 1U);  // not expensive
+  const LazyOp twice = sum(expensive, 1) + sum(expensive * x, 1);
   EXPECT_EQ(kernels({twice}), 1U);  // these share their loop
 }
 
 TEST(Schedule, WorkIsCountedDownToMemory) {
-  const LazyOp x = memory({16, 32}), dear = exp(exp(x));
-  const LazyOp y = softmax(dear + dear * x, 1);  // of the sum, and not of the exp in softmax
+  const LazyOp x = memory({16, 32}), expensive = exp(exp(x));
+  const LazyOp y = softmax(expensive + expensive * x, 1);  // of the sum, and not of the exp in softmax
   const std::vector<ScheduleItem> items = scheduled({y});
   ASSERT_EQ(items.size(), 2U);
-  EXPECT_EQ(items[0].outputs[0], dear + dear * x);
+  EXPECT_EQ(items[0].outputs[0], expensive + expensive * x);
 }
 
 TEST(Schedule, AProductHandsItsMemoryToWhatIsMadeOfIt) {

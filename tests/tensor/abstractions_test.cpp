@@ -12,14 +12,14 @@
 #include <array>
 #include <set>
 
-#include "strata/codegen/linearizer.h"
+#include "strata/codegen/spec_linearizer.h"
+#include "strata/engine/buffer_storage.h"
 #include "strata/engine/recording.h"
-#include "strata/engine/storage.h"
 #include "strata/graph/interpret.h"
+#include "strata/ops/gradient.h"
 #include "strata/render/cstyle.h"
 #include "strata/runtime/clang_program.h"
 #include "strata/tensor/autograd.h"
-#include "strata/ops/gradient.h"
 #include "strata/tensor/tensor.h"
 #include "tests/base/errors.h"
 

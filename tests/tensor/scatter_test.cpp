@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "strata/tensor/functional.h"
 #include "strata/ops/indexed.h"
+#include "strata/tensor/functional.h"
 #include "tests/dtype/special_values.h"
 #include "tests/tensor/arrays.h"
 #include "tests/tensor/finite_differences.h"
@@ -299,7 +299,7 @@ TEST(Scatter, GradientsOfEqualOnesAreEqual) {
   EXPECT_EQ(by_y[2], 0);
 }
 
-// --- masks.cpp ---
+// --- nonzero.cpp ---
 
 TEST(Masks, Select) {
   const Tensor x = counted({2, 3});

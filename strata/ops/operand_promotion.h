@@ -1,4 +1,4 @@
-// What formulas share: operands that meet in one dtype and shape, axes, and dtypes to compute in.
+// What formulas share: promotion of operands to one dtype and shape, axes, and dtypes to compute in.
 #pragma once
 
 #include <cmath>
@@ -11,14 +11,15 @@
 
 namespace strata::ops {
 
-/// The dtype in which operands meet, as PyTorch has it: of those with dimensions; of those without only where their kind (bool <
+/// The dtype to which operands are promoted, as PyTorch has it: of those with dimensions; of those without only where their kind (bool <
 /// integer < float) is higher; numbers likewise below both. A number alone is f32, i64 or bool.
-DType meeting_dtype(std::span<const Operand* const> operands);
+DType promoted_dtype(std::span<const Operand* const> operands);
 
-/// Operands, broadcast to one shape and cast to one dtype. `dtype`: in which they meet, none: meeting_dtype.
+/// Operands, broadcast to one shape and cast to one dtype. `dtype`: that one, none: promoted_dtype.
 /// @throws Error (shape) naming `operation` and both shapes
-std::vector<LazyOp> meet(const char* operation, std::initializer_list<const Operand*> operands,
-                         DType dtype = dtypes::none);
+std::vector<LazyOp> promote_operands(const char* operation,
+                                     std::initializer_list<const Operand*> operands,
+                                     DType dtype = dtypes::none);
 
 /// Axes from 0, in the order given. @throws Error (shape) naming `operation` for an axis outside of `ndim` or twice
 Axes axes_of(const Axes& axes, std::int64_t ndim, const char* operation);
@@ -48,15 +49,15 @@ Value rounded_once(const Value& x, const F& f) {
 inline LazyOp at_or_below(const LazyOp& a, const LazyOp& b) {
   return LazyOp::alu(Ops::OR, {LazyOp::alu(Ops::CMPLT, {a, b}), LazyOp::alu(Ops::CMPEQ, {a, b})});
 }
-/// The same of several tensors, where they meet in a 16-bit float.
+/// The same of several tensors, where they are promoted to a 16-bit float.
 template <class F, class... T>
 Value rounded_once_of(const F& f, const T&... x) {
   const Operand operands[] = {x...};
   std::vector<const Operand*> all;
   for (const Operand& o : operands) all.push_back(&o);
-  const DType met = meeting_dtype(all);
-  if (!met.is_float() || met.itemsize() != 2) return f(x...);
-  return f(x.cast(dtypes::float32)...).cast(met);
+  const DType promoted = promoted_dtype(all);
+  if (!promoted.is_float() || promoted.itemsize() != 2) return f(x...);
+  return f(x.cast(dtypes::float32)...).cast(promoted);
 }
 /// A factor or a value for tensors of `dtype`: whole, where that has whole numbers and it is one.
 inline Number number_for(double value, DType dtype) {

@@ -1,4 +1,4 @@
-#include "strata/schedule/again.h"
+#include "strata/schedule/recompute.h"
 
 #include <algorithm>
 #include <array>
@@ -18,68 +18,69 @@ double elements(const LazyNode& n) {
   return out;
 }
 
-class MadeAgain {
+class Recomputation {
  public:
-  explicit MadeAgain(std::span<const PlacedNode> placed) : placed_(placed), up_(placed.size()) {
+  explicit Recomputation(std::span<const PlacedNode> placed) : placed_(placed), up_(placed.size()) {
     for (std::size_t k = 0; k < placed.size(); ++k) at_.emplace(placed[k].node, k);
   }
 
   std::vector<const LazyNode*> run() {
     for (std::size_t k = placed_.size(); k-- > 0;) look_up(k);
-    std::vector<bool> has_memory(placed_.size());
-    for (std::size_t k = 0; k < placed_.size(); ++k) has_memory[k] = placed_[k].has_memory;
-    std::vector<double> work(placed_.size());
+    std::vector<bool> is_materialized(placed_.size());
+    for (std::size_t k = 0; k < placed_.size(); ++k)
+      is_materialized[k] = placed_[k].is_materialized;
+    std::vector<double> cost(placed_.size());
     std::vector<const LazyNode*> out;
     const auto add = [&](std::size_t k) {
-      if (!has_memory[k]) out.push_back(placed_[k].node);
-      has_memory[k] = true;
+      if (!is_materialized[k]) out.push_back(placed_[k].node);
+      is_materialized[k] = true;
     };
     for (std::size_t k = 0; k < placed_.size(); ++k) {
-      if (placed_[k].has_memory && hands_on(k)) add(up_[k].top);
-      if (has_memory[k] || is_reduce(placed_[k].node->op)) continue;
-      work[k] = own_work(*placed_[k].node, work);
-      if (is_dear(k, work[k])) add(k), work[k] = 0;
+      if (placed_[k].is_materialized && hands_on(k)) add(up_[k].top);
+      if (is_materialized[k] || is_reduce(placed_[k].node->op)) continue;
+      cost[k] = own_cost(*placed_[k].node, cost);
+      if (is_expensive(k, cost[k])) add(k), cost[k] = 0;
     }
     return out;
   }
 
-  std::vector<const LazyNode*> too_often(bool all) {
+  std::vector<const LazyNode*> excess_nodes(bool all) {
     for (std::size_t k = placed_.size(); k-- > 0;) look_up(k);
     Load once, kernels;
-    std::unordered_map<std::size_t, Load> again;  // by the end of a chain
-    std::vector<double> work(placed_.size());
+    std::unordered_map<std::size_t, Load> extra;  // by the end of a chain
+    std::vector<double> cost(placed_.size());
     for (std::size_t k = 0; k < placed_.size(); ++k) {
       const PlacedNode& placed = placed_[k];
       const LazyNode& n = *placed.node;
-      work[k] = is_reduce(n.op) || placed.has_memory ? 0 : own_work(n, work);
-      if (is_cheap_constant(n, work[k])) continue;
-      const double times = placed.has_memory ? 1 : placed.times;
+      cost[k] = is_reduce(n.op) || placed.is_materialized ? 0 : own_cost(n, cost);
+      if (is_cheap_constant(n, cost[k])) continue;
+      const double times = placed.is_materialized ? 1 : placed.times;
       for (std::size_t w = 0; w < 2; ++w) {
         const double load = load_of(n)[w];
         once[w] += load, kernels[w] += load * times;
-        if (times > kOnce) again[up_[k].top][w] += load * (times - 1);
+        if (times > kOnce) extra[up_[k].top][w] += load * (times - 1);
       }
     }
-    return chosen(once, kernels, again, all);
+    return chosen(once, kernels, extra, all);
   }
 
  private:
-  using Load = std::array<double, 2>;  ///< operations: each as one, and each as work_of() says
+  using Load = std::array<double, 2>;  ///< operations: each as one, and each as op_cost() says
 
   static Load load_of(const LazyNode& n) {
     if (is_reduce(n.op)) return {elements(*n.src[0].node()), elements(*n.src[0].node())};
     if (!is_elementwise(n.op)) return {0, 0};
-    return {elements(n) * (work_of(n.op) == 0 ? 0 : 1), elements(n) * work_of(n.op)};
+    return {elements(n) * (op_cost(n.op) == 0 ? 0 : 1), elements(n) * op_cost(n.op)};
   }
   static double excess(const Load& load, const Load& once) {
-    return std::max(load[0] - kMostTimesWork * once[0], load[1] - kMostTimesWork * once[1]);
+    return std::max(load[0] - kMostRecomputation * once[0], load[1] - kMostRecomputation * once[1]);
   }
   std::vector<const LazyNode*> chosen(const Load& once, Load kernels,
-                                      const std::unordered_map<std::size_t, Load>& again,
+                                      const std::unordered_map<std::size_t, Load>& extra,
                                       bool all) const {
     std::vector<const LazyNode*> out;
     if (excess(kernels, once) <= 0) return out;
-    std::vector<std::pair<std::size_t, Load>> by_load(again.begin(), again.end());
+    std::vector<std::pair<std::size_t, Load>> by_load(extra.begin(), extra.end());
     std::sort(by_load.begin(), by_load.end(), [](const auto& a, const auto& b) {
       return a.second != b.second ? a.second > b.second : a.first < b.first;
     });
@@ -98,17 +99,17 @@ class MadeAgain {
     int steps = 0;  // from there to top
   };
 
-  double own_work(const LazyNode& n, const std::vector<double>& work) const {
-    double out = is_elementwise(n.op) ? work_of(n.op) : 0;
+  double own_cost(const LazyNode& n, const std::vector<double>& cost) const {
+    double out = is_elementwise(n.op) ? op_cost(n.op) : 0;
     for (const LazyOp& s : needed(n))
       if (const auto it = at_.find(s.node()); it != at_.end())
-        out += passed_work(*s.node(), n, work[it->second]);
+        out += passed_cost(*s.node(), n, cost[it->second]);
     return out;
   }
-  bool is_dear(std::size_t k, double work) const {
+  bool is_expensive(std::size_t k, double cost) const {
     const LazyNode& n = *placed_[k].node;
-    return is_elementwise(n.op) && up_[k].top == k && !is_cheap_constant(n, work) &&
-           work * (placed_[k].times - 1) > kMemoryWork;
+    return is_elementwise(n.op) && up_[k].top == k && !is_cheap_constant(n, cost) &&
+           cost * (placed_[k].times - 1) > kMemoryCost;
   }
   /// Whether a reduction's memory is better that of the end of its chain: no larger, and what is between is made once.
   bool hands_on(std::size_t k) const {
@@ -139,7 +140,7 @@ class MadeAgain {
   /// Whether memory of the user would do in place of the source's.
   bool passes(std::size_t source, std::size_t user) const {
     const PlacedNode& u = placed_[user];
-    if (u.has_memory || u.times < kAsOften * placed_[source].times) return false;
+    if (u.is_materialized || u.times < kAsOften * placed_[source].times) return false;
     if (is_elementwise(u.node->op)) return true;
     return is_movement(u.node->op) && u.node->op != Ops::EXPAND && up_[user].top != user;
   }
@@ -163,7 +164,7 @@ class MadeAgain {
 
 }  // namespace
 
-int work_of(Ops op) {
+int op_cost(Ops op) {
   switch (op) {
     case Ops::NOOP:
     case Ops::BITCAST: return 0;
@@ -192,17 +193,17 @@ int work_of(Ops op) {
   }
 }
 
-double passed_work(const LazyNode& from, const LazyNode& to, double work) {
-  if (is_cheap_constant(from, work)) work = std::min(work, 1.0);
-  return to.op == Ops::EXPAND ? work * elements(from) / elements(to) : work;
+double passed_cost(const LazyNode& from, const LazyNode& to, double cost) {
+  if (is_cheap_constant(from, cost)) cost = std::min(cost, 1.0);
+  return to.op == Ops::EXPAND ? cost * elements(from) / elements(to) : cost;
 }
 
-std::vector<const LazyNode*> made_again(std::span<const PlacedNode> placed) {
-  return MadeAgain(placed).run();
+std::vector<const LazyNode*> recomputed_nodes(std::span<const PlacedNode> placed) {
+  return Recomputation(placed).run();
 }
 
-std::vector<const LazyNode*> made_too_often(std::span<const PlacedNode> placed, bool all) {
-  return MadeAgain(placed).too_often(all);
+std::vector<const LazyNode*> excess_nodes(std::span<const PlacedNode> placed, bool all) {
+  return Recomputation(placed).excess_nodes(all);
 }
 
 }  // namespace strata

@@ -1,6 +1,6 @@
 // Lists of UOps, from kernels and by hand.
 
-#include "strata/codegen/linearizer.h"
+#include "strata/codegen/spec_linearizer.h"
 
 #include <algorithm>
 #include <limits>

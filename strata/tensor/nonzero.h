@@ -1,4 +1,4 @@
-// Places that a mask names: how many there are is known when the mask has been computed.
+// Indices of nonzero elements: how many there are is known when the mask has been computed.
 #pragma once
 
 #include "strata/tensor/tensor.h"
@@ -6,6 +6,6 @@
 namespace strata {
 
 /// Where a mask holds, in row-major order: as many i64 as there are. Realizes the mask.
-Tensor places_of(const Tensor& mask);
+Tensor nonzero_indices(const Tensor& mask);
 
 }  // namespace strata

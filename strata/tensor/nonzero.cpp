@@ -1,11 +1,11 @@
 // Operations whose result has as many elements as a mask, or the largest class, says: these are realized.
-#include "strata/tensor/masks.h"
+#include "strata/tensor/nonzero.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "strata/ops/indexed.h"
-#include "strata/ops/meet.h"
+#include "strata/ops/operand_promotion.h"
 #include "strata/tensor/front.h"
 
 namespace strata {
@@ -13,7 +13,7 @@ namespace strata {
 using front::on_values, front::Value;
 
 /// NOTE: the mask is read element by element, and as bytes, since what others wrote may be neither 0 nor 1.
-Tensor places_of(const Tensor& mask) {
+Tensor nonzero_indices(const Tensor& mask) {
   const std::int64_t n = ops::number_of(mask.numel(), "mask");
   const Buffer elements = mask.buffer();
   const auto* const holds = static_cast<const unsigned char*>(elements.data());
@@ -26,7 +26,7 @@ Tensor places_of(const Tensor& mask) {
 
 Tensor Tensor::nonzero(At at) const {
   const OriginScope scope("nonzero", at);
-  const Tensor places = places_of(ne(0));
+  const Tensor places = nonzero_indices(ne(0));
   Tensor rest = places;
   std::vector<Tensor> columns;
   for (std::int64_t k = ndim(); k-- > 0;) {
@@ -45,7 +45,7 @@ Tensor Tensor::masked_select(const Tensor& mask, At at) const {
                mask.dtype().name(), ", not bool");
   const Ints shapes[] = {shape(), mask.shape()};
   const Ints to = ops::broadcast_shape("masked_select", shapes);
-  const Tensor places = places_of(mask.broadcast_to(to));
+  const Tensor places = nonzero_indices(mask.broadcast_to(to));
   return on_values(
       "masked_select", at,
       [&](const Value& x, const Value& where) {

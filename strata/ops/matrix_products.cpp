@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "strata/ops/meet.h"
 #include "strata/ops/indexed.h"
+#include "strata/ops/operand_promotion.h"
 #include "strata/ops/products.h"
 
 namespace strata::ops {
@@ -15,8 +15,7 @@ void check_rank(const char* operation, const Value& x, std::int64_t ndim) {
   STRATA_CHECK(x.ndim() == ndim, shape, "[", operation, "] a tensor of shape ", render(x.shape()),
                ", where ", ndim, ndim == 1 ? " dimension is" : " dimensions are", " expected");
 }
-void check_inner(const char* operation, const Value& a, const Int& k, const Value& b,
-                 const Int& other) {
+void check_inner(const char* operation, const Value& a, const Int& k, const Value& b, const Int& other) {
   STRATA_CHECK(k == other || known(is_equal(k, other)), shape, "[", operation, "] shapes ",
                render(a.shape()), " and ", render(b.shape()), ": inner sizes ", k.render(), " and ",
                other.render());
@@ -98,9 +97,9 @@ Value product_in_order(const std::vector<Value>& matrices) {
 Value sum_of_products(const char* operation, const Value& a, const Value& b, const Axes& axes) {
   const Operand operands[] = {a, b};
   const Operand* both[] = {&operands[0], &operands[1]};
-  const DType met = meeting_dtype(both), out = met.is_bool() ? dtypes::int64 : met;
+  const DType promoted = promoted_dtype(both), out = promoted.is_bool() ? dtypes::int64 : promoted;
   const DType wide = out.is_float() && out.itemsize() == 2 ? dtypes::float32 : out;
-  const std::vector<LazyOp> factors = meet(operation, {both[0], both[1]}, wide);
+  const std::vector<LazyOp> factors = promote_operands(operation, {both[0], both[1]}, wide);
   const LazyOp sums = LazyOp::reduce(Ops::SUM, LazyOp::alu(Ops::MUL, factors), axes);
   const Ints shape = sizes_without(sums.shape(), axes);
   return Value(sums.reshape(shape).cast(out));
@@ -149,9 +148,9 @@ Value Value::addmm(const Value& a, const Value& b, double beta, double alpha) co
       *this, a, b);
 }
 Value Value::baddbmm(const Value& a, const Value& b, double beta, double alpha) const {
-  return rounded_once_of([&](const Value& c, const Value& x,
-                             const Value& y) { return blend(c, x.bmm(y), beta, alpha); },
-                         *this, a, b);
+  return rounded_once_of(
+      [&](const Value& c, const Value& x, const Value& y) { return blend(c, x.bmm(y), beta, alpha); },
+      *this, a, b);
 }
 
 /// All batches as one inner dimension.
@@ -166,9 +165,9 @@ Value Value::addbmm(const Value& a, const Value& b, double beta, double alpha) c
       *this, rows, columns);
 }
 Value Value::addmv(const Value& matrix, const Value& vector, double beta, double alpha) const {
-  return rounded_once_of([&](const Value& c, const Value& x,
-                             const Value& y) { return blend(c, x.mv(y), beta, alpha); },
-                         *this, matrix, vector);
+  return rounded_once_of(
+      [&](const Value& c, const Value& x, const Value& y) { return blend(c, x.mv(y), beta, alpha); },
+      *this, matrix, vector);
 }
 Value Value::addr(const Value& a, const Value& b, double beta, double alpha) const {
   return rounded_once_of([&](const Value& c, const Value& x,
@@ -273,8 +272,8 @@ Value Value::trace() const {
 Value Value::cross(const Value& other, std::int64_t axis) const {
   const std::int64_t a = axis_of(axis, std::max(ndim(), other.ndim()), "cross");
   const Operand self(*this), theirs(other);
-  const std::vector<LazyOp> met = meet("cross", {&self, &theirs});
-  const Value x = Value(met[0]), y = Value(met[1]);
+  const std::vector<LazyOp> promoted = promote_operands("cross", {&self, &theirs});
+  const Value x = Value(promoted[0]), y = Value(promoted[1]);
   STRATA_CHECK(x.ndim() > 0 && x.size(a) == Int(3) && y.size(a) == Int(3), shape, "[cross] shapes ",
                render(shape()), " and ", render(other.shape()), ": axis ", axis,
                " has to have size 3");

@@ -1,8 +1,8 @@
-// Operands that meet: dtypes, shapes, devices.
+// Promotion of operands: dtypes, shapes, devices.
 
 #include <algorithm>
 
-#include "strata/ops/meet.h"
+#include "strata/ops/operand_promotion.h"
 
 namespace strata::ops {
 
@@ -16,15 +16,15 @@ DType default_of(DType number) {
 }
 
 /// Those of one class of operands.
-struct Meeting {
+struct Promotion {
   DType dtype = dtypes::none;
   void add(DType d) { dtype = dtype.is_none() ? d : promote(dtype, d); }
 };
 
 }  // namespace
 
-DType meeting_dtype(std::span<const Operand* const> operands) {
-  Meeting with_dimensions, without, numbers;
+DType promoted_dtype(std::span<const Operand* const> operands) {
+  Promotion with_dimensions, without, numbers;
   for (const Operand* o : operands) {
     if (o->value() == nullptr)
       numbers.add(default_of(o->number().value().dtype()));
@@ -32,7 +32,7 @@ DType meeting_dtype(std::span<const Operand* const> operands) {
       (o->value()->ndim() > 0 ? with_dimensions : without).add(o->value()->dtype());
   }
   DType out = with_dimensions.dtype;
-  for (const Meeting& lower : {without, numbers})
+  for (const Promotion& lower : {without, numbers})
     if (!lower.dtype.is_none() && (out.is_none() || kind_of(lower.dtype) > kind_of(out)))
       out = lower.dtype;
   return out;
@@ -47,7 +47,8 @@ Ints broadcast_shape(const char* operation, std::span<const Ints> shapes) {
   for (const Ints& s : shapes)
     for (std::size_t k = 0; k < s.size(); ++k) {
       Int& size = out[ndim - s.size() + k];
-      if (s[k] == Int(1) || s[k] == size || (!size.is_number() && known(is_equal(s[k], size)))) continue;
+      if (s[k] == Int(1) || s[k] == size || (!size.is_number() && known(is_equal(s[k], size))))
+        continue;
       STRATA_CHECK(size == Int(1), shape, "[", operation, "] shapes ", render(shapes.front()),
                    " and ", render(shapes.back()), " do not broadcast: sizes ", size.render(),
                    " and ", s[k].render(), " in dimension ", ndim - s.size() + k);
@@ -86,13 +87,13 @@ Ints shape_of_all(const char* operation, std::span<const Operand* const> operand
 }
 }  // namespace
 
-std::vector<LazyOp> meet(const char* operation, std::initializer_list<const Operand*> operands,
-                         DType dtype) {
+std::vector<LazyOp> promote_operands(const char* operation,
+                                     std::initializer_list<const Operand*> operands, DType dtype) {
   const std::span<const Operand* const> all(operands.begin(), operands.size());
   const Ints* const common = common_shape(all);
   const Ints broad = common != nullptr ? Ints() : shape_of_all(operation, all);
   const Ints& shape = common != nullptr ? *common : broad;
-  if (dtype.is_none()) dtype = meeting_dtype(all);
+  if (dtype.is_none()) dtype = promoted_dtype(all);
   std::vector<LazyOp> out;
   out.reserve(all.size());
   for (const Operand* o : operands)
