@@ -1,5 +1,5 @@
 // The methods and functions that the table of operations says: parameters, defaults, docstrings, further names and forms in place
-// come from their rows.
+// come from their rows. The rows themselves, for pages and tests, are strata._strata._operations().
 #include <algorithm>
 #include <string>
 
@@ -36,9 +36,39 @@ std::string signature(std::initializer_list<ParameterText> parameters, std::size
   return out;
 }
 
+/// In the order of OperationKind.
+constexpr const char* kKinds[] = {"unary", "binary", "method", "static", "function", "linalg"};
+
+/// A row as its fields say it; each parameter as (type, name, default or None, names or None).
+py::dict row_object(const ops::OperationRow& row) {
+  py::list parameters, names;
+  for (const ParameterText& p : row.parameters)
+    parameters.append(py::make_tuple(p.type, p.name, p.fallback, p.python_names));
+  for (const std::string_view name : row.names) names.append(name);
+  py::dict out;
+  out["kind"] = kKinds[static_cast<std::size_t>(row.kind)];
+  out["name"] = row.name;
+  out["dtype"] = row.dtype;
+  out["result"] = row.result;
+  out["parameters"] = parameters;
+  out["binding"] = row.binding;
+  out["in_place"] = row.in_place;
+  out["names"] = names;
+  out["reference"] = row.reference;
+  out["meaning"] = row.meaning;
+  return out;
+}
+
+py::list operation_objects() {
+  py::list out;
+  for (const ops::OperationRow& row : ops::operation_rows()) out.append(row_object(row));
+  return out;
+}
+
 }  // namespace
 
 void bind_operations(Functions& f) {
+  f.module().def("_operations", &operation_objects, "The rows of the table of operations.");
 #define STRATA_ARRAY Tensor
 #define STRATA_OPERAND Operand
 #define STRATA_UNARY(name, dtype, in_place, names, reference, meaning) \
@@ -53,16 +83,16 @@ void bind_operations(Functions& f) {
        static_cast<STRATA_RESULT(result) (Tensor::*)(                                         \
            STRATA_TYPES(parameters) STRATA_COMMA_AFTER(parameters) At) const>(&Tensor::name), \
        meaning);
-#define STRATA_METHOD_bound_to_class(result, name, parameters, meaning)                       \
-  f.method(#name, signature({STRATA_TEXTS(parameters)}).c_str(),                              \
-           static_cast<STRATA_RESULT(result) (Tensor::*)(                                     \
+#define STRATA_METHOD_bound_to_class(result, name, parameters, meaning)                           \
+  f.method(#name, signature({STRATA_TEXTS(parameters)}).c_str(),                                  \
+           static_cast<STRATA_RESULT(result) (Tensor::*)(                                         \
                STRATA_TYPES(parameters) STRATA_COMMA_AFTER(parameters) At) const>(&Tensor::name), \
            meaning);
 #define STRATA_FUNCTION(result, name, parameters, binding, names, reference, meaning) \
   STRATA_FUNCTION_##binding(result, name, parameters, meaning)
 #define STRATA_FUNCTION_by_hand(...)
-#define STRATA_FUNCTION_bound(result, name, parameters, meaning)                              \
-  f.op(#name, signature({STRATA_TEXTS(parameters)}, 1).c_str(),                               \
+#define STRATA_FUNCTION_bound(result, name, parameters, meaning) \
+  f.op(#name, signature({STRATA_TEXTS(parameters)}, 1).c_str(),  \
        static_cast<STRATA_RESULT(result) (*)(STRATA_TYPES(parameters), At)>(&strata::name), meaning);
 #include "strata/ops/operations.def"
 }
