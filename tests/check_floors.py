@@ -4,8 +4,8 @@
 The lines strata_floor() of CMakeLists.txt say what each floor stands on. A file of a floor includes its own floor and those that it
 stands on, directly or by another, and no umbrella header (strata/*.h); no line says what no include needs; DESIGN.md's graph and the
 table of docs/floors/ say the same. There is no include cycle; the floors of ALGEBRA use the standard library only, and so do headers
-that are installed, but for POSIX, and those name nothing of other libraries; files stay short, and so do lines, but for
-those of aligned tables; nothing is parked in comments.
+that are installed, but for POSIX, and those name nothing of other libraries; headers at paths of an earlier version (FORWARDING)
+only forward; files stay short, and so do lines, but for those of aligned tables; nothing is parked in comments.
 Prints `N passed, N failed` over the files.
 """
 import re
@@ -29,6 +29,8 @@ OF_FORK = ("strata/base/fork.cpp", "pthread.h")  # the one place of the algebra 
 PRIVATE = "strata/runtime/llvm_plugin/"  # what cmake/install.cmake leaves out
 USERS_GRADIENT = "strata/tensor/custom_gradient.h"  # whose functions may capture a Tensor
 MAY_INCLUDE_USERS_GRADIENT = {"strata/tensor.h", "strata/tensor/custom_gradient.cpp"}
+# Headers at paths of an earlier version, each for one version: all that they do is include what took their place, on a floor above.
+FORWARDING = {"strata/graph/kernel_text.h": "strata/ops/kernel_text.h", "strata/view/layout_by_mode.h": "strata/layout/layout_by_mode.h"}
 FOREIGN = re.compile(r"\bnamespace (?:fmt|nlohmann|llvm|tbb|pybind11)\b|\b(?:fmt|nlohmann|llvm|tbb|pybind11)::"
                      r"|\b(?:LLVM[A-Z]|_?cl_|z_|Py(?:Object|_))\w*")
 LENGTH_CAP = 600  # tables (*.def) exempt
@@ -83,6 +85,8 @@ def check_map(graph: dict) -> list[str]:
 
 def check_includes(path: str, text: str, graph: dict) -> list[str]:
     problems = []
+    if path in FORWARDING:
+        return [] if INCLUDE.findall(text) == [(FORWARDING[path], "")] else [f'is to include "{FORWARDING[path]}" alone']
     floor = floor_of(path)
     is_public = path.startswith("strata/") and path.endswith(".h") and not path.startswith(PRIVATE)
     for quoted, angled in INCLUDE.findall(text):
@@ -90,6 +94,8 @@ def check_includes(path: str, text: str, graph: dict) -> list[str]:
             graph.setdefault(path, []).append(quoted)
             if not (ROOT / quoted).exists():
                 problems.append(f'"{quoted}" is not a path from the root of the tree')
+            if quoted in FORWARDING:
+                problems.append(f'"{quoted}" is for programs of an earlier version: "{FORWARDING[quoted]}" is meant')
             target = floor_of(quoted)
             if floor and target not in reach(floor):
                 problems.append(f'{floor} does not stand on what it includes: "{quoted}"')
@@ -98,7 +104,7 @@ def check_includes(path: str, text: str, graph: dict) -> list[str]:
         elif is_public and angled not in STANDARD | POSIX:
             problems.append(f"a header that is installed includes <{angled}>")
         if quoted == USERS_GRADIENT and floor and path not in MAY_INCLUDE_USERS_GRADIENT:
-            problems.append(f'includes "{quoted}": operations of ours capture nothing, with_gradient() of autograd.h is meant')
+            problems.append(f'includes "{quoted}": operations of ours capture nothing, with_gradient() of ops/backward.h is meant')
         if is_public and quoted.startswith(PRIVATE):
             problems.append(f'a header that is installed includes "{quoted}", which is not')
     code = re.sub(r"//[^\n]*", "", text) if is_public else ""

@@ -32,4 +32,25 @@ Tensor with_gradient(const Tensor& value, std::span<const Tensor> inputs, UserFu
   return TensorAccess::of(value.node().with_gradient(nodes, std::move(function)), value);
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+Saved::Saved(const std::vector<Tensor>& tensors, Ints numbers) : numbers_(std::move(numbers)) {
+  for (const Tensor& t : tensors) nodes_.emplace_back(t.node(), &t.device());
+}
+
+Tensor Saved::operator[](std::size_t k) const {
+  const auto& [node, device] = nodes_[k];
+  return TensorAccess::of(node, *device);
+}
+
+Tensor with_gradient(const Tensor& value, std::span<const Tensor> inputs, Backward backward,
+                     Saved saved) {
+  return with_gradient(value, inputs, [backward, saved = std::move(saved)](const Tensor& dy) {
+    return backward(dy, saved);
+  });
+}
+
+#pragma GCC diagnostic pop
+
 }  // namespace strata

@@ -1,12 +1,14 @@
-// A gradient of the library captures no Tensor: it would be another when that is set in place.
+// A gradient of the library captures no node: it would live as long as the gradient.
 // expect: backward captures nothing
 #include <vector>
 
-#include "strata/tensor/autograd.h"
+#include "strata/ops/backward.h"
 
-strata::Tensor doubled(const strata::Tensor& x) {
+strata::ops::Value doubled(const strata::ops::Value& x) {
   return with_gradient(
       x * 2, {&x, 1},
-      [x](const strata::Tensor& dy, const strata::Saved&) { return std::vector{dy + x * 0 + dy}; },
-      strata::Saved({}));
+      [x](const strata::ops::Value& dy, const strata::ops::Saved&) {
+        return std::vector{dy + x * 0 + dy};
+      },
+      strata::ops::Saved({}));
 }

@@ -230,6 +230,23 @@ TEST(Gradient, OfTheUsersOwn) {
   EXPECT_THROW(value_and_grad(wrong, x), Error);
 }
 
+// What version 0.1 had, which is deprecated and still means the same.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+TEST(Gradient, OfTheUsersOwnOfWhatWasSaved) {
+  const Tensor x = f64({1, 2}, {2});
+  const TensorFunction tripled_square = [](const Tensor& t) {
+    const auto backward = [](const Tensor& dy, const Saved& saved) {
+      return std::vector{dy * saved[0] * Tensor::full({}, double(saved.number(0)))};
+    };
+    return with_gradient(t * t, {&t, 1}, backward, Saved({t}, {3})).sum();
+  };
+  const auto [y, by] = value_and_grad(tripled_square, x);
+  EXPECT_EQ(y.item(), 5);
+  EXPECT_EQ(by.to_vector<double>(), (std::vector<double>{3, 6}));
+}
+#pragma GCC diagnostic pop
+
 TEST(Gradient, IsRefusedWhereThereIsNone) {
   Tensor x = f64({1, 2}, {2}), w = f64({3, 4}, {2}), unused = f64({5}, {1});
   const Tensor cube = (x * x * x).sum();
