@@ -14,8 +14,8 @@ namespace {
 
 /// Names of what is not in the table of operations, or that C++ cannot have.
 constexpr std::pair<const char*, const char*> kOtherNames[] = {
-    {"xor", "bitwise_xor"}, {"nelement", "numel"},    {"ndimension", "dim"}, {"array", "tensor"},
-    {"asarray", "as_tensor"}, {"idiv", "trunc_divide"}};
+    {"xor", "bitwise_xor"}, {"nelement", "numel"},    {"ndimension", "dim"},
+    {"array", "tensor"},    {"asarray", "as_tensor"}, {"idiv", "trunc_divide"}};
 /// Functions of these names would hide Python's.
 constexpr std::string_view kMethodsAlone[] = {"type"};
 /// Random ones, which are not in the table, and have a form in place.

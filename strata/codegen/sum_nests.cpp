@@ -12,7 +12,8 @@ namespace strata {
 
 namespace {
 
-// A sum over few iterations is one level. Longer ones add up a run of iterations in the innermost accumulator and fewer sums in each one around it.
+// A sum over few iterations is one level. A longer one adds up a run of iterations in the innermost accumulator, and fewer sums in
+// each accumulator around it.
 constexpr std::int64_t kFewTurns = 64;
 constexpr std::int64_t kRuns[] = {64, 48, 32};
 constexpr std::int64_t kTurnsOfLevels[] = {32, 16, 8, 4, 2};

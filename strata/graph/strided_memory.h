@@ -12,7 +12,7 @@ namespace strata {
 struct StridedMemory {
   LazyOp memory;  ///< realized
   Index shape;
-  Index strides;            ///< in elements, of any sign; 0 where a dimension repeats; row-major where there is one index or none
+  Index strides;  ///< in elements, of any sign; 0 where a dimension repeats; row-major where there is one index or none
   std::int64_t offset = 0;  ///< of the element at index 0
 };
 /// `node`, where it is movement of a realized node (or, `through_copies`, of copies of one) that strides describe, and sizes are

@@ -31,7 +31,8 @@ std::pair<std::optional<Value>, std::optional<Value>> running_statistics(
     const Value& input, const std::optional<Value>& mean, const std::optional<Value>& var,
     double momentum);
 /// The weights of scaled_dot_product_attention(), (..., queries, keys), before any is dropped.
-Value attention_weights(const Value& q, const Value& k, const Value& v, const AttentionOptions& options);
+Value attention_weights(const Value& q, const Value& k, const Value& v,
+                        const AttentionOptions& options);
 /// The weights times the values.
 Value attended(const Value& weights, const Value& q, const Value& v, const AttentionOptions& options);
 

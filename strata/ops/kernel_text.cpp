@@ -10,9 +10,9 @@
 
 #include "strata/base/quotes.h"
 #include "strata/expr/grammar.h"
+#include "strata/ir/uop.h"
 #include "strata/ops/kernel_expression.h"
 #include "strata/ops/kernel_sizes.h"
-#include "strata/ir/uop.h"
 
 namespace strata {
 namespace kernel_words {

@@ -127,7 +127,7 @@ template <class T>
 struct BasicEmbeddingBagOptions {
   std::optional<T> offsets = {};  ///< where each bag begins; none: indices are (bags, size)
   BagMode mode = BagMode::mean;
-  std::optional<T> per_sample_weights = {};   ///< of `sum` alone
+  std::optional<T> per_sample_weights = {};        ///< of `sum` alone
   std::optional<std::int64_t> padding_index = {};  ///< belongs to no bag
   /// The same with each array as f gives it.
   template <class U, class F>
@@ -138,7 +138,7 @@ struct BasicEmbeddingBagOptions {
 /// Of scaled_dot_product_attention().
 template <class T>
 struct BasicAttentionOptions {
-  std::optional<T> mask = {};   ///< bools: where to look; else what is added to scores
+  std::optional<T> mask = {};        ///< bools: where to look; else what is added to scores
   bool causal = false;               ///< row i looks at columns up to i
   std::optional<double> scale = {};  ///< none: 1/sqrt(size of a query)
   bool enable_gqa = false;           ///< several heads of queries for one of keys and values

@@ -16,7 +16,8 @@
 #pragma once
 
 // STRATA_EACH(macro_, a(1), b(2)) is macro_a(1), macro_b(2): up to twelve elements.
-#define STRATA_EACH(macro, ...) STRATA_JOINED(STRATA_EACH_, STRATA_COUNT(__VA_ARGS__))(macro, __VA_ARGS__)
+#define STRATA_EACH(macro, ...) \
+  STRATA_JOINED(STRATA_EACH_, STRATA_COUNT(__VA_ARGS__))(macro, __VA_ARGS__)
 #define STRATA_JOINED(a, b) STRATA_JOINED_AS_THEY_ARE(a, b)
 #define STRATA_JOINED_AS_THEY_ARE(a, b) a##b
 #define STRATA_COUNT(...) \
@@ -90,11 +91,13 @@
 #define STRATA_TEXT_tensor(name, ...) {"Tensor", #name, nullptr __VA_OPT__(, ) __VA_ARGS__}
 #define STRATA_TEXT_tensors(name, ...) {"tensors", #name, nullptr __VA_OPT__(, ) __VA_ARGS__}
 #define STRATA_TEXT_operand(name, ...) {"operand", #name, nullptr __VA_OPT__(, ) __VA_ARGS__}
-#define STRATA_TEXT_operand_or(name, fallback, ...) {"operand", #name, #fallback __VA_OPT__(, ) __VA_ARGS__}
+#define STRATA_TEXT_operand_or(name, fallback, ...) \
+  {"operand", #name, #fallback __VA_OPT__(, ) __VA_ARGS__}
 #define STRATA_TEXT_maybe_tensor(name, ...) {"Tensor", #name, "{}" __VA_OPT__(, ) __VA_ARGS__}
 #define STRATA_TEXT_maybe_operand(name, ...) {"operand", #name, "{}" __VA_OPT__(, ) __VA_ARGS__}
 #define STRATA_TEXT_arg(type, name, ...) {#type, #name, nullptr __VA_OPT__(, ) __VA_ARGS__}
-#define STRATA_TEXT_opt(type, name, fallback, ...) {#type, #name, #fallback __VA_OPT__(, ) __VA_ARGS__}
+#define STRATA_TEXT_opt(type, name, fallback, ...) \
+  {#type, #name, #fallback __VA_OPT__(, ) __VA_ARGS__}
 
 /// What an operation gives: one tensor, a pair of them, or a list.
 #define STRATA_RESULT(result) STRATA_RESULT_##result
@@ -103,7 +106,8 @@
 #define STRATA_RESULT_list std::vector<STRATA_ARRAY>
 
 /// macro(name, ...) for each name of a list of up to six, nothing between.
-#define STRATA_EACH_NAME(macro, list, ...) STRATA_EACH_NAME_OF((STRATA_STRIP list), macro, __VA_ARGS__)
+#define STRATA_EACH_NAME(macro, list, ...) \
+  STRATA_EACH_NAME_OF((STRATA_STRIP list), macro, __VA_ARGS__)
 #define STRATA_EACH_NAME_OF(list, ...) \
   STRATA_NAME_CALL(STRATA_JOINED(STRATA_NAME_, STRATA_COUNT list), (__VA_ARGS__), STRATA_STRIP list)
 #define STRATA_NAME_CALL(macro, ...) macro(__VA_ARGS__)

@@ -82,15 +82,14 @@ Value bessel_series(const Value& x, int order) {
 
 Value bessel_value(const Value& x, int order, bool is_scaled) {
   constexpr double near = 2, far = 8;
-  const Value a = x.abs(), inner = a.minimum(near), middle = a.clip(near, far),
-               outer = a.maximum(far);
+  const Value a = x.abs(), inner = a.minimum(near), middle = a.clip(near, far), outer = a.maximum(far);
   const auto middle_table = order == 0 ? places_for(x, kBesselNear0OfFloats, kBesselNear0)
                                        : places_for(x, kBesselNear1OfFloats, kBesselNear1);
   const auto far_table = order == 0 ? places_for(x, kBesselFar0OfFloats, kBesselFar0)
                                     : places_for(x, kBesselFar1OfFloats, kBesselFar1);
   Value small = bessel_series(inner, order);
   Value large = a.le(far).where(polynomial(middle_table, (middle - 5) * (1.0 / 3)),
-                                 polynomial(far_table, outer.reciprocal() * 16 - 1) / outer.sqrt());
+                                polynomial(far_table, outer.reciprocal() * 16 - 1) / outer.sqrt());
   if (is_scaled) {
     small = small * (-inner).exp();
   } else {

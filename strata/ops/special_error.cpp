@@ -151,9 +151,8 @@ Value erfinv_value(const Value& x) {
   const Value a = x.abs();
   const Value w = a.lt(0.5).where(-(-(x * x)).log1p(), -((1 - a) * (1 + a)).log()), root = w.sqrt();
   const Value near = polynomial(places_for(x, kErfinvNearOfFloats, kErfinvNear), w - 3.125),
-               far = polynomial(places_for(x, kErfinvFarOfFloats, kErfinvFar), root - 3.25),
-               farthest =
-                   polynomial(places_for(x, kErfinvFarthestOfFloats, kErfinvFarthest), root - 5);
+              far = polynomial(places_for(x, kErfinvFarOfFloats, kErfinvFar), root - 3.25),
+              farthest = polynomial(places_for(x, kErfinvFarthestOfFloats, kErfinvFarthest), root - 5);
   const Value factor = w.lt(6.25).where(near, w.lt(16).where(far, farthest));
   return a.eq(1).where(x * kInfinite, factor * x);  // beyond 1 the logarithm is NaN
 }

@@ -200,8 +200,7 @@ Value digamma_value(const Value& x) {
       polynomial(places_for(x, kDigammaOfFloats, kDigamma), is_least.where(base - 0.5, base - 1.5)) *
       from_zero;
   const Value inverse = y.reciprocal(), square = inverse * inverse;
-  const Value beyond =
-      y.log() - (inverse * 0.5 + polynomial(bernoulli_terms(false), square) * square);
+  const Value beyond = y.log() - (inverse * 0.5 + polynomial(bernoulli_terms(false), square) * square);
   const Value positive = y.ge(far).where(beyond, is_least.where(near - inverse, near + steps));
   const Value place = from_integer(x);
   const Value reflected = positive - pi / (place * pi).tan();

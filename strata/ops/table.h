@@ -10,9 +10,9 @@ namespace strata::ops {
 
 /// A parameter as its row writes it.
 struct ParameterText {
-  const char* type;                  ///< of C++; "Tensor", "tensors" and "operand" for tensors and what stands for them
-  const char* name;                  ///< of C++
-  const char* fallback;              ///< of C++; null where the parameter has to be given
+  const char* type;  ///< of C++; "Tensor", "tensors" and "operand" for tensors and what stands for them
+  const char* name;                    ///< of C++
+  const char* fallback;                ///< of C++; null where the parameter has to be given
   const char* python_names = nullptr;  ///< "low|min", where Python has others than the C++ name
 };
 
@@ -23,8 +23,8 @@ enum class OperationKind : std::uint8_t { unary, binary, method, static_method, 
 struct OperationRow {
   OperationKind kind;
   std::string_view name;
-  std::string_view dtype;    ///< the rule of the result's dtype, of unary and binary ones
-  std::string_view result;   ///< "one", "pair" or "list"
+  std::string_view dtype;   ///< the rule of the result's dtype, of unary and binary ones
+  std::string_view result;  ///< "one", "pair" or "list"
   std::vector<ParameterText> parameters;  ///< behind the tensor whose method it is
   std::string_view binding;  ///< how Python gets it: "bound", "bound_to_class", "by_hand"
   bool in_place = false;     ///< whether Python has NAME_()

@@ -33,9 +33,7 @@ class CommonDevice {
     device_ = &x.device();
     return NoGrad::is_active() ? x.node().detached() : x.node();
   }
-  const Device& device() const {
-    return device_ != nullptr ? *device_ : Device::default_device();
-  }
+  const Device& device() const { return device_ != nullptr ? *device_ : Device::default_device(); }
 
  private:
   const char* operation_;

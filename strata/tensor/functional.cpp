@@ -20,9 +20,9 @@ Tensor batch_norm(const Tensor& x, const std::optional<Tensor>& running_mean,
   const auto moved = [&](const std::optional<Tensor>& running, bool is_mean) {
     if (!running) return;
     const auto formula = [&](const Value& input, const Value& old) {
-      const auto both = ops::running_statistics(input, is_mean ? std::optional(old) : std::nullopt,
-                                                is_mean ? std::nullopt : std::optional(old),
-                                                options.momentum);
+      const auto both =
+          ops::running_statistics(input, is_mean ? std::optional(old) : std::nullopt,
+                                  is_mean ? std::nullopt : std::optional(old), options.momentum);
       return is_mean ? *both.first : *both.second;
     };
     running->assign(on_values("batch_norm", at, formula, x, *running));
@@ -53,8 +53,8 @@ Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& pos
     of_values.distance = [&](const Value& a, const Value& b) -> Value {
       return options.distance(front::raised(a, device), front::raised(b, device)).node();
     };
-  return on_values("triplet_margin_with_distance_loss", at,
-                   ops::triplet_margin_with_distance_loss, anchor, positive, negative, of_values);
+  return on_values("triplet_margin_with_distance_loss", at, ops::triplet_margin_with_distance_loss,
+                   anchor, positive, negative, of_values);
 }
 
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
@@ -64,8 +64,8 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& in
   const bool is_read = !options.longest && targets.ndim() == 1 && log_probs.ndim() == 3 &&
                        target_lengths.dtype().is_int() && !(target_lengths.numel() == Int(0));
   if (is_read) known.longest = target_lengths.cast(dtypes::int64).max().item<std::int64_t>();
-  return on_values("ctc_loss", at, ops::ctc_loss, log_probs, targets, input_lengths,
-                   target_lengths, known);
+  return on_values("ctc_loss", at, ops::ctc_loss, log_probs, targets, input_lengths, target_lengths,
+                   known);
 }
 
 }  // namespace strata

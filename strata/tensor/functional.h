@@ -28,13 +28,13 @@ using DistanceFunction = std::function<Tensor(const Tensor&, const Tensor&)>;
 // The functions: what each means, its parameters and its reference stand in its row.
 #define STRATA_ARRAY Tensor
 #define STRATA_OPERAND Operand
-#define STRATA_FUNCTION(result, name, parameters, binding, names, ...)                        \
-  STRATA_RESULT(result) name(STRATA_DECLARED(parameters), At at = At::current());             \
-  STRATA_EACH_NAME(STRATA_FUNCTION_ALIAS, names, STRATA_RESULT(result), name,                 \
+#define STRATA_FUNCTION(result, name, parameters, binding, names, ...)            \
+  STRATA_RESULT(result) name(STRATA_DECLARED(parameters), At at = At::current()); \
+  STRATA_EACH_NAME(STRATA_FUNCTION_ALIAS, names, STRATA_RESULT(result), name,     \
                    (STRATA_DECLARED(parameters)), (STRATA_PASSED(parameters)))
-#define STRATA_FUNCTION_ALIAS(alias, result, name, declared, passed)            \
-  inline result alias(STRATA_STRIP declared, At at = At::current()) {           \
-    return name(STRATA_STRIP passed, at);                                       \
+#define STRATA_FUNCTION_ALIAS(alias, result, name, declared, passed)  \
+  inline result alias(STRATA_STRIP declared, At at = At::current()) { \
+    return name(STRATA_STRIP passed, at);                             \
   }
 #define STRATA_FUNCTION_BY_HAND(...) STRATA_FUNCTION(__VA_ARGS__)
 #include "strata/ops/operations.def"

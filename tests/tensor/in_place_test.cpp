@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "strata/tensor/autograd.h"
 #include "strata/ops/indexed.h"
+#include "strata/tensor/autograd.h"
 #include "strata/tensor/linear_algebra.h"
 #include "tests/tensor/arrays.h"
 
@@ -73,7 +73,7 @@ void expect_slopes_stay(const OfOperands& f, const std::vector<std::vector<doubl
 }
 
 TEST(InPlace, SlopesOfEachUnaryFunction) {
-#define STRATA_UNARY(name, ...)                                                                  \
+#define STRATA_UNARY(name, ...)                                                             \
   {                                                                                         \
     SCOPED_TRACE(#name);                                                                    \
     const bool is_above_1 = std::string(#name) == "acosh";                                  \
@@ -92,7 +92,7 @@ bool is_of_integers(const std::string& name) {
 }
 
 TEST(InPlace, SlopesOfEachBinaryFunction) {
-#define STRATA_BINARY(name, ...)                                                              \
+#define STRATA_BINARY(name, ...)                                                         \
   {                                                                                      \
     SCOPED_TRACE(#name);                                                                 \
     if (!is_of_integers(#name))                                                          \

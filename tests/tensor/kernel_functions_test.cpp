@@ -2,10 +2,10 @@
 // operations.
 #include <gtest/gtest.h>
 
-#include <string>
-#include <string_view>
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "strata/ops/kernel_text.h"
@@ -56,11 +56,11 @@ constexpr DType kDTypes[] = {dtypes::float32, dtypes::float16, dtypes::float64, 
 
 TEST(KernelFunctions, EachRowOfOneTensorIsTheSameGraph) {
   for (const DType dtype : kDTypes) {
-#define STRATA_UNARY(name, rule, in_place, names, ...)                                        \
-  expect_one_graph(#name "(a)", dtype,                                                        \
-                   [](const Tensor& a, const Tensor&, const Tensor&) { return a.name(); });   \
-  for (const char* other : std::vector<const char*>{STRATA_NAMES(names)})                     \
-    expect_one_graph(other + std::string("(a)"), dtype,                                       \
+#define STRATA_UNARY(name, rule, in_place, names, ...)                                      \
+  expect_one_graph(#name "(a)", dtype,                                                      \
+                   [](const Tensor& a, const Tensor&, const Tensor&) { return a.name(); }); \
+  for (const char* other : std::vector<const char*>{STRATA_NAMES(names)})                   \
+    expect_one_graph(other + std::string("(a)"), dtype,                                     \
                      [](const Tensor& a, const Tensor&, const Tensor&) { return a.name(); });
 #include "strata/ops/operations.def"
   }
@@ -68,14 +68,13 @@ TEST(KernelFunctions, EachRowOfOneTensorIsTheSameGraph) {
 
 TEST(KernelFunctions, EachRowOfTwoOperandsIsTheSameGraph) {
   for (const DType dtype : kDTypes) {
-#define STRATA_BINARY(name, rule, in_place, names, ...)                                       \
-  expect_one_graph(#name "(a, b)", dtype, [](const Tensor& a, const Tensor& b, const Tensor&) { \
-    return a.name(b);                                                                         \
-  });                                                                                         \
-  expect_one_graph(#name "(a, 1)", dtypes::float32,                                           \
-                   [](const Tensor& a, const Tensor&, const Tensor&) { return a.name(1); });  \
-  for (const char* other : std::vector<const char*>{STRATA_NAMES(names)})                     \
-    expect_one_graph(other + std::string("(a, b)"), dtype,                                    \
+#define STRATA_BINARY(name, rule, in_place, names, ...)                                        \
+  expect_one_graph(#name "(a, b)", dtype,                                                      \
+                   [](const Tensor& a, const Tensor& b, const Tensor&) { return a.name(b); }); \
+  expect_one_graph(#name "(a, 1)", dtypes::float32,                                            \
+                   [](const Tensor& a, const Tensor&, const Tensor&) { return a.name(1); });   \
+  for (const char* other : std::vector<const char*>{STRATA_NAMES(names)})                      \
+    expect_one_graph(other + std::string("(a, b)"), dtype,                                     \
                      [](const Tensor& a, const Tensor& b, const Tensor&) { return a.name(b); });
 #include "strata/ops/operations.def"
   }
@@ -83,8 +82,8 @@ TEST(KernelFunctions, EachRowOfTwoOperandsIsTheSameGraph) {
 
 TEST(KernelFunctions, EachOperatorIsTheSameGraph) {
   for (const DType dtype : kDTypes) {
-#define STRATA_OPERATOR(symbol, name)                                                       \
-  expect_one_graph("a " #symbol " b", dtype,                                                \
+#define STRATA_OPERATOR(symbol, name)        \
+  expect_one_graph("a " #symbol " b", dtype, \
                    [](const Tensor& a, const Tensor& b, const Tensor&) { return a symbol b; });
 #include "strata/ops/operations.def"
     expect_one_graph("-a", dtype, [](const Tensor& a, const Tensor&, const Tensor&) { return -a; });
@@ -104,12 +103,10 @@ TEST(KernelFunctions, TheOthersAreTheSameGraph) {
     expect_one_graph("max(a, b, c)", dtype, [](const Tensor& a, const Tensor& b, const Tensor& c) {
       return a.maximum(b).maximum(c);
     });
-    expect_one_graph("min(a, b)", dtype, [](const Tensor& a, const Tensor& b, const Tensor&) {
-      return a.minimum(b);
-    });
-    expect_one_graph("where(a, b, c)", dtype, [](const Tensor& a, const Tensor& b, const Tensor& c) {
-      return a.where(b, c);
-    });
+    expect_one_graph("min(a, b)", dtype,
+                     [](const Tensor& a, const Tensor& b, const Tensor&) { return a.minimum(b); });
+    expect_one_graph("where(a, b, c)", dtype,
+                     [](const Tensor& a, const Tensor& b, const Tensor& c) { return a.where(b, c); });
     expect_one_graph("gelu(a)", dtype,
                      [](const Tensor& a, const Tensor&, const Tensor&) { return a.gelu(); });
     expect_one_graph("a @ b.permute(1, 0)", dtype, [](const Tensor& a, const Tensor& b, const Tensor&) {
@@ -122,9 +119,8 @@ TEST(KernelFunctions, TheOthersAreTheSameGraph) {
     if (!dtype.is_float()) continue;
     expect_one_graph("a.sum(0)", dtype,
                      [](const Tensor& a, const Tensor&, const Tensor&) { return a.sum(0, true); });
-    expect_one_graph("a.mean()", dtype, [](const Tensor& a, const Tensor&, const Tensor&) {
-      return a.mean({}, true);
-    });
+    expect_one_graph("a.mean()", dtype,
+                     [](const Tensor& a, const Tensor&, const Tensor&) { return a.mean({}, true); });
   }
 }
 

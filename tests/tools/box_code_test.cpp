@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "strata/expr/parse.h"
-#include "strata/ops/kernel_text.h"
 #include "strata/layout/layout_by_mode.h"
 #include "strata/layout/swizzle.h"
+#include "strata/ops/kernel_text.h"
 #include "tools/box_forms.h"
 
 namespace strata::tools {
