@@ -45,7 +45,9 @@ std::vector<Value> gradients(const Value& y, std::span<const Value> xs, const Va
 
 Value flat_in(const Value& value, const std::vector<Value>& inputs) {
   const auto takes = [](const Value& x) { return x.is_tracked(); };
-  if (!value.dtype().is_float() || std::none_of(inputs.begin(), inputs.end(), takes)) return value;
+  if (!kTakesGradients || !value.dtype().is_float() ||
+      std::none_of(inputs.begin(), inputs.end(), takes))
+    return value;
   const auto backward = [](const Value&, const Saved& saved) {
     std::vector<Value> zeros;
     for (std::size_t k = 0; k < saved.size(); ++k) zeros.push_back(saved[k].zeros_like());

@@ -10,6 +10,13 @@
 
 namespace strata::ops {
 
+/// Whether gradients are taken at all: the engine of the page takes none, and is smaller without their formulas.
+#ifdef STRATA_WITHOUT_GRADIENTS
+inline constexpr bool kTakesGradients = false;
+#else
+inline constexpr bool kTakesGradients = true;
+#endif
+
 /// What a gradient is made of beside dy: values of the time when they were saved, and numbers.
 class Saved {
  public:
@@ -55,12 +62,15 @@ Value flat_in(const Value& value, const std::vector<Value>& inputs);
 /// what was saved.
 template <class Slope>
 Value with_slope_by_both(const Value& y, const Value& x, Slope) {
-  if (!x.is_tracked()) return y;
-  const auto backward = [](const Value& dy, const Saved& saved) {
-    const Value a = saved[0];
-    return std::vector{dy * Slope{}(a, with_slope_by_both(saved[1], a, Slope{}))};
-  };
-  return with_gradient(y, {&x, 1}, backward, Saved({x, y}));
+  if constexpr (kTakesGradients) {
+    if (!x.is_tracked()) return y;
+    const auto backward = [](const Value& dy, const Saved& saved) {
+      const Value a = saved[0];
+      return std::vector{dy * Slope{}(a, with_slope_by_both(saved[1], a, Slope{}))};
+    };
+    return with_gradient(y, {&x, 1}, backward, Saved({x, y}));
+  }
+  return y;
 }
 
 }  // namespace strata::ops

@@ -155,7 +155,7 @@ Value hypotenuse_of(const Value& x, const Value& y) {
 /// `out`, a logarithm of the sum of powers of `base` to x and y: its slopes are the shares of both in the sum.
 template <bool is_of_twos>
 Value with_shares(const Value& out, const Value& x, const Value& y) {
-  if (!x.is_tracked() && !y.is_tracked()) return out;
+  if (!kTakesGradients || (!x.is_tracked() && !y.is_tracked())) return out;
   const std::array inputs = {x, y};
   const auto backward = [](const Value& dy, const Saved& saved) {
     const Value a = saved[0], b = saved[1], apart = (a.eq(b) & a.isinf()).where(0, a - b);

@@ -65,7 +65,8 @@ Value picked(const Value& values, const Value& index) {
   front.pop_back();
   Ints shape = broadcast_shape("gather", std::array{front, index.shape()});
   const LazyOp places = broadcast(index.node(), shape);
-  const bool by_order = values.is_tracked() && is_gradient_by_order(values.shape(), index, shape);
+  const bool by_order =
+      kTakesGradients && values.is_tracked() && is_gradient_by_order(values.shape(), index, shape);
   shape.push_back(values.size(-1));
   const Value out = Value(LazyOp::gather(broadcast(values.node(), shape), places));
   return by_order ? picked_by_order(out, values, index) : out;

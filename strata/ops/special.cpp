@@ -30,6 +30,7 @@ Value with_slope(const Value& value, const Value& x, Slope) {
   const auto backward = [](const Value& dy, const Saved& saved) {
     return std::vector{dy * Slope{}(saved[0])};
   };
+  if constexpr (!kTakesGradients) return value;
   return with_gradient(value, {&x, 1}, backward, Saved({x}));
 }
 
