@@ -182,7 +182,7 @@ def python_lines(folder):
     sys.dont_write_bytecode = True
     package = importlib.import_module("strata")
     names = [found.name for found in pkgutil.walk_packages(package.__path__, "strata.")]
-    modules = [package] + [importlib.import_module(name) for name in names if not re.search(r"\._", name)]
+    modules = [package] + [importlib.import_module(name) for name in names if not re.search(r"\.(_|libstrata)", name)]
     lines = {}
     for module in modules:
         lines[f"python {module.__name__}"] = ""
