@@ -3,7 +3,7 @@
 //   Value softsign(const Value& x) { return x / (1 + x.abs()); }
 //
 // A Value is a LazyOp whose methods promote dtypes, broadcast shapes and take numbers, as those of a Tensor do. A Value knows neither
-// memory nor a device; nothing runs. Tensors (tensor/) and the text of kernels (graph_text/) give their nodes to these formulas.
+// memory nor a device; nothing runs. Tensors (tensor/) and the text of kernels (kernel_text.h) give their nodes to these formulas.
 // Names, broadcasting, dtypes and edge cases are PyTorch's. Axes below 0 count from the end.
 #pragma once
 

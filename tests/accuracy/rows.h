@@ -24,7 +24,7 @@ struct Row {
 };
 
 std::span<const Row> rows();
-/// Names of unary.def and binary.def.
+/// Names of unary and binary rows of operations.def.
 std::span<const std::string_view> functions_of_tensors();
 /// Whether another test says what this function gives.
 bool is_elsewhere(std::string_view name);

@@ -4,7 +4,7 @@
 //   accuracy --table                                              the bounds, in Markdown
 //   accuracy --page FILE                                          whether a page has that table
 //
-// An error beyond its row, a special value that is wrong, or a function of unary.def or binary.def without a row makes the
+// An error beyond its row, a special value that is wrong, or a function of operations.def without a row makes the
 // exit status 1.
 #include <algorithm>
 #include <cmath>

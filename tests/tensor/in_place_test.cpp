@@ -1,5 +1,5 @@
 // Operands that change in place after an operation: its slopes stay those at the operands that it was computed from. The
-// operations are the rows of unary.def and binary.def, and those that say their gradients.
+// operations are the unary and binary rows of operations.def, and those that say their gradients.
 #include <gtest/gtest.h>
 
 #include <functional>
