@@ -20,7 +20,11 @@ namespace {
 constexpr double kNever = -1e30, kSeldom = -1e29;
 
 /// (batch, longest) of targets that stand one after another, -1 where there are not so many.
-Value padded_targets(const Value& targets, const Value& lengths, std::int64_t longest) {
+Value padded_targets(const Value& targets, const Value& lengths, const CtcOptions& options) {
+  STRATA_CHECK(options.longest || lengths.numel() == Int(0), domain,
+               "[ctc_loss] targets one after another, and nothing says how long the longest is: "
+               "CtcOptions::longest");
+  const std::int64_t longest = options.longest.value_or(0);
   STRATA_CHECK(longest >= 0, domain, "[ctc_loss] a target of length ", longest);
   const Value begin = lengths.cumsum(0) - lengths, place = counting(longest);
   const Value at = begin.unsqueeze(1) + place;
@@ -156,7 +160,7 @@ CtcInputs ctc_inputs(const Value& log_probs, const Value& targets, const Value& 
   check_ctc_at_hand(logs, targets, input_lengths, target_lengths);
   const Value rows = all.ndim() == 2 ? all
                      : is_one        ? all.unsqueeze(0)
-                              : padded_targets(all, out_lengths, options.longest.value_or(0));
+                                     : padded_targets(all, out_lengths, options);
   const Value is_used = counting(rows.size(1)).lt(out_lengths.unsqueeze(1));
   const Value used = in_range(is_used.where(rows, 0), {"ctc_loss", "class", classes});
   const Value is_class = is_within(used, classes);

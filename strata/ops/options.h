@@ -232,7 +232,7 @@ struct CtcOptions {
   std::int64_t blank = 0;
   Reduction reduction = Reduction::mean;  ///< mean: of losses over the targets' lengths
   bool zero_infinity = false;             ///< impossible targets count 0, not infinity
-  /// The longest target, where targets stand one after another; none: it is read from the lengths.
+  /// The longest target, where targets stand one after another; none: of tensors, it is read from the lengths.
   std::optional<std::int64_t> longest = {};
 };
 /// `area`: adaptive averages.
