@@ -3,11 +3,13 @@
 // Nothing of the scheduler, of kernels or of Views takes part: movements are loops over indices. Sizes are numbers.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
-#include "strata/engine/buffer_storage.h"
 #include "strata/graph/interpret.h"
 #include "tests/codegen/value_range.h"
 
@@ -74,11 +76,16 @@ class GraphRanges {
   const Ranges& source(const LazyNode& n) const { return done_.at(n.src[0].node()); }
 
   static Ranges memory(const LazyNode& n) {
-    const auto storage = std::dynamic_pointer_cast<BufferStorage>(n.storage);
-    STRATA_ASSERT(storage != nullptr, "a leaf that is not realized");
+    STRATA_ASSERT(n.storage != nullptr, "a leaf that is not realized");
+    const auto* const first = static_cast<const std::byte*>(n.storage->host());
+    STRATA_ASSERT(first != nullptr, "a leaf that the host has not");
+    const std::size_t size = n.dtype.itemsize();
     Ranges out;
-    for (std::int64_t k = 0; k < product(numbers_of(n.shape)); ++k)
-      out.push_back(exactly(storage->buffer()[k]));
+    for (std::int64_t k = 0; k < product(numbers_of(n.shape)); ++k) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, first + static_cast<std::size_t>(k) * size, size);
+      out.push_back(exactly(Scalar::from_bits(n.dtype, bits)));
+    }
     return out;
   }
   /// The addresses that a ShapeTracker says, read by the oracle of kernels.
