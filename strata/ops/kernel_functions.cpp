@@ -10,7 +10,8 @@
 #include <variant>
 
 #include "strata/base/fork.h"
-#include "strata/graph/interpret.h"
+#include "strata/graph/lazy_op.h"
+#include "strata/ir/uop.h"
 #include "strata/ops/indexed.h"
 #include "strata/ops/operand_promotion.h"
 
@@ -163,11 +164,20 @@ const ForkHook functions_hook(ForkOrder::tables, [] { functions(); }, [] {});
 
 // --- numbers alone ---
 
+/// The value of what is made of numbers alone, each node by `evaluate`, as the interpreter has it.
 Scalar value_of_constant(const LazyOp& x) {
-  std::uint64_t word = 0;
-  const Memory memory{&word, 1};
-  interpret(LazyOp::sink({LazyOp::store(0, ShapeTracker::from_shape({}), x)}), {&memory, 1});
-  return Scalar::from_bits(x.dtype(), word);
+  std::unordered_map<const LazyNode*, Scalar> values;
+  for (const LazyNode* n : postorder(x)) {
+    std::vector<Scalar> operands;
+    for (const LazyOp& source : n->src) operands.push_back(values.at(source.node()));
+    if (n->op == Ops::CONST)
+      values.emplace(n, std::get<ConstArg>(n->arg).value);
+    else if (is_movement(n->op))
+      values.emplace(n, operands[0]);
+    else
+      values.emplace(n, evaluate(n->op, operands, n->dtype));
+  }
+  return values.at(x.node());
 }
 
 /// The function of numbers, in i64, f64 or bool.

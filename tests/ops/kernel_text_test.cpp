@@ -51,8 +51,7 @@ TEST(KernelText, SameAsByHand) {
       {ab + "c = sum(a, -1)", LazyOp::reduce(Ops::SUM, a, {1})},
       {ab + "c = a.max()", LazyOp::reduce(Ops::REDUCE_MAX, a, {0, 1})},
       {ab + "c = a.prod((0, 1))", LazyOp::reduce(Ops::PROD, a, {0, 1})},
-      {ab + "c = mean(a, 0)",
-       LazyOp::reduce(Ops::SUM, a, {0}) / number(2, {1, 3})},
+      {ab + "c = mean(a, 0)", LazyOp::reduce(Ops::SUM, a, {0}) / number(2, {1, 3})},
       {ab + "c = a.reshape(3,2).permute(1, 0)", a.reshape({3, 2}).permute({1, 0})},
       {ab + "c = a.reshape((2,3,1)).expand(2, 3, 2*2)", a.reshape({2, 3, 1}).expand({2, 3, 4})},
       {ab + "c = a.pad(1:0, 0:2)", a.pad({{1, 0}, {0, 2}})},
@@ -142,6 +141,38 @@ TEST(KernelText, Values) {
   EXPECT_NEAR(run("a: f32[1]; c = sigmoid(a)", {{1}}, 1)[0], 1 / (1 + std::exp(-1.0F)), 1e-6F);
   EXPECT_NEAR(run("a: f32[1]; c = gelu(a)", {{1}}, 1)[0], 0.8413447F, 1e-6F);
   EXPECT_EQ(run("a: f32[1]; c = where(isnan(nan + a), -inf, a)", {{1}}, 1)[0], -INFINITY);
+}
+
+/// The one element that a kernel stores, whose inputs are f64.
+double element_of(const std::string& text, std::vector<double> inputs) {
+  const KernelText k = parse_kernel(text);
+  const DType dtype = k.kernel.src(0).src(0).dtype();
+  std::uint64_t word = 0;
+  std::vector<Memory> memory{{&word, 1}};
+  for (double& x : inputs) memory.push_back({&x, 1});
+  interpret(k.kernel, memory);
+  return Scalar::from_bits(dtype, word).cast(dtypes::float32).as_double();
+}
+
+TEST(KernelText, NumbersAloneAreWhatTheFunctionMakesOfThem) {
+  const auto expect_same = [](const std::string& folded, const std::string& computed) {
+    SCOPED_TRACE(folded);
+    const double got = element_of("c = " + folded, {}),
+                 expected = element_of("a: f64; b: f64; c = " + computed, {0.75, 2.5});
+    EXPECT_TRUE(got == expected || (std::isnan(got) && std::isnan(expected))) << got << " " << expected;
+  };
+  const auto takes_floats = [](std::string_view rule) { return rule != "integer"; };
+#define STRATA_UNARY(name, rule, ...) \
+  if (takes_floats(#rule)) expect_same(#name "(0.75)", #name "(a)");
+#define STRATA_BINARY(name, rule, ...) \
+  if (takes_floats(#rule)) expect_same(#name "(0.75, 2.5)", #name "(a, b)");
+#include "strata/ops/operations.def"
+  EXPECT_EQ(element_of("c = 7 // -2", {}), -4);
+  EXPECT_EQ(element_of("c = 7 % -2", {}), -1);
+  EXPECT_EQ(element_of("c = gcd(12, 18) + (5 ^ 3) + (1 << 4)", {}), 28);
+  EXPECT_EQ(element_of("c = 2 ** -1", {}), 0.5);
+  EXPECT_EQ(element_of("c = 1 / 3 * 3", {}), 1);
+  EXPECT_EQ(element_of("c = sqrt(2) ** 2 - 2 < 1e-15", {}), 1);  // in f64
 }
 
 TEST(KernelText, Errors) {
