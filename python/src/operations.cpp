@@ -21,7 +21,7 @@ std::string python_literal(const ParameterText& p) {
   if (text == "true") return "True";
   if (text == "false") return "False";
   if (const std::size_t colons = text.rfind("::"); colons != std::string::npos)
-    return "'" + text.substr(colons + 2) + "'";  // an enumerator
+    return text.substr(colons + 1).replace(0, 1, 1, '\'').append(1, '\'');  // an enumerator, in quotes
   const bool is_whole = text.find_first_of(".e") == std::string::npos;
   return std::string_view(p.type) == "double" && is_whole ? text + ".0" : text;
 }
@@ -31,7 +31,7 @@ std::string signature(std::initializer_list<ParameterText> parameters, std::size
   for (const ParameterText* p = parameters.begin() + skipped; p != parameters.end(); ++p) {
     if (!out.empty()) out += ", ";
     out += p->python_names != nullptr ? p->python_names : p->name;
-    if (p->fallback != nullptr) out += "=" + python_literal(*p);
+    if (p->fallback != nullptr) out.append(1, '=').append(python_literal(*p));
   }
   return out;
 }
