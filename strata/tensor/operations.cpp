@@ -19,9 +19,10 @@ using front::on_values, front::Value;
   Tensor Tensor::name(const Operand& other) const {               \
     return on_values(#name, other.at(), ops::name, *this, other); \
   }
-#define STRATA_OPERATOR(symbol, name)                               \
-  Tensor operator symbol(const Operand& a, const Operand& b) {      \
-    return on_values("operator " #symbol, a.at(), ops::name, a, b); \
+#define STRATA_OPERATOR(symbol, name)                          \
+  Tensor operator symbol(const Operand& a, const Operand& b) { \
+    const OriginScope scope("operator " #symbol, a.at());      \
+    return on_values(#name, a.at(), ops::name, a, b);          \
   }
 #define STRATA_METHOD(result, name, parameters, ...)                                                \
   STRATA_RESULT(result)                                                                             \
