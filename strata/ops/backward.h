@@ -65,7 +65,7 @@ Value with_slope_by_both(const Value& y, const Value& x, Slope) {
   if constexpr (kTakesGradients) {
     if (!x.is_tracked()) return y;
     const auto backward = [](const Value& dy, const Saved& saved) {
-      const Value a = saved[0];
+      const Value& a = saved[0];
       return std::vector{dy * Slope{}(a, with_slope_by_both(saved[1], a, Slope{}))};
     };
     return with_gradient(y, {&x, 1}, backward, Saved({x, y}));

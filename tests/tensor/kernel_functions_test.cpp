@@ -31,20 +31,23 @@ LazyOp node_written(const std::string& expression, DType dtype) {
   return kernel.kernel.src(0).src(0);
 }
 
+/// What `make` makes, or nothing where it refuses.
+template <class F>
+std::optional<LazyOp> made_or_refused(const F& make) {
+  try {
+    return make();
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 /// Whether both make the same node, or both refuse.
 template <class F>
 void expect_one_graph(const std::string& expression, DType dtype, const F& of_tensors) {
   SCOPED_TRACE(expression + " of " + std::string(dtype.name()));
   const LazyOp a = loaded(1, dtype), b = loaded(2, dtype), c = loaded(3, dtype);
-  std::optional<LazyOp> written, built;
-  try {
-    built = of_tensors(over(a), over(b), over(c)).node();
-  } catch (const Error&) {
-  }
-  try {
-    written = node_written(expression, dtype);
-  } catch (const Error&) {
-  }
+  const auto built = made_or_refused([&] { return of_tensors(over(a), over(b), over(c)).node(); });
+  const auto written = made_or_refused([&] { return node_written(expression, dtype); });
   ASSERT_EQ(written.has_value(), built.has_value());
   if (!written) return;
   EXPECT_EQ(written->text(), built->text());
