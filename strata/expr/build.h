@@ -54,7 +54,7 @@ class Build {
 
  private:
   /// One rule, or a few of one kind: x // c or x % c, when it applies. `l` is the linear view of x.
-  using Step = std::optional<Expr> (Build::*)(const Expr& x, LinearRef l, std::int64_t c) const;
+  using DivModRule = std::optional<Expr> (Build::*)(const Expr& x, LinearRef l, std::int64_t c) const;
   std::optional<Expr> div_aligned(const Expr& x, LinearRef l, std::int64_t c) const;
   std::optional<Expr> div_carry(const Expr& x, LinearRef l, std::int64_t c) const;
   std::optional<Expr> div_lone_digit(const Expr& x, LinearRef l, std::int64_t c) const;

@@ -29,22 +29,24 @@ class Printer {
   std::string print(const Node* root);
 
  protected:
-  /// Where a node stands: notations give the numbers their meaning; 0 is the root and anything without a demand.
-  using Place = std::uint32_t;
+  /// How tightly a text has to bind in its context: each notation numbers its own levels; 0, the root, takes any text.
+  using Precedence = std::uint32_t;
 
   // What an `expand` may call, in reading order. Texts that are not literals go through `number` or `name`.
   void text(std::string_view literal) { pieces_.push_back({literal, nullptr, 0, Kind::text, 0}); }
   void number(std::int64_t value) { pieces_.push_back({{}, nullptr, value, Kind::number, 0}); }
   void name(std::string_view kept_by_node) { text(kept_by_node); }
-  void node(const Node* n, Place place = 0) { pieces_.push_back({{}, n, 0, Kind::node, place}); }
+  void node(const Node* n, Precedence precedence = 0) {
+    pieces_.push_back({{}, n, 0, Kind::node, precedence});
+  }
   /// `expand_tail(n, from)` when its turn comes: for texts that are quadratic in the number of sources.
   void tail(const Node* n, std::size_t from) {
     pieces_.push_back({{}, n, static_cast<std::int64_t>(from), Kind::tail, 0});
   }
   void list(std::span<const Node* const> sources, std::string_view open, std::string_view between,
-            std::string_view close, Place place = 0);
+            std::string_view close, Precedence precedence = 0);
 
-  virtual void expand(const Node* n, Place place);
+  virtual void expand(const Node* n, Precedence precedence);
   virtual void expand_tail(const Node* n, std::size_t from);
   virtual void constant(std::int64_t value) { number(value); }
   virtual void variable(const Node* n) { name(n->variable().name); }
@@ -76,7 +78,7 @@ class Printer {
     const Node* node;
     std::int64_t number;
     Kind kind;
-    Place place;
+    Precedence precedence;
   };
   /// Stops a text that is too long, or that will be: a shared graph is found out after its first megabyte.
   static void check_size(const Node* root, std::size_t size, bool& counted);

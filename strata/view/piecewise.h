@@ -44,11 +44,10 @@ constexpr std::int64_t volume(const Piece& p) {
   return out;
 }
 
-/// A program over registers, one statement a Step, on the points of a box.
+/// A function on the points of a box: a program over registers, an Instruction after another.
 class Piecewise {
  public:
-  /// A statement.
-  struct Step {
+  struct Instruction {
     enum class Kind : std::uint8_t {
       set,     ///< to = a
       add,     ///< to += a * from
@@ -60,6 +59,7 @@ class Piecewise {
     std::uint32_t to, from, other;
     std::int64_t a, b;
   };
+  using Step [[deprecated("renamed to Instruction")]] = Instruction;
 
   /// The coordinates run over lo + [0, extent). @throws Error (overflow) when there are more than
   /// 2^63 - 1 points.
@@ -87,20 +87,20 @@ class Piecewise {
   constexpr std::uint32_t load(std::int64_t base) { return load(base, Index(lo_.size(), 0)); }
 
   constexpr void set(std::uint32_t to, std::int64_t a) {
-    push({Step::Kind::set, to, to, to, a, 0});
+    push({Instruction::Kind::set, to, to, to, a, 0});
   }
   constexpr void add(std::uint32_t to, std::uint32_t from, std::int64_t a) {
-    push({Step::Kind::add, to, from, to, a, 0});
+    push({Instruction::Kind::add, to, from, to, a, 0});
   }
   /// @pre by > 0, to != from
   constexpr void digit(std::uint32_t from, std::int64_t by, std::uint32_t to, std::int64_t scale) {
-    push({Step::Kind::digit, to, from, to, by, scale});
+    push({Instruction::Kind::digit, to, from, to, by, scale});
   }
   constexpr void times(std::uint32_t to, std::uint32_t a, std::uint32_t b) {
-    push({Step::Kind::times, to, a, b, 0, 0});
+    push({Instruction::Kind::times, to, a, b, 0, 0});
   }
   constexpr void within(std::uint32_t from, std::int64_t lo, std::int64_t hi) {
-    push({Step::Kind::within, from, from, from, lo, hi});
+    push({Instruction::Kind::within, from, from, from, lo, hi});
   }
   /// The function is nowhere valid.
   constexpr void nowhere() { empty_ = true; }
@@ -111,18 +111,18 @@ class Piecewise {
   constexpr bool is_nowhere() const { return empty_; }
   constexpr const Index& lo() const { return lo_; }
   constexpr const Index& extent() const { return extent_; }
-  constexpr const SmallVec<Step, 12>& steps() const { return steps_; }
+  constexpr const SmallVec<Instruction, 12>& steps() const { return steps_; }
   constexpr std::uint32_t registers() const { return registers_; }
   constexpr std::uint32_t result() const { return result_; }
   /// One row a register: the value at the lower corner, then the slopes.
   constexpr const SmallVec<std::int64_t, 32>& start() const { return start_; }
 
  private:
-  constexpr void push(const Step& step) { steps_.push_back(step); }
+  constexpr void push(const Instruction& step) { steps_.push_back(step); }
 
   Index lo_, extent_;
   SmallVec<std::int64_t, 32> start_;
-  SmallVec<Step, 12> steps_;
+  SmallVec<Instruction, 12> steps_;
   std::uint32_t registers_ = 0;
   std::uint32_t result_ = 0;
   bool empty_ = false;
@@ -170,11 +170,11 @@ class Pieces {
   constexpr void yield(Task& t, Piece& out) const;
   constexpr Span span(Task& t, const std::int64_t* r) const;
   constexpr Outcome take(Task& t);
-  constexpr Outcome take_digit(Task& t, const Piecewise::Step& step);
+  constexpr Outcome take_digit(Task& t, const Piecewise::Instruction& step);
   constexpr void divide(const std::int64_t* r, std::int64_t p, Row& quotient, Row& rest) const;
   constexpr void cut_remainder(Task& t, const Row& rest, std::int64_t p);
-  constexpr Outcome take_within(Task& t, const Piecewise::Step& step);
-  constexpr Outcome take_times(Task& t, const Piecewise::Step& step);
+  constexpr Outcome take_within(Task& t, const Piecewise::Instruction& step);
+  constexpr Outcome take_times(Task& t, const Piecewise::Instruction& step);
   constexpr void accumulate(std::int64_t* to, std::int64_t scale, const std::int64_t* from) const;
   constexpr void narrow(Task& t, std::size_t j, std::int64_t begin, std::int64_t count) const;
   constexpr void cut_at(std::size_t j, std::int64_t c);
@@ -234,19 +234,19 @@ constexpr std::optional<std::int64_t> value_at(const Piecewise& f, const Index& 
     for (std::size_t j = 0; j < f.rank(); ++j)
       detail::multiply_add(r.back(), row[j + 1], static_cast<Int128>(at[j]) - f.lo()[j]);
   }
-  for (const Piecewise::Step& s : f.steps()) {
+  for (const Piecewise::Instruction& s : f.steps()) {
     switch (s.kind) {
-      case Piecewise::Step::Kind::set: r[s.to] = s.a; break;
-      case Piecewise::Step::Kind::add: detail::multiply_add(r[s.to], s.a, r[s.from]); break;
-      case Piecewise::Step::Kind::digit: {
+      case Piecewise::Instruction::Kind::set: r[s.to] = s.a; break;
+      case Piecewise::Instruction::Kind::add: detail::multiply_add(r[s.to], s.a, r[s.from]); break;
+      case Piecewise::Instruction::Kind::digit: {
         const Int128 q = detail::take_quotient(r[s.from], s.a);
         detail::multiply_add(r[s.to], s.b, q);
         break;
       }
-      case Piecewise::Step::Kind::times:
+      case Piecewise::Instruction::Kind::times:
         detail::multiply_add(r[s.to], r[s.from], r[s.other]);
         break;
-      case Piecewise::Step::Kind::within:
+      case Piecewise::Instruction::Kind::within:
         if (r[s.from] < s.a || r[s.from] > s.b) return std::nullopt;
         break;
     }
@@ -354,8 +354,8 @@ constexpr std::size_t Pieces::widest(Task& t, const std::int64_t* r) const {
 }
 
 constexpr Pieces::Outcome Pieces::take(Task& t) {
-  using Kind = Piecewise::Step::Kind;
-  const Piecewise::Step& step = f_.steps()[t.step];
+  using Kind = Piecewise::Instruction::Kind;
+  const Piecewise::Instruction& step = f_.steps()[t.step];
   switch (step.kind) {
     case Kind::set: {
       std::int64_t* r = row(t, step.to);
@@ -390,7 +390,7 @@ constexpr void Pieces::divide(const std::int64_t* r, std::int64_t p, Row& quotie
   }
 }
 
-constexpr Pieces::Outcome Pieces::take_digit(Task& t, const Piecewise::Step& step) {
+constexpr Pieces::Outcome Pieces::take_digit(Task& t, const Piecewise::Instruction& step) {
   Row quotient, rest;
   divide(row(t, step.from), step.a, quotient, rest);
   const Span s = span(t, rest.data());
@@ -452,7 +452,7 @@ constexpr std::optional<bool> Pieces::contract(Task& t, const std::int64_t* r, S
   return false;
 }
 
-constexpr Pieces::Outcome Pieces::take_within(Task& t, const Piecewise::Step& step) {
+constexpr Pieces::Outcome Pieces::take_within(Task& t, const Piecewise::Instruction& step) {
   const std::int64_t* r = row(t, step.from);
   const Span s = span(t, r);
   if (s.max < step.a || s.min > step.b) return Outcome::dropped;
@@ -467,7 +467,7 @@ constexpr Pieces::Outcome Pieces::take_within(Task& t, const Piecewise::Step& st
   return Outcome::cut;
 }
 
-constexpr Pieces::Outcome Pieces::take_times(Task& t, const Piecewise::Step& step) {
+constexpr Pieces::Outcome Pieces::take_times(Task& t, const Piecewise::Instruction& step) {
   const auto varies = [&](std::uint32_t k) {
     const std::int64_t* r = row(t, k);
     for (std::size_t j = 0; j < rank_; ++j)
