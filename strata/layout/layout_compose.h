@@ -299,7 +299,7 @@ class Composer {
   const BasicLayout<I>& b_;
   const Unbounded<I> digits_;
   const std::uint64_t budget_;
-  SmallVec<I, 6> loads_;  // for each digit of A, the largest value that all leaves of B together add to it
+  SmallVec<I, 6> loads_;  // for each digit of A, the most that all leaves of B together add to it
   bool certain_ = true;   // loads_ covers every leaf so far
   Profile nodes_;
   typename BasicLayout<I>::Leaves leaves_;  // of the result
