@@ -81,6 +81,7 @@ class TextLowering {
     for (std::size_t i = 0; i < t.count; ++i)
       if (!is_immediate(t, i)) need(children(t)[i]);
   }
+  /// Passes the multiplier of a linear node on to its children. A node whose multiplier overflows becomes a value of its own.
   void distribute_linear(std::uint32_t n, const TextNode& t) {
     Place& place = places_[n];
     std::int64_t m[2] = {0, 0};
@@ -107,6 +108,7 @@ class TextLowering {
     const std::size_t scaled = is_number(children(t)[0]) ? 1 : 0;
     return try_mul(m, node(children(t)[1 - scaled]).value, out[scaled]);
   }
+  /// Adds m * child to the sum of `owner`: a linear child passes m on, a number goes into k0, any other child is a term.
   void contribute(std::uint32_t child, std::uint32_t owner, std::int64_t m) {
     Place& place = places_[child];
     const TextNode& t = node(child);

@@ -1,3 +1,4 @@
+// Fork hooks: registered once with pthread_atfork, and called in their order.
 #include "strata/base/fork.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// The InterruptChecks of a thread, and the calls to them.
 #include "strata/base/interrupt.h"
 
 #include <utility>

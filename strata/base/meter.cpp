@@ -1,3 +1,4 @@
+// Meter: the slow path, which looks at the clock and at the work that is left.
 #include "strata/base/meter.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Edit distances, and names sorted by them.
 #include "strata/base/spelling.h"
 
 #include <algorithm>

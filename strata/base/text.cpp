@@ -1,3 +1,4 @@
+// The natural order of names, and numbers that are read alike in every locale.
 #include "strata/base/text.h"
 
 #include <cerrno>

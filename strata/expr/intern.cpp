@@ -134,6 +134,8 @@ static void bury(const Node* shared) noexcept {
   }
 }
 
+// Compares the prefixes `order` first. Equal prefixes are decided by the first difference of the operands: a coefficient decides
+// at once, a child is what the loop compares next.
 int compare_nodes(const Node* a, const Node* b) {
   for (std::uint64_t steps = 1; a != b; ++steps) {
     if (steps % kStepsToCharge == 0) Meter::charge(kStepsToCharge);

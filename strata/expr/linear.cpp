@@ -1,3 +1,4 @@
+// Sums under construction: merging of sorted terms, bounds in 128 bits, and the floor lemma.
 #include "strata/expr/linear.h"
 
 #include <algorithm>

@@ -19,6 +19,7 @@ class Refinement {
   Refinement(std::vector<Strided> views, const Index& begin, const Index& end, std::uint64_t budget)
       : views_(std::move(views)), begin_(begin), end_(end), budget_(budget) {}
 
+  // Splits each dimension by itself, then checks that the address is linear in all leaves of all dimensions together.
   std::optional<PlacedLayout> run() {
     const Strided top = views_.back();
     PlacedLayout out;
@@ -46,6 +47,7 @@ class Refinement {
   std::optional<Layout> refine(std::int64_t size, std::int64_t stride) {
     Layout::Leaves leaves;
     if (size == 1) leaves.push_back({1, 0});
+    // The longest linear start becomes a leaf; the remaining leaves see only multiples of its length.
     while (size > 1) {
       set_top(Index{size}, Index{stride});
       const std::optional<detail::Line> line =

@@ -1,3 +1,4 @@
+// Compiles index expressions to Piecewise programs: each node becomes steps on a register.
 #include "strata/loops/expr_pieces.h"
 
 #include <algorithm>

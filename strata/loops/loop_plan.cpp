@@ -1,3 +1,4 @@
+// LoopPlan: reads the expressions, checks that indices stay inside the shape, and collects the pieces. PointWalk, the fallback.
 #include "strata/loops/loop_plan.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// MemoryRef: checks of shapes and addresses.
 #include "strata/view/memory_ref.h"
 
 #include <algorithm>

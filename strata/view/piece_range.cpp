@@ -1,3 +1,4 @@
+// The exact range of a piecewise affine function: on each piece the extremes lie at corners.
 #include "strata/view/piece_range.h"
 
 #include <utility>

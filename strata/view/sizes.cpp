@@ -247,6 +247,8 @@ bool Sizes::factors_are_positive(const Polynomial& p) {
   return true;
 }
 
+// Assumes p == 0: two inequalities; and if p is linear in a variable (coefficient 1 or -1) that occurs nowhere else in p, that
+// variable is replaced by the other terms from here on.
 bool Sizes::assume_zero(const Polynomial& p) {
   if (!assume_nonnegative(p) || !assume_nonnegative(-p)) return false;
   for (const Polynomial::Term& t : p.terms()) {

@@ -89,6 +89,7 @@ std::optional<Single> inverse_on(const Index& memory, const Image& image) {
   std::size_t k = 0;
   std::int64_t filled = 1, place = 1;  // `filled` of run k; `place`: product of the memory's last sizes
   Int128 offset = image.number;
+  // Each dimension of the memory, from the last one on, must fill a part of run k; a full run moves on to run k + 1.
   for (std::size_t t = memory.size(); t-- > 0; place *= memory[t]) {
     const std::int64_t first = lowest % memory[t], count = highest % memory[t] - first + 1;
     if (count <= 0) return std::nullopt;
