@@ -21,24 +21,24 @@ bool chooses(Action action) { return action == Action::select || action == Actio
 class TextLowering {
  public:
   explicit TextLowering(const AffineText& text)
-      : text_(text), places_(text.nodes.size()), values_(text.nodes.size(), kNone) {}
+      : text_(text), destinations_(text.nodes.size()), values_(text.nodes.size(), kNone) {}
 
   AffineProgram run() {
     program_.inputs = static_cast<std::uint32_t>(text_.names.size());
     const auto root = static_cast<std::uint32_t>(text_.nodes.size() - 1);
     need(root);
     for (std::uint32_t n = root + 1; n-- > 0;)
-      if (places_[n].reached) distribute(n);
+      if (destinations_[n].reached) distribute(n);
     group_terms();
     for (std::uint32_t n = 0; n <= root; ++n)
-      if (places_[n].reached) emit(n);
+      if (destinations_[n].reached) emit(n);
     program_.result = values_[root];
     return std::move(program_);
   }
 
  private:
-  /// The use of a node's value: `multiplier` times a part of the sum of `owner`, or (own) a value of its own.
-  struct Place {
+  /// The destination of a node's value: the sum of `owner`, `multiplier` times; or (own) a value of its own.
+  struct Destination {
     bool reached = false;
     bool own = false;
     std::uint32_t owner = kNone;
@@ -70,7 +70,7 @@ class TextLowering {
            is_number(children(t)[operand]);
   }
 
-  void need(std::uint32_t n) { places_[n].reached = places_[n].own = true; }
+  void need(std::uint32_t n) { destinations_[n].reached = destinations_[n].own = true; }
 
   // --- down: which sum a node belongs to ---
 
@@ -83,14 +83,14 @@ class TextLowering {
   }
   /// Passes the multiplier of a linear node on to its children. A node whose multiplier overflows becomes a value of its own.
   void distribute_linear(std::uint32_t n, const TextNode& t) {
-    Place& place = places_[n];
+    Destination& destination = destinations_[n];
     std::int64_t m[2] = {0, 0};
-    if (!place.own && !multipliers(t, place.multiplier, m)) {
-      terms_.push_back({place.owner, n, place.multiplier});
-      place.own = true;
+    if (!destination.own && !multipliers(t, destination.multiplier, m)) {
+      terms_.push_back({destination.owner, n, destination.multiplier});
+      destination.own = true;
     }
-    const std::uint32_t owner = place.own ? n : place.owner;
-    if (place.own) STRATA_ASSERT(multipliers(t, 1, m), "a multiplier of 1 overflows");
+    const std::uint32_t owner = destination.own ? n : destination.owner;
+    if (destination.own) STRATA_ASSERT(multipliers(t, 1, m), "a multiplier of 1 overflows");
     const bool scales = t.action == Action::mul;
     for (std::size_t i = 0; i < t.count; ++i)
       if (const std::uint32_t child = children(t)[i]; !scales || !is_number(child))
@@ -110,22 +110,22 @@ class TextLowering {
   }
   /// Adds m * child to the sum of `owner`: a linear child passes m on, a number goes into k0, any other child is a term.
   void contribute(std::uint32_t child, std::uint32_t owner, std::int64_t m) {
-    Place& place = places_[child];
+    Destination& destination = destinations_[child];
     const TextNode& t = node(child);
-    place.reached = true;
+    destination.reached = true;
     if (is_linear(child)) {
-      place.owner = owner;
-      place.multiplier = m;
+      destination.owner = owner;
+      destination.multiplier = m;
       return;
     }
     std::int64_t part = 0;
-    std::int64_t& k0 = places_[owner].k0;
+    std::int64_t& k0 = destinations_[owner].k0;
     if (t.kind == TextKind::number && try_mul(m, t.value, part) && try_add(k0, part, part)) {
       k0 = part;
-      place.reached = false;
+      destination.reached = false;
       return;
     }
-    place.own = true;
+    destination.own = true;
     if (m != 0 || t.kind == TextKind::action) terms_.push_back({owner, child, m});
   }
 
@@ -153,7 +153,7 @@ class TextLowering {
     });
     terms_ = std::move(merged);
     for (std::uint32_t i = 0; i < terms_.size(); ++i) {
-      Place& owner = places_[terms_[i].owner];
+      Destination& owner = destinations_[terms_[i].owner];
       if (owner.last == 0) owner.first = i;
       owner.last = i + 1;
     }
@@ -167,7 +167,7 @@ class TextLowering {
 
   void emit(std::uint32_t n) {
     const TextNode& t = node(n);
-    if (!places_[n].own) return;
+    if (!destinations_[n].own) return;
     if (t.kind == TextKind::name) {
       values_[n] = static_cast<std::uint32_t>(t.value);
       return;
@@ -195,15 +195,16 @@ class TextLowering {
     finish(n, step, constant);
   }
   void emit_sum(std::uint32_t n, const TextNode& t) {
-    const Place& place = places_[n];
-    if (place.last == place.first + 1 && place.k0 == 0 && terms_[place.first].coefficient == 1) {
-      values_[n] = values_[terms_[place.first].node];
+    const Destination& destination = destinations_[n];
+    if (destination.last == destination.first + 1 && destination.k0 == 0 &&
+        terms_[destination.first].coefficient == 1) {
+      values_[n] = values_[terms_[destination.first].node];
       return;
     }
     AffineStep step = begin(Action::add, t);
-    for (std::uint32_t i = place.first; i < place.last; ++i)
+    for (std::uint32_t i = destination.first; i < destination.last; ++i)
       program_.operands.push_back({terms_[i].coefficient, values_[terms_[i].node]});
-    finish(n, step, place.k0);
+    finish(n, step, destination.k0);
   }
   AffineStep begin(Action action, const TextNode& t) const {
     AffineStep step;
@@ -220,7 +221,7 @@ class TextLowering {
   }
 
   const AffineText& text_;
-  std::vector<Place> places_;
+  std::vector<Destination> destinations_;
   std::vector<std::uint32_t> values_;
   std::vector<SumTerm> terms_;
   AffineProgram program_;

@@ -53,8 +53,8 @@ class Build {
   std::optional<AlignedPart> aligned_part(const Expr& x, std::int64_t c) const;
 
  private:
-  /// A step: one rule, or a few of one kind, for x // c or x % c; nothing when it does not apply. `l` is the linear view of x.
-  using Step = std::optional<Expr> (Build::*)(const Expr& x, LinearRef l, std::int64_t c) const;
+  /// One rule, or a few rules of one kind, for x // c or x % c; nothing when no rule applies. `l` is the linear view of x.
+  using DivModRule = std::optional<Expr> (Build::*)(const Expr& x, LinearRef l, std::int64_t c) const;
   std::optional<Expr> div_aligned(const Expr& x, LinearRef l, std::int64_t c) const;
   std::optional<Expr> div_carry(const Expr& x, LinearRef l, std::int64_t c) const;
   std::optional<Expr> div_lone_digit(const Expr& x, LinearRef l, std::int64_t c) const;

@@ -102,14 +102,14 @@ std::optional<Build::AlignedPart> Build::aligned_part(const Expr& x, std::int64_
 
 // The rules for a quotient; the first that applies gives the result.
 Expr Build::div_sum(const Expr& x, std::int64_t c) const {
-  static constexpr Step kSteps[] = {
+  static constexpr DivModRule kRules[] = {
       &Build::div_aligned,     &Build::div_carry,    &Build::div_lone_digit,
       &Build::div_lone_choice, &Build::div_content,  &Build::div_multiple,
       &Build::div_affine,      &Build::div_constant, &Build::div_sign,
   };
   const LinearView l(x.node());
-  for (const Step step : kSteps) {
-    if (auto answer = (this->*step)(x, l, c)) return *std::move(answer);
+  for (const DivModRule rule : kRules) {
+    if (auto answer = (this->*rule)(x, l, c)) return *std::move(answer);
   }
   return plain(Op::Div, x, c);
 }
@@ -272,13 +272,13 @@ Expr Build::mod(const Expr& x, std::int64_t c) const {
 
 // The rules for a modulus; the first that applies gives the result.
 Expr Build::mod_sum(const Expr& x, std::int64_t c) const {
-  static constexpr Step kSteps[] = {
+  static constexpr DivModRule kRules[] = {
       &Build::mod_aligned, &Build::mod_inner,  &Build::mod_reduced,
       &Build::mod_content, &Build::mod_affine,
   };
   const LinearView l(x.node());
-  for (const Step step : kSteps) {
-    if (auto answer = (this->*step)(x, l, c)) return *std::move(answer);
+  for (const DivModRule rule : kRules) {
+    if (auto answer = (this->*rule)(x, l, c)) return *std::move(answer);
   }
   return plain(Op::Mod, x, c);
 }

@@ -75,7 +75,7 @@ class ExprProgram {
   class Builder;
   friend ExprProgram compile(std::string_view text, std::span<const std::string> names);
   enum class Kind : std::uint8_t { number, name, apply };
-  struct Step {
+  struct Instruction {
     Kind kind;
     Action action;
     std::size_t column;
@@ -84,7 +84,7 @@ class ExprProgram {
   static Outcome apply(Action action, std::span<const Outcome> in, std::size_t column);
 
   std::vector<std::string> names_;
-  std::vector<Step> steps_;
+  std::vector<Instruction> steps_;
 };
 
 /// Compiles `text` over `names`. @throws as `parse` for the text; (domain) when a name occurs twice.

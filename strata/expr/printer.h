@@ -29,24 +29,25 @@ class Printer {
   std::string print(const Node* root);
 
  protected:
-  /// The context of a node, e.g. its place as an operand. Each notation defines the numbers; 0 is the root and every place
-  /// without a special rule.
-  using Place = std::uint32_t;
+  /// How tightly a text has to bind in its context. Each notation numbers its own levels; 0, the root, takes any text.
+  using Precedence = std::uint32_t;
 
   // The functions that `expand` may call, in reading order. A text that is not a literal goes through `number` or `name`.
   void text(std::string_view literal) { pieces_.push_back({literal, nullptr, 0, Kind::text, 0}); }
   void number(std::int64_t value) { pieces_.push_back({{}, nullptr, value, Kind::number, 0}); }
   void name(std::string_view kept_by_node) { text(kept_by_node); }
-  void node(const Node* n, Place place = 0) { pieces_.push_back({{}, n, 0, Kind::node, place}); }
+  void node(const Node* n, Precedence precedence = 0) {
+    pieces_.push_back({{}, n, 0, Kind::node, precedence});
+  }
   /// Calls `expand_tail(n, from)` when the worklist reaches this piece: for notations whose text is quadratic in the number
   /// of sources.
   void tail(const Node* n, std::size_t from) {
     pieces_.push_back({{}, n, static_cast<std::int64_t>(from), Kind::tail, 0});
   }
   void list(std::span<const Node* const> sources, std::string_view open, std::string_view between,
-            std::string_view close, Place place = 0);
+            std::string_view close, Precedence precedence = 0);
 
-  virtual void expand(const Node* n, Place place);
+  virtual void expand(const Node* n, Precedence precedence);
   virtual void expand_tail(const Node* n, std::size_t from);
   virtual void constant(std::int64_t value) { number(value); }
   virtual void variable(const Node* n) { name(n->variable().name); }
@@ -78,7 +79,7 @@ class Printer {
     const Node* node;
     std::int64_t number;
     Kind kind;
-    Place place;
+    Precedence precedence;
   };
   /// Throws for a text that is too long or will be: the length of a graph with shared nodes is computed after its first
   /// megabyte.

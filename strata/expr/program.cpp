@@ -13,7 +13,7 @@ namespace strata {
 
 class ExprProgram::Builder {
  public:
-  Builder(const SourceText& source, const NameTable& names, std::vector<Step>& steps)
+  Builder(const SourceText& source, const NameTable& names, std::vector<Instruction>& steps)
       : source_(source), names_(names), steps_(steps) {}
   void number(std::int64_t value, std::size_t column) { add(Kind::number, {}, column, value); }
   void name(std::string_view name, std::size_t column) {
@@ -34,7 +34,7 @@ class ExprProgram::Builder {
   }
   const SourceText& source_;
   const NameTable& names_;
-  std::vector<Step>& steps_;
+  std::vector<Instruction>& steps_;
 };
 
 ExprProgram compile(std::string_view text, std::span<const std::string> names) {
@@ -157,7 +157,7 @@ ExprProgram::Outcome ExprProgram::try_evaluate(std::span<const std::int64_t> val
   STRATA_CHECK(values.size() == names_.size(), domain, "[evaluate] ", values.size(), " values for ",
                names_.size(), " names");
   std::vector<Outcome> stack;
-  for (const Step& step : steps_) {
+  for (const Instruction& step : steps_) {
     if (step.kind == Kind::number) {
       stack.push_back(value_of(step.number));
     } else if (step.kind == Kind::name) {

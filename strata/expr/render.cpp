@@ -51,7 +51,7 @@ std::string Printer::print(const Node* root) {
     switch (piece.kind) {
       case Kind::text: out += piece.text; break;
       case Kind::number: out += std::to_string(piece.number); break;
-      case Kind::node: expand(piece.node, piece.place); break;
+      case Kind::node: expand(piece.node, piece.precedence); break;
       case Kind::tail: expand_tail(piece.node, static_cast<std::size_t>(piece.number)); break;
     }
     std::reverse(pieces_.begin() + static_cast<std::ptrdiff_t>(mark), pieces_.end());
@@ -61,16 +61,16 @@ std::string Printer::print(const Node* root) {
 }
 
 void Printer::list(std::span<const Node* const> sources, std::string_view open,
-                   std::string_view between, std::string_view close, Place place) {
+                   std::string_view between, std::string_view close, Precedence precedence) {
   text(open);
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (i != 0) text(between);
-    node(sources[i], place);
+    node(sources[i], precedence);
   }
   text(close);
 }
 
-void Printer::expand(const Node* n, Place) {
+void Printer::expand(const Node* n, Precedence) {
   switch (n->op) {
     case Op::Const: return constant(n->value());
     case Op::Var: return variable(n);

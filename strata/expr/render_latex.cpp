@@ -10,7 +10,7 @@ namespace strata {
 
 namespace {
 
-/// How tightly a text binds, and how tightly a place requires it to bind.
+/// How tightly a text binds, and how tightly its context requires it to bind.
 enum Binding : std::uint8_t { kLoose, kOr, kAnd, kComparison, kSum, kProduct, kAtom };
 
 Binding binding(const Node* n) {
@@ -38,9 +38,9 @@ Binding binding(const Node* n) {
 
 class LatexPrinter : public Printer {
   bool turns() const override { return false; }
-  void expand(const Node* n, Place place) override {
-    if (binding(n) >= place) return bare(n);
-    const bool iverson = is_condition(n) && place > kComparison;
+  void expand(const Node* n, Precedence precedence) override {
+    if (binding(n) >= precedence) return bare(n);
+    const bool iverson = is_condition(n) && precedence > kComparison;
     text(iverson ? "\\left[" : "\\left(");
     bare(n);
     text(iverson ? "\\right]" : "\\right)");

@@ -2,7 +2,7 @@
 // coordinates; `Pieces` lists disjoint boxes on which it is affine.
 //
 // A Piecewise is a short straight-line program over registers. Each register is an affine function of the coordinates; the
-// steps are floors, range tests, sums and products. A stack of views is such a function (every digit of an address is a
+// instructions are floors, range tests, sums and products. A stack of views is such a function (every digit of an address is a
 // floor), and so is an index expression. Pieces cuts the box until every floor is affine on each part, and yields each
 // part with the result as an affine function. Coordinates that no piece covers are invalid.
 //
@@ -43,11 +43,11 @@ constexpr std::int64_t volume(const Piece& p) {
   return out;
 }
 
-/// A function as a program over registers: each Step runs at every point of a box.
+/// A function as a program over registers: each Instruction runs at every point of a box.
 class Piecewise {
  public:
-  /// A statement of the program.
-  struct Step {
+  /// An instruction of the program.
+  struct Instruction {
     enum class Kind : std::uint8_t {
       set,     ///< to = a
       add,     ///< to += a * from
@@ -59,6 +59,7 @@ class Piecewise {
     std::uint32_t to, from, other;
     std::int64_t a, b;
   };
+  using Step [[deprecated("renamed to Instruction")]] = Instruction;
 
   /// A program for coordinates that run over lo + [0, extent).
   /// @throws Error (overflow) when there are more than 2^63 - 1 points.
@@ -86,48 +87,48 @@ class Piecewise {
   constexpr std::uint32_t load(std::int64_t base) { return load(base, Index(lo_.size(), 0)); }
 
   constexpr void set(std::uint32_t to, std::int64_t a) {
-    push({Step::Kind::set, to, to, to, a, 0});
+    push({Instruction::Kind::set, to, to, to, a, 0});
   }
   constexpr void add(std::uint32_t to, std::uint32_t from, std::int64_t a) {
-    push({Step::Kind::add, to, from, to, a, 0});
+    push({Instruction::Kind::add, to, from, to, a, 0});
   }
   /// q = floor(from / by); from -= by * q; to += scale * q. @pre by > 0, to != from
   constexpr void digit(std::uint32_t from, std::int64_t by, std::uint32_t to, std::int64_t scale) {
-    push({Step::Kind::digit, to, from, to, by, scale});
+    push({Instruction::Kind::digit, to, from, to, by, scale});
   }
   constexpr void times(std::uint32_t to, std::uint32_t a, std::uint32_t b) {
-    push({Step::Kind::times, to, a, b, 0, 0});
+    push({Instruction::Kind::times, to, a, b, 0, 0});
   }
   constexpr void within(std::uint32_t from, std::int64_t lo, std::int64_t hi) {
-    push({Step::Kind::within, from, from, from, lo, hi});
+    push({Instruction::Kind::within, from, from, from, lo, hi});
   }
   /// Makes the function invalid everywhere.
   constexpr void nowhere() { empty_ = true; }
-  /// Makes register `from`, after all steps, the value of the function.
+  /// Makes register `from`, after all instructions, the value of the function.
   constexpr void result(std::uint32_t from) { result_ = from; }
 
   constexpr std::size_t rank() const { return lo_.size(); }
   constexpr bool is_nowhere() const { return empty_; }
   constexpr const Index& lo() const { return lo_; }
   constexpr const Index& extent() const { return extent_; }
-  constexpr const SmallVec<Step, 12>& steps() const { return steps_; }
+  constexpr const SmallVec<Instruction, 12>& steps() const { return steps_; }
   constexpr std::uint32_t registers() const { return registers_; }
   constexpr std::uint32_t result() const { return result_; }
   /// One row for each register: its value at the lower corner, then its slopes.
   constexpr const SmallVec<std::int64_t, 32>& start() const { return start_; }
 
  private:
-  constexpr void push(const Step& step) { steps_.push_back(step); }
+  constexpr void push(const Instruction& step) { steps_.push_back(step); }
 
   Index lo_, extent_;
   SmallVec<std::int64_t, 32> start_;
-  SmallVec<Step, 12> steps_;
+  SmallVec<Instruction, 12> steps_;
   std::uint32_t registers_ = 0;
   std::uint32_t result_ = 0;
   bool empty_ = false;
 };
 
-/// The value of `f` at one point, nothing where `f` is invalid: the definition of a Piecewise, step by step.
+/// The value of `f` at one point, nothing where `f` is invalid: the definition of a Piecewise, instruction by instruction.
 /// @pre `at` lies in the box.
 /// @throws Error (overflow) when the value does not fit in 64 bits, or an intermediate value in 128.
 constexpr std::optional<std::int64_t> value_at(const Piecewise& f, const Index& at);
@@ -135,7 +136,7 @@ constexpr std::optional<std::int64_t> value_at(const Piecewise& f, const Index& 
 /// The pieces of a function, one by one. In one dimension they come in increasing order.
 class Pieces {
  public:
-  /// `budget` is a work limit: it counts the coefficients that steps look at. When it is used up, next() is false and
+  /// `budget` is a work limit: it counts the coefficients that instructions look at. When it is used up, next() is false and
   /// complete() is false. `f` must outlive this object.
   constexpr Pieces(const Piecewise& f, std::uint64_t budget);
   Pieces(Piecewise&& f, std::uint64_t budget) = delete;
@@ -148,7 +149,7 @@ class Pieces {
   constexpr std::uint64_t left() const { return budget_; }
 
  private:
-  // A part of the box that is still to be done: the box, and the registers on it before step `step`. `data` is one row: lo,
+  // A part of the box that is still to be done: the box, and the registers on it before instruction `step`. `data` is one row: lo,
   // extent, then the registers.
   struct Task {
     std::size_t step = 0;
@@ -169,11 +170,11 @@ class Pieces {
   constexpr void yield(Task& t, Piece& out) const;
   constexpr Span span(Task& t, const std::int64_t* r) const;
   constexpr Outcome take(Task& t);
-  constexpr Outcome take_digit(Task& t, const Piecewise::Step& step);
+  constexpr Outcome take_digit(Task& t, const Piecewise::Instruction& step);
   constexpr void divide(const std::int64_t* r, std::int64_t p, Row& quotient, Row& rest) const;
   constexpr void cut_remainder(Task& t, const Row& rest, std::int64_t p);
-  constexpr Outcome take_within(Task& t, const Piecewise::Step& step);
-  constexpr Outcome take_times(Task& t, const Piecewise::Step& step);
+  constexpr Outcome take_within(Task& t, const Piecewise::Instruction& step);
+  constexpr Outcome take_times(Task& t, const Piecewise::Instruction& step);
   constexpr void accumulate(std::int64_t* to, std::int64_t scale, const std::int64_t* from) const;
   constexpr void narrow(Task& t, std::size_t j, std::int64_t begin, std::int64_t count) const;
   constexpr void cut_at(std::size_t j, std::int64_t c);
@@ -233,19 +234,19 @@ constexpr std::optional<std::int64_t> value_at(const Piecewise& f, const Index& 
     for (std::size_t j = 0; j < f.rank(); ++j)
       detail::multiply_add(r.back(), row[j + 1], static_cast<Int128>(at[j]) - f.lo()[j]);
   }
-  for (const Piecewise::Step& s : f.steps()) {
+  for (const Piecewise::Instruction& s : f.steps()) {
     switch (s.kind) {
-      case Piecewise::Step::Kind::set: r[s.to] = s.a; break;
-      case Piecewise::Step::Kind::add: detail::multiply_add(r[s.to], s.a, r[s.from]); break;
-      case Piecewise::Step::Kind::digit: {
+      case Piecewise::Instruction::Kind::set: r[s.to] = s.a; break;
+      case Piecewise::Instruction::Kind::add: detail::multiply_add(r[s.to], s.a, r[s.from]); break;
+      case Piecewise::Instruction::Kind::digit: {
         const Int128 q = detail::take_quotient(r[s.from], s.a);
         detail::multiply_add(r[s.to], s.b, q);
         break;
       }
-      case Piecewise::Step::Kind::times:
+      case Piecewise::Instruction::Kind::times:
         detail::multiply_add(r[s.to], r[s.from], r[s.other]);
         break;
-      case Piecewise::Step::Kind::within:
+      case Piecewise::Instruction::Kind::within:
         if (r[s.from] < s.a || r[s.from] > s.b) return std::nullopt;
         break;
     }
@@ -353,8 +354,8 @@ constexpr std::size_t Pieces::widest(Task& t, const std::int64_t* r) const {
 }
 
 constexpr Pieces::Outcome Pieces::take(Task& t) {
-  using Kind = Piecewise::Step::Kind;
-  const Piecewise::Step& step = f_.steps()[t.step];
+  using Kind = Piecewise::Instruction::Kind;
+  const Piecewise::Instruction& step = f_.steps()[t.step];
   switch (step.kind) {
     case Kind::set: {
       std::int64_t* r = row(t, step.to);
@@ -389,7 +390,7 @@ constexpr void Pieces::divide(const std::int64_t* r, std::int64_t p, Row& quotie
   }
 }
 
-constexpr Pieces::Outcome Pieces::take_digit(Task& t, const Piecewise::Step& step) {
+constexpr Pieces::Outcome Pieces::take_digit(Task& t, const Piecewise::Instruction& step) {
   Row quotient, rest;
   divide(row(t, step.from), step.a, quotient, rest);
   const Span s = span(t, rest.data());
@@ -451,7 +452,7 @@ constexpr std::optional<bool> Pieces::contract(Task& t, const std::int64_t* r, S
   return false;
 }
 
-constexpr Pieces::Outcome Pieces::take_within(Task& t, const Piecewise::Step& step) {
+constexpr Pieces::Outcome Pieces::take_within(Task& t, const Piecewise::Instruction& step) {
   const std::int64_t* r = row(t, step.from);
   const Span s = span(t, r);
   if (s.max < step.a || s.min > step.b) return Outcome::dropped;
@@ -461,12 +462,12 @@ constexpr Pieces::Outcome Pieces::take_within(Task& t, const Piecewise::Step& st
   }
   const std::optional<bool> contracted = contract(t, r, s, step.a, step.b);
   if (!contracted) return Outcome::dropped;
-  if (*contracted) return Outcome::done;  // repeats the same step on the smaller box
+  if (*contracted) return Outcome::done;  // repeats the instruction on the smaller box
   halve(t, widest(t, r));
   return Outcome::cut;
 }
 
-constexpr Pieces::Outcome Pieces::take_times(Task& t, const Piecewise::Step& step) {
+constexpr Pieces::Outcome Pieces::take_times(Task& t, const Piecewise::Instruction& step) {
   const auto varies = [&](std::uint32_t k) {
     const std::int64_t* r = row(t, k);
     for (std::size_t j = 0; j < rank_; ++j)

@@ -163,8 +163,8 @@ class AxisNeighbours {
     return cross_ ? cross_lo(p) + list_.pieces[p].extent[*cross_] : 1;
   }
   /// The coordinates at which a piece begins, along the axis and then along the cross axis; and the number of the piece.
-  using Place = std::pair<std::int64_t, std::int64_t>;
-  using Placed = std::pair<Place, std::size_t>;
+  using Corner = std::pair<std::int64_t, std::int64_t>;
+  using CornerOfPiece = std::pair<Corner, std::size_t>;
 
   bool is_settled() const { return gave_up_ || (conflict_ && ask_ == Ask::stride); }
   void meet(Int128 step) {
@@ -179,8 +179,8 @@ class AxisNeighbours {
   }
   void look_above(std::size_t p) {
     // A piece that begins before `first` along the cross axis ends before `p` begins.
-    const Place first{end(p), cross_lo(p) - longest_across_ + 1}, beyond{end(p), cross_end(p)};
-    auto q = std::lower_bound(order_.begin(), order_.end(), Placed{first, 0});
+    const Corner first{end(p), cross_lo(p) - longest_across_ + 1}, beyond{end(p), cross_end(p)};
+    auto q = std::lower_bound(order_.begin(), order_.end(), CornerOfPiece{first, 0});
     for (; q != order_.end() && q->first < beyond; ++q) {
       gave_up_ = ++pairs_ > kPairBudget;
       if (is_settled()) return;
@@ -216,7 +216,7 @@ class AxisNeighbours {
   const PieceList& list_;
   std::size_t axis_;
   Ask ask_;
-  std::vector<Placed> order_;
+  std::vector<CornerOfPiece> order_;
   std::optional<std::size_t> cross_;
   std::int64_t longest_across_ = 1;
   std::vector<std::int64_t> covered_below_, covered_above_;
