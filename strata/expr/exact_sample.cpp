@@ -10,7 +10,7 @@ namespace strata {
 namespace {
 
 constexpr std::size_t kFlips = 192;         // the most base points
-constexpr std::size_t kValidPoints = 1024;  // points of a sample under an assumption
+constexpr std::size_t kValidPoints = 1024;  // the most points under an assumption
 constexpr std::uint64_t kSampleStore = std::uint64_t{1} << 23;  // the most slots times points of a sample
 constexpr std::uint64_t kWholeBox = std::uint64_t{1} << 21;
 

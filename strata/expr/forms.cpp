@@ -16,7 +16,7 @@ namespace {
 constexpr int kMaxDepth = 3;          // nesting of forms: (x%12)//4, ...
 constexpr std::size_t kMaxTerms = 4;  // the most terms of an expansion
 constexpr std::uint64_t kLarge = std::uint64_t{1}
-                                 << 30;  // slopes and places beyond this are no simple form
+                                 << 30;  // larger slopes and positions are not a simple form
 
 using Table = std::vector<std::int64_t>;
 

@@ -8,7 +8,7 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kMaxProducts = 64;  // wider products stay factored
+constexpr std::size_t kMaxProducts = 64;  // products of more terms stay factored
 
 }  // namespace
 
