@@ -13,7 +13,8 @@ namespace strata {
 namespace {
 
 constexpr std::uint64_t kOrderMask = (std::uint64_t{1} << 56) - 1;
-constexpr std::uint64_t kInternUnits = 24;  // Meter units for a node without operands: a cache miss
+constexpr std::uint64_t kInternUnits =
+    24;  // Meter units for a node without operands: mostly the cost of a cache miss
 constexpr std::uint64_t kStepsToCharge = 64;
 constexpr std::int64_t kSmallMin = -256, kSmallMax = 1024;
 
