@@ -46,7 +46,7 @@ struct ArgToObject {
   py::object operator()(const Local& l) const { return py::make_tuple(l.name, l.size); }
   py::object operator()(const Special& s) const { return py::make_tuple(s.name, s.axis, s.size); }
   py::object operator()(const Variable& v) const { return py::cast(v); }
-  py::object operator()(const Reduction& r) const {
+  py::object operator()(const LoopReduction& r) const {
     return py::make_tuple(object_of_op(r.op), r.loops);
   }
 };
@@ -78,7 +78,7 @@ UOpArg arg_of_object(UOps op, DType dtype, const py::object& object) {
     case UOps::ALU: return op_of_object(object);
     case UOps::REDUCE: {
       const auto [op, loops] = object.cast<std::pair<py::object, std::int64_t>>();
-      return Reduction{op_of_object(op), loops};
+      return LoopReduction{op_of_object(op), loops};
     }
     case UOps::DEFINE_GLOBAL: return global_of_object(object);
     case UOps::DEFINE_VAR: return object.cast<Variable>();

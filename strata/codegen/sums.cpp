@@ -72,7 +72,7 @@ class Sums {
     sources.insert(sources.end(), values.begin(), values.end());
     sources.insert(sources.end(), loops.begin(), loops.end());
     return graph_.add(UOps::REDUCE, first.dtype(), sources,
-                      Reduction{reduction_, static_cast<std::int64_t>(loops.size())});
+                      LoopReduction{reduction_, static_cast<std::int64_t>(loops.size())});
   }
 
   /// index // 4 % 4 inside of index % 4, as sum_order() has them. NOTE: the identity is left out, as no lane is -0.

@@ -239,7 +239,7 @@ class ListParser {
         return parse_none();
       case ArgKind::number: return in_.number<std::int64_t>("a lane");
       case ArgKind::scalar: return parse_scalar(dtype);
-      case ArgKind::op: return parse_op();
+      case ArgKind::op: return parse_alu();
       case ArgKind::global: return parse_global(dtype);
       case ArgKind::local: return parse_local();
       case ArgKind::special: return parse_special();
@@ -267,7 +267,7 @@ class ListParser {
     return out;
   }
 
-  Ops parse_op() {
+  Ops parse_alu() {
     const std::string_view word = in_.word("an op");
     const std::optional<Ops> op = find_op(word);
     if (!op) in_.fail(ErrorKind::parse, in_.at() - word.size(), in_quotes(word), " is no op");
@@ -308,9 +308,9 @@ class ListParser {
   }
 
   UOpArg parse_reduction() {
-    Reduction out;
+    LoopReduction out;
     in_.expect('(');
-    out.op = parse_op();
+    out.op = parse_alu();
     in_.expect(',');
     out.loops = in_.number<std::int64_t>("a number of loops");
     in_.expect(')');

@@ -36,7 +36,7 @@ constexpr UOpRow kUOpRows[] = {
 
 constexpr std::string_view kArgNames[] = {"nothing",   "a number",   "a Scalar",
                                           "an op",     "a Global",   "a Local",
-                                          "a Special", "a Variable", "a Reduction"};
+                                          "a Special", "a Variable", "a LoopReduction"};
 
 std::string word(DType dtype) { return dtype.name(); }
 std::string word(UOps op) { return spec_name(op); }
@@ -227,7 +227,7 @@ void check_phi(const Candidate& u) {
 }
 
 void check_reduce(const Candidate& u) {
-  const auto [op, loops] = std::get<Reduction>(u.arg);
+  const auto [op, loops] = std::get<LoopReduction>(u.arg);
   u.require(is_reduce(op), op, " is not a reduction");
   u.require(loops >= 1 && loops + 2 <= static_cast<std::int64_t>(u.src.size()), loops,
             " loops among ", u.src.size(),

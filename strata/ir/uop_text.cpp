@@ -50,7 +50,7 @@ std::string arg_text(const Local& local, DType) {
 std::string arg_text(const Special& special, DType) {
   return detail::message("('", special.name, "', ", special.axis, ", ", special.size, ")");
 }
-std::string arg_text(const Reduction& reduction, DType) {
+std::string arg_text(const LoopReduction& reduction, DType) {
   return detail::message("(", spec_name(reduction.op), ", ", reduction.loops, ")");
 }
 std::string arg_text(const Variable& variable, DType) {

@@ -308,20 +308,20 @@ TEST(UOpChecks, Accumulators) {
   REFUSES("[PHI] assigns to UOps.CONST, not to an accumulator", UOps::PHI, float32, {x.f, x.f});
   REFUSES("[PHI] assigns i32 to f32", UOps::PHI, float32, {x.acc, x.i});
   REFUSES("[PHI] has dtype i32, which is not f32", UOps::PHI, int32, {x.acc, x.f});
-  ACCEPTS(UOps::REDUCE, float32, {x.f, x.acc, x.loop}, (Reduction{Ops::SUM, 1}));
-  ACCEPTS(UOps::REDUCE, float32, {x.f, x.acc, x.acc, x.loop, x.loop}, (Reduction{Ops::SUM, 2}));
+  ACCEPTS(UOps::REDUCE, float32, {x.f, x.acc, x.loop}, (LoopReduction{Ops::SUM, 1}));
+  ACCEPTS(UOps::REDUCE, float32, {x.f, x.acc, x.acc, x.loop, x.loop}, (LoopReduction{Ops::SUM, 2}));
   REFUSES("[REDUCE] BinaryOps.ADD is not a reduction", UOps::REDUCE, float32, {x.f, x.f, x.loop},
-          (Reduction{Ops::ADD, 1}));
+          (LoopReduction{Ops::ADD, 1}));
   REFUSES("[REDUCE] reduces over UOps.CONST, not over loops", UOps::REDUCE, float32,
-          {x.f, x.f, x.i}, (Reduction{Ops::SUM, 1}));
+          {x.f, x.f, x.i}, (LoopReduction{Ops::SUM, 1}));
   REFUSES("[REDUCE] 0 loops among 3 sources: a first value, the others, then at least one loop",
-          UOps::REDUCE, float32, {x.f, x.acc, x.loop}, (Reduction{Ops::SUM, 0}));
+          UOps::REDUCE, float32, {x.f, x.acc, x.loop}, (LoopReduction{Ops::SUM, 0}));
   REFUSES("[REDUCE] -1 loops among 3 sources: a first value, the others, then at least one loop",
-          UOps::REDUCE, float32, {x.f, x.acc, x.loop}, (Reduction{Ops::SUM, -1}));
+          UOps::REDUCE, float32, {x.f, x.acc, x.loop}, (LoopReduction{Ops::SUM, -1}));
   REFUSES("[REDUCE] 1 loops among 2 sources: a first value, the others, then at least one loop",
-          UOps::REDUCE, float32, {x.f, x.loop}, (Reduction{Ops::SUM, 1}));
+          UOps::REDUCE, float32, {x.f, x.loop}, (LoopReduction{Ops::SUM, 1}));
   REFUSES("[REDUCE] combines f32 and i32", UOps::REDUCE, float32, {x.f, x.i, x.loop},
-          (Reduction{Ops::SUM, 1}));
+          (LoopReduction{Ops::SUM, 1}));
 }
 
 }  // namespace
