@@ -4,14 +4,12 @@
 Builds the copy and uses the operation: from C++, Python and the text of a kernel, in place, by its further name, differentiated, on
 its page, and by the tests of each row. The copy is made in FOLDER (build/add_operation). Prints `N passed, N failed`.
 """
-import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from check_recipes import ROOT, copy_checkout, run
 
 PROGRAM = """
 #include <cmath>
@@ -61,14 +59,6 @@ print("sech of Python")
 """
 
 
-def run(*command, cwd=None, **environment):
-    """What the command prints. @throws AssertionError where it fails."""
-    result = subprocess.run([str(part) for part in command], cwd=cwd, env=dict(os.environ, **environment), text=True,
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    assert result.returncode == 0, f"{command}: exit status {result.returncode}\n{result.stdout[-4000:]}"
-    return result.stdout
-
-
 def change():
     """The diff of CONTRIBUTING.md."""
     diffs = re.findall(r"^```diff\n(.*?)^```$", (ROOT / "CONTRIBUTING.md").read_text(), re.M | re.S)
@@ -80,14 +70,10 @@ class Copy:
     def __init__(self, folder):
         self.tree, self.build = folder / "tree", folder / "build"
         shutil.rmtree(folder, ignore_errors=True)
-        files = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT).split("\0")
-        for name in filter(None, files):
-            if (ROOT / name).is_file():
-                (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, self.tree / name)
+        copy_checkout(self.tree)
         (folder / "change.diff").write_text(change())
         # Outside of any repository, so that paths are relative to the copy.
-        run("git", "apply", folder / "change.diff", cwd=self.tree, GIT_CEILING_DIRECTORIES=str(folder))
+        run("git", "-C", self.tree, "apply", folder / "change.diff", GIT_CEILING_DIRECTORIES=str(folder))
         self.python = {"PYTHONPATH": str(self.build / "python"), "STRATA_DISK_CACHE": "0"}
 
     def check_that_it_touches_two_places(self):
