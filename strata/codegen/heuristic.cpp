@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "strata/codegen/decompose_pass.h"
 #include "strata/codegen/nests.h"
 #include "strata/codegen/register_tile.h"
 #include "strata/codegen/rows.h"
@@ -54,7 +55,7 @@ class Choice {
       : kernel_(kernel),
         target_(target),
         axes_(kernel),
-        plain_(lower(kernel, axes_, as_written(target))),
+        plain_(decomposed(lower(kernel, axes_, as_written(target)), target.native)),
         main_(axes_.axes().size(), 0) {
     for (const Access& a : plain_.accesses) widest_ = std::max(widest_, dtype_of(a).itemsize());
     for (const auto& [v, axis] : plain_.counters) counters_.emplace_back(v, axis);

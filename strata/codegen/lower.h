@@ -79,6 +79,7 @@ struct Lowered {
   std::vector<StagedLocal> staged;
   std::vector<LoopInside> nest;
   std::vector<Access> accesses;
+  std::vector<UOp> element_ops;  ///< the ALUs between elements, not those of indices; for decomposed()
   std::vector<Variable> variables;                         ///< the kernel's, in natural order
   std::vector<std::pair<Variable, std::size_t>> counters;  ///< of loops, and the axis of each
   std::vector<std::pair<Variable, UOp>> loops;             ///< every counter, and its LOOP

@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "strata/codegen/decompose.h"
 #include "strata/codegen/index_uops.h"
 #include "strata/view/view.h"
 
@@ -26,7 +25,8 @@ std::optional<std::int64_t> whole_bytes(const Expr& first, DType dtype);
 /// Ops of a graph between scalars and vectors: scalars are made as wide as the others.
 class LaneOps {
  public:
-  LaneOps(UOpGraph& graph, const OpSet& native) : graph_(graph), native_(native) {}
+  /// `made` gets each ALU that alu() makes.
+  LaneOps(UOpGraph& graph, std::vector<UOp>& made) : graph_(graph), made_(made) {}
 
   UOp alu(Ops op, std::vector<UOp> operands);
   UOp widened(UOp value, int lanes);
@@ -40,7 +40,7 @@ class LaneOps {
 
  private:
   UOpGraph& graph_;
-  const OpSet& native_;
+  std::vector<UOp>& made_;
 };
 
 }  // namespace strata

@@ -170,6 +170,9 @@ class UOpGraph {
   UOp broadcast(UOp scalar, int lanes);
   UOp lane(UOp vector, int k);  ///< a scalar is its own lane
 
+  /// True iff `u` was added as cachable. @pre u is of this graph
+  bool is_cachable(UOp u) const;
+
   std::size_t size() const { return nodes_.size(); }
   UOp operator[](std::size_t k) const { return UOp(nodes_[k].get()); }
   /// In order. end() stays where it was made: what is added in a loop over the list is not met.
