@@ -1,4 +1,5 @@
-// The op table (ops.def) as data.
+// Ops: the ops of graphs and kernels, one enumerator per row of the table ops.def, with the table as data (name, group, arity, dtype
+// rule) and result_dtype(). Used by the graph, the interpreters, the kernel compiler and the renderers.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,9 @@ enum class Ops : std::uint8_t {
 #include "strata/ir/ops.def"
 };
 
+/// The class of an op in the specification: `UnaryOps.EXP2` has group Unary.
 enum class OpGroup : std::uint8_t { Unary, Binary, Ternary, Reduce, Movement, Load, Buffer };
+/// The dtype rule of an op; ops.def defines the rules.
 enum class OpTyping : std::uint8_t {
   same,
   number,
@@ -32,21 +35,21 @@ enum class OpTyping : std::uint8_t {
 
 /// A row of ops.def.
 struct OpRow {
-  std::string_view name;  ///< "MAX" for MAX and for REDUCE_MAX
-  std::string_view text;
+  std::string_view name;  ///< the specification's name: "MAX" for MAX and for REDUCE_MAX
+  std::string_view text;  ///< the meaning, in C's notation
   Ops op;
   OpGroup group;
   std::uint8_t arity;
   OpTyping typing;
-  bool commutes;
+  bool commutes;  ///< f(a, b) == f(b, a) for all operands
 };
 
 const OpRow& row(Ops op);
-/// All rows, in order.
+/// All rows, in the order of ops.def.
 std::span<const OpRow> op_rows();
-/// "BinaryOps.ADD", "ReduceOps.MAX", "BufferOps.LOAD".
+/// The specification's name with its class: "BinaryOps.ADD", "ReduceOps.MAX", "BufferOps.LOAD".
 std::string spec_name(Ops op);
-/// The op of a name, with or without its class; a bare "MAX" is the binary one. Nothing for another text.
+/// The op named `name`, with or without its class; a bare "MAX" is the binary op. Nothing for an unknown name.
 std::optional<Ops> find_op(std::string_view name);
 
 inline bool is_elementwise(Ops op) {
@@ -55,13 +58,13 @@ inline bool is_elementwise(Ops op) {
 inline bool is_reduce(Ops op) { return row(op).group == OpGroup::Reduce; }
 inline bool is_movement(Ops op) { return row(op).group == OpGroup::Movement; }
 
-/// True iff its values are numbers, or vectors of them.
+/// True iff values of the dtype are numbers or vectors of numbers, not pointers and not none.
 inline bool is_element(DType dtype) { return !dtype.is_none() && !dtype.is_pointer(); }
-/// The dtype of `op` on operands of these dtypes; vectors lane by lane. `to` is the dtype of CAST and BITCAST.
-/// @throws Error (domain) naming the op and the dtypes where it is not defined on them, or their number is wrong.
+/// The dtype of the result of `op` on operands of these dtypes; vectors lane by lane. `to` is the target dtype of CAST and BITCAST.
+/// @throws Error (domain) naming the op and the dtypes where the op is not defined on them, or their number is wrong
 DType result_dtype(Ops op, std::span<const DType> operands, DType to = dtypes::none);
 
-/// The binary op that a reduction repeats: ADD for SUM, MAX for REDUCE_MAX. @pre is_reduce(op)
+/// The binary op that a reduction repeats, e.g. ADD for SUM and MAX for REDUCE_MAX. @pre is_reduce(op)
 Ops combining_op(Ops op);
 
 }  // namespace strata
