@@ -16,8 +16,8 @@ namespace strata {
 struct Coordinates {
   std::vector<Expr> idxs;
   Expr valid;  ///< the element is needed only where this holds; memory is not accessed elsewhere
-  bool is_zero =
-      false;  ///< the element must be 0 where `valid` does not hold (below a PAD); else it is unspecified there
+  /// The element must be 0 where `valid` does not hold (below a PAD); else it is unspecified there.
+  bool is_zero = false;
   Expr around = 1;  ///< the ranges, counter < size, of the surrounding reduction loops with symbolic sizes
 
   bool operator==(const Coordinates& o) const {

@@ -9,8 +9,8 @@
 
 namespace strata {
 
-inline constexpr double kLongIteration =
-    0.05;  // seconds; longer work is divided, or checks for interruption (looks.h)
+/// Seconds; longer work is divided, or checks for interruption (looks.h).
+inline constexpr double kLongIteration = 0.05;
 
 /// The time in seconds on one thread of a slow machine. NOTE: a function such as EXP counts as one operation, although it takes more.
 inline double estimated_seconds(const KernelCost& cost) {

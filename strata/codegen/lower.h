@@ -26,8 +26,8 @@ struct Target {
   bool contract = true;        ///< a*b + c may be rounded once (MULACC)
   /// Float sums and products may be combined in another order than that of ir/sum_order.h, with vectors and several accumulators.
   bool reassociate = true;
-  bool bounded =
-      true;  ///< a reassociated sum keeps the error bound of ir/sum_order.h. False: one accumulator per loop nest, for analysis only
+  /// A reassociated sum keeps the error bound of ir/sum_order.h. False: one accumulator per loop nest, for analysis only.
+  bool bounded = true;
   bool instances = false;  ///< the iterations of the parallel loop are instances of a launch (SPECIAL)
   /// For devices that launch instances: 16-byte vectors, as their languages have.
   static Target of_instances() {
@@ -51,8 +51,8 @@ struct Access {
   bool is_store = false;
   Expr index, valid;  ///< over the loop variables; the access happens where `valid` holds
   Int size;           ///< elements of the buffer
-  Expr ranges =
-      1;  ///< a condition that holds at the access: counter < size for the surrounding loops of symbolic size
+  /// A condition that holds at the access: counter < size for the surrounding loops of symbolic size.
+  Expr ranges = 1;
   std::size_t store = 0;       ///< the number of the kernel's store that the access belongs to
   std::vector<UOp> uops = {};  ///< its LOADs or STOREs: one, or one per lane
 };

@@ -41,10 +41,10 @@ struct Nest {
   // For reductions. A level is a run of loops that share one accumulator; the accumulator of a level adds up the results of the next
   // level inside of it.
   std::vector<std::size_t> levels;  ///< the number of `loops` of each level, outermost first
-  bool is_ordered =
-      false;  ///< the order of ir/sum_order.h, including lanes; false: lanes are added up after all loops
-  std::size_t scalar_levels =
-      0;  ///< ordered: the outer levels, which add up scalars (the sums across lanes); further levels add up vectors
+  /// The order of ir/sum_order.h, including lanes; false: lanes are added up after all loops.
+  bool is_ordered = false;
+  /// Ordered: the outer levels, which add up scalars (the sums across lanes); further levels add up vectors.
+  std::size_t scalar_levels = 0;
   /// Ordered: the elements of a last vector that has fewer than all lanes. They are added to the sums of the innermost level, last.
   struct Tail {
     std::vector<Expr> coordinates;

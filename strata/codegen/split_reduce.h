@@ -9,8 +9,8 @@
 
 namespace strata {
 
-constexpr std::int64_t kWorkForThreads =
-    1 << 17;  ///< iterations of the innermost body from which a kernel is worth several threads
+/// Iterations of the innermost body from which a kernel is worth several threads.
+constexpr std::int64_t kWorkForThreads = 1 << 17;
 
 /// The kernels that replace a kernel with a split reduction.
 struct SplitReduction {

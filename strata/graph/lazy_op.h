@@ -270,8 +270,8 @@ Scalar identity_of(Ops op, DType dtype);
 
 /// The least work of a kernel, with each variable at its upper bound.
 struct KernelCost {
-  double operations =
-      0;  ///< each arithmetic op once per element (MULACC 2; conversions, WHERE and movement 0)
+  /// Each arithmetic op once per element (MULACC 2; conversions, WHERE and movement 0).
+  double operations = 0;
   double bytes = 0;  ///< each buffer read once and written once, as far as the kernel does either
 };
 KernelCost cost_of(const LazyOp& kernel);

@@ -33,15 +33,15 @@ struct SumDigit {
   std::size_t axis = 0;  ///< position among the reduced axes
   std::int64_t stride = 1;
   std::int64_t count = 1;  ///< at most ceil(size / stride)
-  bool continues =
-      false;  ///< adds its terms to the accumulator of the digit around it; false: starts a sum at the identity
+  /// Adds its terms to the accumulator of the digit around it; false: starts a sum at the identity.
+  bool continues = false;
   bool operator==(const SumDigit&) const = default;
 };
 
-constexpr std::int64_t kSumLanes =
-    16;  ///< adjacent elements of the main axis that go to different sums: the two digits of 4
-constexpr std::int64_t kSumRun =
-    32;  ///< most consecutive terms of one accumulator, R*S: trailing axes and index // 16 % S
+/// Adjacent elements of the main axis that go to different sums: the two digits of 4.
+constexpr std::int64_t kSumLanes = 16;
+/// Most consecutive terms of one accumulator, R*S: trailing axes and index // 16 % S.
+constexpr std::int64_t kSumRun = 32;
 
 /// The digits for reduced axes of these sizes, outermost first; empty where each size is 1. A symbolic size counts as its upper bound.
 std::vector<SumDigit> sum_order(std::span<const Int> sizes);

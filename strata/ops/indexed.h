@@ -49,8 +49,8 @@ Value order_keys(const Value& values, bool descending);
 
 /// How put_at() combines values with an element.
 struct Combine {
-  std::optional<Reduce> how =
-      std::nullopt;  ///< none: a value replaces the element; of several values the last one wins
+  /// None: a value replaces the element; of several values the last one wins.
+  std::optional<Reduce> how = std::nullopt;
   bool include_self = true;  ///< whether the old element is one of the reduced values
 };
 /// `target` (..., n) where element index[..., k] is combined with source[..., k]. Indices are wrapped; an index outside of [0, n) goes

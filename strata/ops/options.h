@@ -255,8 +255,8 @@ struct InterpolateOptions {
 struct GridSampleOptions {
   Interpolation mode = Interpolation::linear;  ///< linear, nearest or cubic (of two axes)
   enum class Outside : std::uint8_t { zeros, border, reflection } padding_mode = Outside::zeros;
-  bool align_corners =
-      false;  ///< true: -1 and 1 are the centres of the outermost elements; false: their outer edges
+  /// True: -1 and 1 are the centres of the outermost elements; false: their outer edges.
+  bool align_corners = false;
 };
 
 namespace linalg {

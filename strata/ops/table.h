@@ -13,8 +13,8 @@ struct ParameterText {
   const char* type;      ///< the C++ type; "Tensor", "tensors" or "operand" for arrays
   const char* name;      ///< the C++ name
   const char* fallback;  ///< the C++ default; null for a required parameter
-  const char* python_names =
-      nullptr;  ///< "low|min": the names that Python accepts, if not the C++ name alone
+  /// "low|min": the names that Python accepts, if not the C++ name alone
+  const char* python_names = nullptr;
 };
 
 /// How an operation is called: a method (elementwise of one or two operands, or any other), a static method, a free function, a

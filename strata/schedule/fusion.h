@@ -43,8 +43,8 @@ struct FusionOptions {
 struct Materialized {
   LazyOp node;
   Boundary why = Boundary::asked;
-  const LazyNode* inside =
-      nullptr;  ///< the root of the kernel that also stores this node; null: the node has a kernel of its own
+  /// The root of the kernel that also stores this node; null: the node has a kernel of its own.
+  const LazyNode* inside = nullptr;
   Ints domain;  ///< the loop dimensions of the node's own kernel
 };
 using Cut [[deprecated("Materialized")]] = Materialized;

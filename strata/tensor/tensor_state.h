@@ -18,8 +18,8 @@ struct TensorState {
   const Device* device;
   std::shared_ptr<struct GradientSlot> slot;  ///< of a parameter: where its gradient goes; else null
   std::uint64_t born;                         ///< creation number; a later tensor has a larger one
-  void* object =
-      nullptr;  ///< the object that stands for the tensor in another language; its binding sets and clears it
+  /// The object that stands for the tensor in another language; its binding sets and clears it.
+  void* object = nullptr;
 };
 
 /// A handle's share of a TensorState. After a move the handle gets the state of an empty tensor on its next use.
