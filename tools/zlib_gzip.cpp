@@ -22,9 +22,9 @@ struct Stream : z_stream {
   Stream& operator=(const Stream&) = delete;
   ~Stream() { kEnd(this); }
 
-  /// One call of `step` on the next piece. @returns zlib's status
-  template <class Step>
-  int go_on(const Step& step, std::string& out) {
+  /// One call of `process` on the next piece. @returns zlib's status
+  template <class Process>
+  int go_on(const Process& process, std::string& out) {
     if (avail_in == 0) {
       // zlib does not write to its input, whatever the type says.
       next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(rest.data()));
@@ -35,7 +35,7 @@ struct Stream : z_stream {
     out.resize(before + kPiece);
     next_out = reinterpret_cast<Bytef*>(out.data() + before);
     avail_out = static_cast<uInt>(kPiece);
-    const int status = step(this, rest.empty() ? Z_FINISH : Z_NO_FLUSH);
+    const int status = process(this, rest.empty() ? Z_FINISH : Z_NO_FLUSH);
     out.resize(before + kPiece - avail_out);
     return status;
   }

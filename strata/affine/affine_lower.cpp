@@ -1,7 +1,7 @@
-// Affine texts and canonical expressions to steps.
+// Lowers affine texts and canonical expressions to steps.
 //
-// From a text: each maximal tree of + - and products by constants becomes one sum, found by passing multipliers from
-// the root down. So the values are those of the text in mathematical integers, whatever the order of its operations.
+// In a text, each maximal tree of + - and products by constants becomes one sum; multipliers are passed from the root down.
+// The value is therefore that of the text in mathematical integers, whatever the order of its operations.
 
 #include <algorithm>
 #include <numeric>
@@ -21,24 +21,24 @@ bool chooses(Action action) { return action == Action::select || action == Actio
 class TextLowering {
  public:
   explicit TextLowering(const AffineText& text)
-      : text_(text), places_(text.nodes.size()), values_(text.nodes.size(), kNone) {}
+      : text_(text), destinations_(text.nodes.size()), values_(text.nodes.size(), kNone) {}
 
   AffineProgram run() {
     program_.inputs = static_cast<std::uint32_t>(text_.names.size());
     const auto root = static_cast<std::uint32_t>(text_.nodes.size() - 1);
     need(root);
     for (std::uint32_t n = root + 1; n-- > 0;)
-      if (places_[n].reached) distribute(n);
+      if (destinations_[n].reached) distribute(n);
     group_terms();
     for (std::uint32_t n = 0; n <= root; ++n)
-      if (places_[n].reached) emit(n);
+      if (destinations_[n].reached) emit(n);
     program_.result = values_[root];
     return std::move(program_);
   }
 
  private:
-  /// Where a node's value goes: into the sum of `owner`, `multiplier` times, or (own) into a value of its own.
-  struct Place {
+  /// The destination of a node's value: the sum of `owner`, `multiplier` times; or (own) a value of its own.
+  struct Destination {
     bool reached = false;
     bool own = false;
     std::uint32_t owner = kNone;
@@ -64,15 +64,15 @@ class TextLowering {
     if (t.action == Action::mul) return is_number(children(t)[0]) || is_number(children(t)[1]);
     return t.action == Action::add || t.action == Action::sub || t.action == Action::neg;
   }
-  /// The last operand of most actions may be a number inside of the step.
+  /// True when an operand is a number that is stored inside the step: the last operand of most actions may be.
   bool is_immediate(const TextNode& t, std::size_t operand) const {
     return operand > 0 && operand + 1 == t.count && !chooses(t.action) &&
            is_number(children(t)[operand]);
   }
 
-  void need(std::uint32_t n) { places_[n].reached = places_[n].own = true; }
+  void need(std::uint32_t n) { destinations_[n].reached = destinations_[n].own = true; }
 
-  // --- down: who sums what ---
+  // --- down: which sum a node belongs to ---
 
   void distribute(std::uint32_t n) {
     const TextNode& t = node(n);
@@ -81,21 +81,22 @@ class TextLowering {
     for (std::size_t i = 0; i < t.count; ++i)
       if (!is_immediate(t, i)) need(children(t)[i]);
   }
+  /// Passes the multiplier of a linear node on to its children. A node whose multiplier overflows becomes a value of its own.
   void distribute_linear(std::uint32_t n, const TextNode& t) {
-    Place& place = places_[n];
+    Destination& destination = destinations_[n];
     std::int64_t m[2] = {0, 0};
-    if (!place.own && !multipliers(t, place.multiplier, m)) {
-      terms_.push_back({place.owner, n, place.multiplier});
-      place.own = true;
+    if (!destination.own && !multipliers(t, destination.multiplier, m)) {
+      terms_.push_back({destination.owner, n, destination.multiplier});
+      destination.own = true;
     }
-    const std::uint32_t owner = place.own ? n : place.owner;
-    if (place.own) STRATA_ASSERT(multipliers(t, 1, m), "a multiplier of 1 overflows");
+    const std::uint32_t owner = destination.own ? n : destination.owner;
+    if (destination.own) STRATA_ASSERT(multipliers(t, 1, m), "a multiplier of 1 overflows");
     const bool scales = t.action == Action::mul;
     for (std::size_t i = 0; i < t.count; ++i)
       if (const std::uint32_t child = children(t)[i]; !scales || !is_number(child))
         contribute(child, owner, m[i]);
   }
-  /// What each child of a linear node is multiplied with, when the node is multiplied with m.
+  /// The multipliers of the children of a linear node with multiplier m; false when one does not fit in 64 bits.
   bool multipliers(const TextNode& t, std::int64_t m, std::int64_t (&out)[2]) const {
     out[0] = m;
     if (t.action == Action::neg) return try_sub(0, m, out[0]);
@@ -107,27 +108,28 @@ class TextLowering {
     const std::size_t scaled = is_number(children(t)[0]) ? 1 : 0;
     return try_mul(m, node(children(t)[1 - scaled]).value, out[scaled]);
   }
+  /// Adds m * child to the sum of `owner`: a linear child passes m on, a number goes into k0, any other child is a term.
   void contribute(std::uint32_t child, std::uint32_t owner, std::int64_t m) {
-    Place& place = places_[child];
+    Destination& destination = destinations_[child];
     const TextNode& t = node(child);
-    place.reached = true;
+    destination.reached = true;
     if (is_linear(child)) {
-      place.owner = owner;
-      place.multiplier = m;
+      destination.owner = owner;
+      destination.multiplier = m;
       return;
     }
     std::int64_t part = 0;
-    std::int64_t& k0 = places_[owner].k0;
+    std::int64_t& k0 = destinations_[owner].k0;
     if (t.kind == TextKind::number && try_mul(m, t.value, part) && try_add(k0, part, part)) {
       k0 = part;
-      place.reached = false;
+      destination.reached = false;
       return;
     }
-    place.own = true;
+    destination.own = true;
     if (m != 0 || t.kind == TextKind::action) terms_.push_back({owner, child, m});
   }
 
-  // --- gathering: the terms by owner, names once ---
+  // --- gathering: terms grouped by owner, each name once ---
 
   void group_terms() {
     std::sort(terms_.begin(), terms_.end(), [this](const SumTerm& a, const SumTerm& b) {
@@ -151,7 +153,7 @@ class TextLowering {
     });
     terms_ = std::move(merged);
     for (std::uint32_t i = 0; i < terms_.size(); ++i) {
-      Place& owner = places_[terms_[i].owner];
+      Destination& owner = destinations_[terms_[i].owner];
       if (owner.last == 0) owner.first = i;
       owner.last = i + 1;
     }
@@ -165,7 +167,7 @@ class TextLowering {
 
   void emit(std::uint32_t n) {
     const TextNode& t = node(n);
-    if (!places_[n].own) return;
+    if (!destinations_[n].own) return;
     if (t.kind == TextKind::name) {
       values_[n] = static_cast<std::uint32_t>(t.value);
       return;
@@ -193,15 +195,16 @@ class TextLowering {
     finish(n, step, constant);
   }
   void emit_sum(std::uint32_t n, const TextNode& t) {
-    const Place& place = places_[n];
-    if (place.last == place.first + 1 && place.k0 == 0 && terms_[place.first].coefficient == 1) {
-      values_[n] = values_[terms_[place.first].node];
+    const Destination& destination = destinations_[n];
+    if (destination.last == destination.first + 1 && destination.k0 == 0 &&
+        terms_[destination.first].coefficient == 1) {
+      values_[n] = values_[terms_[destination.first].node];
       return;
     }
     AffineStep step = begin(Action::add, t);
-    for (std::uint32_t i = place.first; i < place.last; ++i)
+    for (std::uint32_t i = destination.first; i < destination.last; ++i)
       program_.operands.push_back({terms_[i].coefficient, values_[terms_[i].node]});
-    finish(n, step, place.k0);
+    finish(n, step, destination.k0);
   }
   AffineStep begin(Action action, const TextNode& t) const {
     AffineStep step;
@@ -218,7 +221,7 @@ class TextLowering {
   }
 
   const AffineText& text_;
-  std::vector<Place> places_;
+  std::vector<Destination> destinations_;
   std::vector<std::uint32_t> values_;
   std::vector<SumTerm> terms_;
   AffineProgram program_;
@@ -257,7 +260,7 @@ class ExprLowering {
     }
     return Action::add;
   }
-  /// The value of a node that is an operand; constants become steps here.
+  /// The value of an operand node; a constant becomes a step here.
   std::uint32_t value(const Node* n) {
     if (const auto at = values_.find(n); at != values_.end()) return at->second;
     STRATA_ASSERT(n->is(Op::Const), "a variable of a canonical form is not an input");
@@ -302,7 +305,7 @@ class ExprLowering {
   AffineProgram program_;
 };
 
-/// A step with Expr's operators.
+/// One step, evaluated with the operators of Expr.
 Expr apply_step(Action action, const std::vector<Expr>& x) {
   if (action == Action::select) return select(x[0], x[1], x[2]);
   Expr out = x[0];
@@ -370,7 +373,7 @@ void allocate_registers(AffineProgram& program) {
   program.registers = program.inputs;
   for (std::size_t k = 0; k < program.steps.size(); ++k) {
     AffineStep& step = program.steps[k];
-    // The target is taken first: a step never writes a register that it reads.
+    // The target register is chosen before operands are freed: a step never writes a register that it reads.
     step.target = free.empty() ? program.registers++ : free.back();
     if (!free.empty()) free.pop_back();
     place[program.inputs + k] = step.target;

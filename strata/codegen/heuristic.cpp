@@ -18,22 +18,18 @@ namespace strata {
 
 namespace {
 
-constexpr std::int64_t kUnknownSize = 256;  // the assumed value of a symbolic size
-constexpr std::int64_t kWorthStaging = 64;  // fewest outputs that must reuse a staged tile
-constexpr std::int64_t kFarApart = 512;     // bytes between rows from which staging pays
-// A matrix of at least so many bytes does not stay in the caches between two readings.
-constexpr std::int64_t kBeyondCaches = 1 << 23;
+constexpr std::int64_t kUnknownSize = 256;       // the assumed value of a symbolic size
+constexpr std::int64_t kWorthStaging = 64;       // fewest outputs that must reuse a staged tile
+constexpr std::int64_t kFarApart = 512;          // bytes between rows from which staging pays
+constexpr std::int64_t kBeyondCaches = 1 << 23;  // bytes of a matrix that caches do not keep
 constexpr std::size_t kShortBody = 64;  // UOps: a body up to this size is unrolled to hide latency
 constexpr double kWorthCopies = 1 << 20;  // operations of a kernel that pay for compiling unrolled code
-constexpr std::int64_t kShortWindow =
-    8;  // trip count up to which an innermost reduce loop is unrolled completely
-constexpr std::int64_t kLongBody = 160;  // most vector multiply-adds of an unrolled body
-// A kernel that moves so many bytes leaves nothing in the caches for the next kernel: its stores may bypass them.
-constexpr double kWorthStreaming = 1 << 25;
+constexpr std::int64_t kShortWindow = 8;  // longest innermost reduce loop that is unrolled completely
+constexpr std::int64_t kLongBody = 160;      // most vector multiply-adds of an unrolled body
+constexpr double kWorthStreaming = 1 << 25;  // bytes moved, from which stores bypass the caches
 constexpr double kStreamedShare = 0.125;  // the least share of kWorthStreaming that a streamed buffer has
 constexpr std::int64_t kWorthCutting = 8;  // fewest iterations without conditions that a CUT must yield
-// Operations per element that outweigh a penalty of 1 in output_lanes(); a vector loaded lane by lane has the penalty 2.
-constexpr double kWorthGathering = 4;
+constexpr double kWorthGathering = 4;  // operations per element worth 1 in the score of output_lanes()
 
 /// How one access moves along one axis.
 struct Stride {
@@ -294,8 +290,7 @@ class Choice {
     }
     return false;
   }
-  /// An output axis other than the lane axis along which some load of the reduction is constant, so that unrolling reuses its value. -1 for
-  /// none.
+  /// An output axis besides the lane axis along which some load of the reduction is constant, for reuse by unrolling. -1 for none.
   int reused_axis(std::size_t lane_axis) const {
     for (std::size_t a = axes_.outputs(); a-- > 0;) {
       if (a == lane_axis || size(a) < 2 || !is_known(a)) continue;
@@ -306,8 +301,7 @@ class Choice {
     return -1;
   }
 
-  /// The largest divisor of trip_count up to `most`; without one the amount with the least remainder, if that remainder is small. At least
-  /// 1.
+  /// The largest divisor of trip_count in 2 to `most`; else the amount with the least remainder, if that is small; else 1.
   static std::int64_t fitting(std::int64_t trip_count, std::int64_t most) {
     std::int64_t best = 1, best_left = trip_count;
     for (std::int64_t n = std::min(trip_count, most); n > 1; --n) {

@@ -62,11 +62,7 @@ class Sums {
   /// One accumulator: `first` plus the values of all iterations of `loops`.
   UOp accumulated(UOp first, std::vector<UOp> values, std::span<const UOp> loops, int least_lanes) {
     const int lanes = std::max({least_lanes, LaneOps::most_lanes(values), first.dtype().lanes()});
-    for (UOp& v : values) {
-      if (v.op() == UOps::LOOP)
-        v = graph_.alu(Ops::NOOP, {v});  // a counter as a value must not be taken for a loop of the REDUCE
-      v = ops_.widened(v, lanes);
-    }
+    for (UOp& v : values) v = ops_.widened(v, lanes);
     first = ops_.widened(first, lanes);
     if (loops.empty()) {
       for (const UOp v : values) first = ops_.alu(op_, {first, v});
@@ -75,7 +71,8 @@ class Sums {
     std::vector<UOp> sources = {first};
     sources.insert(sources.end(), values.begin(), values.end());
     sources.insert(sources.end(), loops.begin(), loops.end());
-    return graph_.add(UOps::REDUCE, first.dtype(), sources, reduction_);
+    return graph_.add(UOps::REDUCE, first.dtype(), sources,
+                      LoopReduction{reduction_, static_cast<std::int64_t>(loops.size())});
   }
 
   /// The sum across 16 lanes in the order of sum_order(): index // 4 % 4 inside of index % 4. NOTE: starting without the identity is

@@ -1,4 +1,4 @@
-// The direct evaluation of a text: postfix steps over 64-bit values, each of which knows whether it failed.
+// Direct evaluation of a text: postfix steps over 64-bit values; each value may be a failure.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -13,7 +13,7 @@ namespace strata {
 
 class ExprProgram::Builder {
  public:
-  Builder(const SourceText& source, const NameTable& names, std::vector<Step>& steps)
+  Builder(const SourceText& source, const NameTable& names, std::vector<Instruction>& steps)
       : source_(source), names_(names), steps_(steps) {}
   void number(std::int64_t value, std::size_t column) { add(Kind::number, {}, column, value); }
   void name(std::string_view name, std::size_t column) {
@@ -34,7 +34,7 @@ class ExprProgram::Builder {
   }
   const SourceText& source_;
   const NameTable& names_;
-  std::vector<Step>& steps_;
+  std::vector<Instruction>& steps_;
 };
 
 ExprProgram compile(std::string_view text, std::span<const std::string> names) {
@@ -50,7 +50,7 @@ ExprProgram compile(std::string_view text, std::span<const std::string> names) {
 
 namespace {
 
-/// Takes the names alone.
+/// A sink that collects the names only.
 struct NameSink {
   void number(std::int64_t, std::size_t) {}
   void name(std::string_view name, std::size_t) {
@@ -121,7 +121,7 @@ ProgramOutcome binary(Action action, std::int64_t a, std::int64_t b, std::size_t
   throw InternalError("internal error: not an operator on two values");
 }
 
-/// `and`, `or`: the left side decides alone when it can.
+/// `and`, `or`: the right side counts only when the left side does not decide.
 ProgramOutcome logical(Action action, const ProgramOutcome& a, const ProgramOutcome& b) {
   if (a.failed) return a;
   const bool decisive = action == Action::logical_or;
@@ -157,7 +157,7 @@ ExprProgram::Outcome ExprProgram::try_evaluate(std::span<const std::int64_t> val
   STRATA_CHECK(values.size() == names_.size(), domain, "[evaluate] ", values.size(), " values for ",
                names_.size(), " names");
   std::vector<Outcome> stack;
-  for (const Step& step : steps_) {
+  for (const Instruction& step : steps_) {
     if (step.kind == Kind::number) {
       stack.push_back(value_of(step.number));
     } else if (step.kind == Kind::name) {

@@ -42,8 +42,8 @@ struct ConstArg {
   bool operator==(const ConstArg&) const = default;
 };
 class GradientFunction;
-/// The argument of nodes that are equal to no other node: memory (EMPTY), and values with gradients (NOOP made by tracked() or
-/// with_gradient()).
+/// The argument of nodes that are equal to no other node: memory (EMPTY), tracked() values (REQUIRES_GRAD), and with_gradient() values
+/// (CUSTOM_GRAD).
 struct IdentityArg {
   std::uint64_t id = 0;                              ///< unique in the process
   std::weak_ptr<void> owner;                         ///< of tracked(): where the gradient goes
@@ -51,8 +51,8 @@ struct IdentityArg {
   bool operator==(const IdentityArg& o) const { return id == o.id; }
 };
 /// The argument of a node, by op. LOAD and STORE: BufferArg. CONST: ConstArg. IOTA: ShapeTracker. CAST and BITCAST: DType. RESHAPE and
-/// EXPAND: the new shape. STRIDE: the steps. PERMUTE and reductions: Axes. PAD: Padding. SHRINK: Mask. EMPTY: IdentityArg. NOOP:
-/// nothing, IdentityArg, or the IndexRange of in_range().
+/// EXPAND: the new shape. STRIDE: the steps. PERMUTE and reductions: Axes. PAD: Padding. SHRINK: Mask. EMPTY, REQUIRES_GRAD and
+/// CUSTOM_GRAD: IdentityArg. IN_RANGE: IndexRange. Others: nothing.
 using LazyArg = std::variant<std::monostate, BufferArg, ConstArg, ShapeTracker, DType, Ints, Axes,
                              Padding, Mask, IdentityArg, IndexRange>;
 
@@ -159,7 +159,7 @@ class LazyOp {
     return sink(std::span<const LazyOp>(stores.begin(), stores.size()));
   }
 
-  /// The same op and argument on other sources. A NOOP takes its first source and, unless made by in_range(), becomes a plain NOOP.
+  /// The same op and argument on other sources. An annotation takes its first source, and becomes DETACH unless it is IN_RANGE.
   /// @pre source k has the shape and dtype of src(k)
   LazyOp with_sources(std::span<const LazyOp> sources) const;
 
@@ -224,9 +224,9 @@ inline LazyOp operator-(const LazyOp& a, const LazyOp& b) { return LazyOp::alu(O
 inline LazyOp operator*(const LazyOp& a, const LazyOp& b) { return LazyOp::alu(Ops::MUL, {a, b}); }
 inline LazyOp operator/(const LazyOp& a, const LazyOp& b) { return LazyOp::alu(Ops::DIV, {a, b}); }
 
-/// The sources that computing `n` needs. A NOOP needs only its first source; the others serve its gradient.
+/// The sources that computing `n` needs. An annotation needs only its first source; the others serve its gradient.
 inline std::span<const LazyOp> needed(const LazyNode& n) {
-  return {n.src.data(), n.op == Ops::NOOP ? 1 : n.src.size()};
+  return {n.src.data(), is_annotation(n.op) ? 1 : n.src.size()};
 }
 /// needed(n)[k], null beyond the last one: the successor function for detail::walk().
 inline const LazyOp* needed_source(const LazyOp* n, std::size_t k) {

@@ -55,6 +55,13 @@ std::optional<Ops> find_op(std::string_view name);
 inline bool is_elementwise(Ops op) {
   return row(op).typing != OpTyping::none && row(op).group != OpGroup::Reduce;
 }
+/// True iff `op` is REQUIRES_GRAD, DETACH, CUSTOM_GRAD or IN_RANGE. The value of an annotation is its first source. The op exists only in
+/// graphs of tensors, not in kernels: it states how gradients are computed, or what the host may check.
+inline bool is_annotation(Ops op) {
+  return row(op).group == OpGroup::Unary && row(op).typing == OpTyping::none;
+}
+/// True iff each element of the result depends only on the sources' elements at the same index.
+inline bool is_pointwise(Ops op) { return is_elementwise(op) || is_annotation(op); }
 inline bool is_reduce(Ops op) { return row(op).group == OpGroup::Reduce; }
 inline bool is_movement(Ops op) { return row(op).group == OpGroup::Movement; }
 

@@ -89,9 +89,9 @@ auto lowered(const T& options, CommonDevice& d) {
   return options.template of<Value>([&](const std::optional<Tensor>& x) { return lowered(x, d); });
 }
 template <class T>
-  requires(!HasTensors<T>)
-const T& lowered(const T& x, CommonDevice&) {
-  return x;  // NOLINT(bugprone-return-const-ref-from-parameter): the caller's argument, which outlives the call of the formula
+  requires(!HasTensors<std::remove_cvref_t<T>>)
+T&& lowered(T&& x, CommonDevice&) {
+  return std::forward<T>(x);
 }
 
 // raised(result, device): the result of a formula as Tensors on `device`.

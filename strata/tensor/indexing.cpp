@@ -14,10 +14,10 @@ namespace strata {
 
 using front::CommonDevice, front::Value;
 
-Subscript::Subscript(const Tensor& indices, Place at)
+Subscript::Subscript(const Tensor& indices, Location at)
     : what_(std::make_shared<const Tensor>(indices)), at_(at) {}
 
-Subscript Subscript::checked(const Tensor& indices, Place at) {
+Subscript Subscript::checked(const Tensor& indices, Location at) {
   Subscript out(indices, at);
   out.is_checked_ = true;
   return out;

@@ -16,7 +16,7 @@ struct Bytes {
   std::size_t size;
 };
 
-/// The first node below `node`, itself included, that is neither a movement op nor a NOOP.
+/// The first node below `node`, itself included, that is neither a movement op nor an annotation.
 const LazyOp& memory_below(const LazyOp& node);
 /// The memory of memory_below(node); {nullptr, 0} where that node is not realized.
 Bytes bytes_below(const LazyOp& node);

@@ -29,30 +29,31 @@ inline constexpr NewAxis new_axis;
 /// elements at which it is true; it is realized, because their number becomes a size.
 class Subscript {
  public:
-  using Place = std::source_location;
+  using Location = std::source_location;
+  using Place [[deprecated("renamed to Location")]] = Location;
   using What = std::variant<Int, Slice, Ellipsis, NewAxis, std::shared_ptr<const Tensor>>;
 
   template <std::integral T>
     requires(!std::same_as<T, bool>)
-  Subscript(T index, Place at = Place::current())
+  Subscript(T index, Location at = Location::current())
       : what_(Int(static_cast<std::int64_t>(index))), at_(at) {}
-  Subscript(const Int& index, Place at = Place::current()) : what_(index), at_(at) {}
-  Subscript(const Slice& slice, Place at = Place::current()) : what_(slice), at_(at) {}
-  Subscript(Ellipsis all, Place at = Place::current()) : what_(all), at_(at) {}
-  Subscript(NewAxis axis, Place at = Place::current()) : what_(axis), at_(at) {}
-  Subscript(const Tensor& indices, Place at = Place::current());
+  Subscript(const Int& index, Location at = Location::current()) : what_(index), at_(at) {}
+  Subscript(const Slice& slice, Location at = Location::current()) : what_(slice), at_(at) {}
+  Subscript(Ellipsis all, Location at = Location::current()) : what_(all), at_(at) {}
+  Subscript(NewAxis axis, Location at = Location::current()) : what_(axis), at_(at) {}
+  Subscript(const Tensor& indices, Location at = Location::current());
   /// Indices that are checked when the operation is called: an index outside of its axis throws, as an integer entry does. Realizes
   /// `indices`.
-  static Subscript checked(const Tensor& indices, Place at = Place::current());
+  static Subscript checked(const Tensor& indices, Location at = Location::current());
 
   const What& what() const { return what_; }
   bool is_checked() const { return is_checked_; }
-  const Place& at() const { return at_; }
+  const Location& at() const { return at_; }
 
  private:
   What what_;
   bool is_checked_ = false;
-  Place at_;
+  Location at_;
 };
 
 }  // namespace strata

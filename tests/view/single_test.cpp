@@ -318,19 +318,19 @@ struct Program {
       r.push_back(bases[k]);
       for (std::size_t j = 0; j < i.size(); ++j) r.back() += slopes[k][j] * i[j];
     }
-    for (const Piecewise::Step& s : f.steps()) {
+    for (const Piecewise::Instruction& s : f.steps()) {
       std::int64_t q = 0;
       switch (s.kind) {
-        case Piecewise::Step::Kind::set: r[s.to] = s.a; break;
-        case Piecewise::Step::Kind::add: r[s.to] += s.a * r[s.from]; break;
-        case Piecewise::Step::Kind::times: r[s.to] += r[s.from] * r[s.other]; break;
-        case Piecewise::Step::Kind::digit:
+        case Piecewise::Instruction::Kind::set: r[s.to] = s.a; break;
+        case Piecewise::Instruction::Kind::add: r[s.to] += s.a * r[s.from]; break;
+        case Piecewise::Instruction::Kind::times: r[s.to] += r[s.from] * r[s.other]; break;
+        case Piecewise::Instruction::Kind::digit:
           while (q * s.a > r[s.from]) --q;
           while ((q + 1) * s.a <= r[s.from]) ++q;
           r[s.from] -= s.a * q;
           r[s.to] += s.b * q;
           break;
-        case Piecewise::Step::Kind::within:
+        case Piecewise::Instruction::Kind::within:
           if (r[s.from] < s.a || r[s.from] > s.b) return std::nullopt;
           break;
       }

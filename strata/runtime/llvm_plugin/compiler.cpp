@@ -22,6 +22,7 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <chrono>
+#include <mutex>
 #include <utility>
 
 namespace strata_llvm {
@@ -86,8 +87,12 @@ bool knows_cpu(const llvm::Target& target, llvm::StringRef triple, llvm::StringR
 
 }  // namespace
 
+// call_once, not a static with an initializer: the plugin is not instrumented, so that ThreadSanitizer would not see that who reads
+// the static comes after who made it. call_once is a call that it intercepts.
 const Host& Host::get() {
-  static const Host host{llvm::sys::getHostCPUName().str(), host_features()};
+  static std::once_flag once;
+  static Host host;
+  std::call_once(once, [] { host = {llvm::sys::getHostCPUName().str(), host_features()}; });
   return host;
 }
 
@@ -105,9 +110,10 @@ std::unique_ptr<Compiler> Compiler::create(const Key& key, std::string* error) {
   }
   llvm::TargetOptions options;
   options.AllowFPOpFusion = key.deterministic ? llvm::FPOpFusion::Strict : llvm::FPOpFusion::Standard;
+  const Host chosen = native ? Host::get() : Host{key.cpu, ""};
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, native ? Host::get().cpu : key.cpu, native ? Host::get().features : "", options,
-      llvm::Reloc::PIC_, llvm::CodeModel::Small, codegen_level(key.opt_level), /*JIT=*/true));
+      triple, chosen.cpu, chosen.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      codegen_level(key.opt_level), /*JIT=*/true));
   std::unique_ptr<Compiler> compiler;
   if (machine) compiler.reset(new Compiler(key, std::move(machine)));
   if (compiler && compiler->can_emit_) return compiler;
