@@ -1,4 +1,4 @@
-// The passes, one after another.
+// compile_kernel(): runs the passes.
 
 #include "strata/codegen/kernel.h"
 
@@ -16,7 +16,7 @@ namespace strata {
 
 namespace {
 
-/// Runs passes and notes how long each took.
+/// Runs passes and records their times.
 class Passes {
  public:
   explicit Passes(Kernel& kernel) : kernel_(kernel) {}
@@ -57,7 +57,7 @@ std::string kernel_name(const LazyOp& ast) {
 
 namespace {
 
-/// The kernel in two, of which this is the rest; `opts` loses its SPLITREDUCE.
+/// Applies the SPLITREDUCE at the front of `opts` and removes it: compiles the kernels that run first, and returns the remaining kernel.
 LazyOp split(Kernel& kernel, const LazyOp& ast, std::vector<Opt>& opts, const Target& target,
              KernelRecord* record) {
   SplitReduction parts = split_reduction(ast, opts.front(), target);
@@ -71,12 +71,12 @@ LazyOp split(Kernel& kernel, const LazyOp& ast, std::vector<Opt>& opts, const Ta
   return parts.rest;
 }
 
-/// Where UOps of the graph stand in the end, while passes move them.
+/// Follows the UOps of the lowered graph through the passes to their positions in the final list.
 class Places {
  public:
   explicit Places(bool is_wanted) : is_wanted_(is_wanted) {}
   std::vector<UOp>* of_pass() { return is_wanted_ ? &step_ : nullptr; }
-  /// After a pass: what stood for a UOp stands where the pass has put it.
+  /// After a pass: applies the mapping that it wrote to of_pass().
   void follow() {
     const auto place_of = [](UOp u) { return u ? std::optional(u.num()) : std::nullopt; };
     if (places_.empty())
@@ -90,7 +90,7 @@ class Places {
  private:
   bool is_wanted_;
   std::vector<std::optional<std::size_t>> places_;
-  std::vector<UOp> step_;  // by the pass that ran last
+  std::vector<UOp> step_;  // the mapping of the last pass
 };
 
 void fill_record(KernelRecord& record, Lowered& lowered, const std::vector<ProvenBy>& how,

@@ -1,4 +1,5 @@
-// Where a kernel for the host asks whether to go on: one whose iterations run long, in a loop around the most of its work.
+// Interruption points ("looks") of long kernels on the host: the loops in which the generated code calls a function that tells whether
+// to go on. looks_of() chooses the loops; the renderers of host code insert the calls.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +10,23 @@
 
 namespace strata {
 
-/// A look is a call of `int look(void)`, after whose answer 1 the kernel returns, its results not made.
+/// The looks of a kernel. A look calls `int look(void)`; if that returns 1, the kernel returns at once, with its results unfinished.
 struct Looks {
-  /// A loop that looks.
+  /// A loop with a look.
   struct At {
-    std::size_t loop;    ///< the LOOP's place in the list
-    std::int64_t every;  ///< iterations of it, a power of 2
+    std::size_t loop;    ///< the LOOP's position in the list
+    std::int64_t every;  ///< the number of its iterations between looks, a power of 2
   };
-  std::vector<At> loops;  ///< by place
-  int slot = 0;  ///< behind those of the kernel's buffers: where the address of `look` stands for one
+  std::vector<At> loops;  ///< in list order
+  int slot = 0;  ///< the buffer argument, behind those of the kernel, that holds the address of `look`
 
   bool any() const { return !loops.empty(); }
-  /// After how many iterations of `loop` it looks; 0: it does not.
+  /// The number of iterations between looks of `loop`; 0: the loop has no look.
   std::int64_t every(std::size_t loop) const;
 };
 
-/// Those of a kernel: none where an iteration of its parallel loop, or all of it where it has none, is short by estimate. Else one about
-/// every 10 ms by estimate, as far out as that can be.
+/// The looks of `kernel`. None if an iteration of its parallel loop (without one, the whole kernel) is estimated to take at most
+/// kLongIteration; else a look about every 10 ms, by estimate, in the outermost loops that iterate often enough.
 Looks looks_of(const Kernel& kernel);
 
 }  // namespace strata

@@ -1,4 +1,5 @@
-// LOG2, LOG, LOG1P and POW: exponent and significand apart. Coefficients are those that tests/codegen/remez.py prints.
+// LOG2, LOG, LOG1P and POW: the logarithm as exponent plus a polynomial of the significand. The coefficients are printed by
+// tests/codegen/remez.py.
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -8,14 +9,16 @@
 namespace strata::formulas {
 namespace {
 
+/// The constants of the formulas for one dtype.
 struct LogNumbers {
-  double smallest;               ///< normal number
-  double itself;                 ///< log(1 + a) is a where |a| is smaller
-  std::int64_t root_bits;        ///< of sqrt(1/2)
-  double ln2_high, ln2_low;      ///< ln2_high times any exponent is exact
-  double most_exponent;          ///< a bound on y in x^y: beyond it the result is 0, 1 or infinite
-  double log2e_high, log2e_low;  ///< 2 / (3 * ln(2)) in two parts; the first is of upper_half
-  double least_log2, most_log2;  ///< 2^a is 0 below and infinite above
+  double smallest;           ///< the smallest normal number
+  double itself;             ///< log(1 + a) rounds to a for a smaller |a|
+  std::int64_t root_bits;    ///< the bits of sqrt(1/2)
+  double ln2_high, ln2_low;  ///< their sum is ln(2); ln2_high times any exponent is exact
+  double most_exponent;      ///< x^y with a larger |y| is 0, 1 or infinite
+  double log2e_high,
+      log2e_low;  ///< their sum is 2 / (3 * ln(2)); log2e_high has half the significand bits
+  double least_log2, most_log2;  ///< 2^a is 0 below least_log2 and infinite above most_log2
   std::span<const double> log;  ///< f32: log(1 + x) = x - x^2/2 + x^3 * p(x); f64: atanh(x) = x + x^3 * p(x^2)
   std::span<const double> pow;  ///< atanh(x) = x + x^3/3 + x^5 * p(x^2)
 };
@@ -73,7 +76,7 @@ struct Parts {
   Value significand;
 };
 
-/// @pre x is a normal number; for another one the parts are any
+/// @pre x is a normal number; the parts of other numbers are unspecified
 Parts parts_of_normal(Value x) {
   const FloatFormat& format = format_of(x.dtype());
   const Value bits = signed_bits_of(x);
@@ -82,7 +85,7 @@ Parts parts_of_normal(Value x) {
   return {(n + format.shifter_bits).bitcast(x.scalar()) - format.shifter, significand};
 }
 
-/// Of a subnormal number too.
+/// The parts of a normal or subnormal number.
 Parts parts_of(Value x) {
   const FloatFormat& format = format_of(x.dtype());
   const double up = format.dtype == dtypes::float32 ? 0x1p23 : 0x1p52;
@@ -92,7 +95,7 @@ Parts parts_of(Value x) {
   return {scaled.exponent + offset, scaled.significand};
 }
 
-/// log(1 + f) = f + rest, where rest is small beside f.
+/// The rest in log(1 + f) = f + rest; it is small beside f.
 Value log_rest(Value f) {
   const LogNumbers& k = log_numbers(f);
   const Value half_square = f * f * 0.5;
@@ -104,7 +107,7 @@ Value log_rest(Value f) {
   return mulacc(s, half_square + (series + series), -half_square);
 }
 
-/// `result` for x that has a logarithm, and what C gives for others: x may be 0, negative, infinite or NaN.
+/// `result` for a positive finite x, and the results of C's log for x that is 0, negative, infinite or NaN.
 Value with_log_edges(Value x, Value result) {
   const Value positive = where(x < kInfinity, result, x);
   return where(x > 0.0, positive, where(x == 0.0, -kInfinity, x.like(kNan)));
@@ -116,15 +119,15 @@ Value log_of(Value n, Value f) {
   return mulacc(n, k.ln2_high, f + mulacc(n, k.ln2_low, log_rest(f)));
 }
 
-/// A number and a small one that is to be added to it.
+/// The number high + low, where `low` is small.
 struct Pair {
   Value high, low;
 };
 
-/// log2 of the parts, in more than the dtype's digits; `high` is of upper_half.
+/// log2 of the number with the parts x, with more digits than the dtype has. `high` has half the significand bits.
 Pair log2_pair(const Parts& x) {
   const LogNumbers& k = log_numbers(x.significand);
-  // s = (m - 1) / (m + 1), of which the division tells the first digits, and its remainder the others.
+  // s = (m - 1) / (m + 1): the division gives the leading digits, its remainder the others (s_low).
   const Value m = x.significand;
   const Value above = m - 1.0, below = m + 1.0;
   const Value s = above / below;
@@ -137,7 +140,7 @@ Pair log2_pair(const Parts& x) {
   const Value square_high = s_high * s_high;
   const Value sum_high = upper_half(square_high + 3.0 + tail);
   const Value sum_low = tail - ((sum_high - 3.0) - square_high);
-  // times s, and times 2 / (3 * ln(2))
+  // multiply by s, and by 2 / (3 * ln(2))
   const Value product = s_high * sum_high;
   const Value product_low = s_low * sum_high + sum_low * s;
   const Value p_high = upper_half(product + product_low);
@@ -148,7 +151,7 @@ Pair log2_pair(const Parts& x) {
   return {high, z_low - ((high - x.exponent) - z_high)};
 }
 
-/// 2^(y * log), where y is bounded.
+/// 2^(y * log). @pre |y| <= most_exponent
 Value exp2_of_product(Value y, const Pair& log) {
   const LogNumbers& k = log_numbers(y);
   const Value y_high = upper_half(y);
@@ -169,7 +172,7 @@ Value log_formula(Value x) {
 }
 
 Value log2_formula(Value x) {
-  // (f + rest) * log2(e), where log2(e) is 1 and a fraction.
+  // (f + rest) * log2(e), with log2(e) = 1 + kLog2ERest
   const Parts parts = parts_of(x);
   const Value f = parts.significand - 1.0;
   const Value rest = log_rest(f);
@@ -185,7 +188,7 @@ Value log1p_formula(Value x) {
   const Value other = u - x;
   const Value lost = (x - (u - other)) + (1.0 - other);
   const Parts parts = parts_of_normal(u);
-  // What was lost matters less than the last place from 2^64 on: its factor needs no smaller values.
+  // From 2^64 on the lost part is below the last place of the result, so that its factor is limited there.
   const Value down = min(parts.exponent, 64.0) + shifter(x.dtype(), 0);
   const Value power =
       ((format.bias - signed_bits_of(down)) << format.fraction_bits).bitcast(x.scalar());
@@ -198,7 +201,7 @@ Value pow_formula(Value x, Value y) {
   const Value size = abs(x);
   const Value bounded = min(max(y, -k.most_exponent), k.most_exponent);
   Value result = exp2_of_product(bounded, log2_pair(parts_of(size)));
-  // Negative bases: whole exponents only, and odd ones keep the sign.
+  // A negative base needs a whole exponent; an odd exponent keeps the sign.
   const Value half = y * 0.5;
   const Value whole = trunc(y) == y;
   const Value is_odd = whole & (trunc(half) != half);
