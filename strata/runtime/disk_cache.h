@@ -92,8 +92,8 @@ class DiskCache {
   /// Deletes every entry and every temporary file of the cache, and no other file. Returns the number of deleted files. Other processes can
   /// go on: code that they have read stays valid, and an entry that they are writing is declined.
   std::size_t clear();
-  /// If the files exceed the limit, deletes entries, least recently used first, down to 7/8 of the limit. Also deletes temporary files older
-  /// than an hour.
+  /// If the files exceed the limit, deletes entries, least recently used first, down to 7/8 of the limit. Also deletes temporary files
+  /// older than an hour.
   void trim();
 
  private:

@@ -1,6 +1,5 @@
-// make_executor(): an Executor (base/executor.h) with threads, made of oneTBB. A build without oneTBB, and a ThreadSanitizer build (which
-// reports races inside a library that it did not instrument), compile absent_tbb_executor.cpp instead of tbb_executor.cpp. Every
-// executor is then the serial one, with concurrency() == 1.
+// make_executor(): an Executor (base/executor.h) whose threads are oneTBB's. A build without oneTBB compiles absent_tbb_executor.cpp
+// instead of tbb_executor.cpp; every executor is then the serial one, with concurrency() == 1.
 #pragma once
 
 #include <memory>
