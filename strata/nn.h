@@ -1,4 +1,4 @@
-// The umbrella header of the floor nn: modules and layers, optimisers, and the array files npy, npz and safetensors.
+// Modules and layers, optimisers, and the array files npy, npz and safetensors.
 #pragma once
 
 #include "strata/base/standard.h"

@@ -1,4 +1,4 @@
-// The umbrella header of the floor render: kernels, as lists of UOps, to source code in languages of C's family and to LLVM IR.
+// Kernels, as lists of UOps, to source code in languages of C's family and to LLVM IR.
 #pragma once
 
 #include "strata/base/standard.h"

@@ -1,4 +1,4 @@
-// The umbrella header of the floor runtime: devices, buffers, compiled kernels, the disk cache, and the executor with threads.
+// Devices, buffers, compiled kernels, the disk cache, and the executor with threads.
 #pragma once
 
 #include "strata/base/standard.h"

@@ -1,4 +1,4 @@
-// The table of devices, and running what they make.
+// The table of devices, the default executor, the output of STRATA_DEBUG, and compile().
 
 #include "strata/runtime/device.h"
 
@@ -56,7 +56,7 @@ const Device& Device::default_device() {
   const std::string wanted = flags::DEVICE.get();
   if (!wanted.empty()) return get(wanted);
   const auto devices = all();
-  // OPENCL is not asked: its drivers take long to open.
+  // OPENCL is skipped: missing() opens its drivers, which takes long.
   return **std::find_if(devices.begin(), devices.end(), [](const Device* d) {
     return d != &opencl_device() && d->missing().empty();
   });
@@ -64,7 +64,7 @@ const Device& Device::default_device() {
 
 namespace {
 
-/// Strata's own executor, made on first use. NOTE: never destroyed: threads may outlive every static.
+/// Strata's own executor, created on first use. NOTE: never destroyed, because threads may outlive every static object.
 struct OwnExecutor {
   std::mutex mutex;
   std::atomic<Executor*> made{nullptr};
@@ -104,18 +104,18 @@ void set_default_executor(Executor* executor) {
   chosen_executor().store(executor, std::memory_order_release);
 }
 
-// --- the ladder of STRATA_DEBUG ---
+// --- the levels of STRATA_DEBUG ---
 
 namespace {
 
 void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
-/// Once, when the first kernel is compiled.
+/// Prints the devices once, when the first kernel is compiled.
 void say_devices(const Device& device) {
-  static constinit std::atomic<bool> is_said{false};  // nobody waits for who says it
+  static constinit std::atomic<bool> is_said{false};  // no lock: other threads need not wait for the output
   if (is_said.exchange(true)) return;
   for (const Device* d : Device::all()) {
-    // OPENCL is not asked, as it is not for the default device.
+    // OPENCL is skipped, as in default_device().
     const std::string missing = d == &device || d == &opencl_device() ? "" : d->missing();
     say(detail::message("[device] ", d->name(), ": ", missing.empty() ? d->text() : missing,
                         d == &device ? ", which runs kernels now" : "", "\n"));
