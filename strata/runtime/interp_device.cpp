@@ -63,8 +63,7 @@ class NullProgram final : public Program {
   std::string name_;
 };
 
-// INTERP and NULL have no language: their source() is the text of the kernel's AST, or of its UOps.
-
+/// INTERP has no language: source() is the text of the kernel's AST. That of NULL is the text of its UOps.
 class InterpDevice final : public Device {
  public:
   std::string_view name() const override { return "INTERP"; }
