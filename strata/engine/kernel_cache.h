@@ -17,6 +17,7 @@ namespace strata {
 /// are one node), so a lookup compares pointers. Thread-safe.
 class KernelCache {
  public:
+  /// The lookups of this process, and the present size.
   struct Statistics {
     std::uint64_t hits = 0, misses = 0;
     std::size_t size = 0;  ///< kernels in the cache

@@ -1,5 +1,6 @@
 // The layers of a network: each is a Module with one function, operator(), and has the name, the formula and the initial values of its
-// PyTorch counterpart. The header also declares the initialisers (uniform, kaiming_normal, ...).
+// PyTorch counterpart (docs/coming-from.md lists the differences). The header also declares the initialisers (uniform, kaiming_normal,
+// ...).
 //
 //   nn::Linear layer(64, 10);
 //   Tensor y = layer(x);                       // (batch, 64) to (batch, 10)

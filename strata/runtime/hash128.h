@@ -15,6 +15,7 @@
 
 namespace strata {
 
+/// A hash of 128 bits, as two words. Hashes compare as numbers.
 struct Hash128 {
   std::uint64_t high = 0, low = 0;
   friend auto operator<=>(const Hash128&, const Hash128&) = default;

@@ -17,6 +17,7 @@
 
 namespace strata {
 
+/// The options of a compilation by HostCompiler.
 struct CompileOptions {
   /// True: a * b + c is rounded twice, as written. False: it may be contracted to an fma, which is rounded once.
   bool deterministic = false;
@@ -52,8 +53,8 @@ class HostCompiler {
   /// The compiler flags of a compilation: a part of cache keys, beside identity() and cpu_features().
   static std::vector<std::string> flags(const CompileOptions& options);
 
-  /// Compiles C source to a shared object, and returns its bytes. The source must not depend on other files by #include: their contents are
-  /// in no cache key.
+  /// Compiles C source to a shared object, and returns its bytes. The source must not include other files: their contents are in no cache
+  /// key.
   /// @throws Error (undefined) with the compiler's message if it fails; (budget) if it takes too long, is cancelled, or its temporary files
   ///   cannot be written
   std::vector<std::byte> compile(std::string_view source, const CompileOptions& options = {}) const;
