@@ -8,8 +8,8 @@
 
 namespace strata {
 
-/// `kernel` with each of its element_ops that is not in `native` replaced by what its decomposition builds. The graph is another one; stores, loops
-/// and accesses refer to the new UOps. A kernel of native ops alone comes back as it was.
+/// Replaces each of the kernel's element_ops that is not in `native` by what its decomposition builds. The result has a graph of its
+/// own; its stores, loops and accesses refer to that graph. A kernel of native ops comes back as it is.
 /// @throws Error (undefined) where an op is neither native nor basic and has no decomposition
 Lowered decomposed(Lowered kernel, const OpSet& native);
 

@@ -1,5 +1,4 @@
 // The default Opts, chosen from the strides of a kernel's loads and stores along its axes.
-
 #include "strata/codegen/heuristic.h"
 
 #include <algorithm>

@@ -16,7 +16,7 @@ Looking::~Looking() { innermost_looking = outer_; }
 
 void* Looking::address() { return reinterpret_cast<void*>(&Looking::look); }
 
-// NOTE: called by code that exceptions cannot pass.
+// NOTE: compiled kernels call it, and exceptions cannot pass through their frames.
 int Looking::look() noexcept {
   Looking* const mine = innermost_looking;
   if (mine == nullptr) return 0;
