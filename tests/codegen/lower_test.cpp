@@ -248,8 +248,8 @@ TEST(Decomposed, OpsThatTheTargetLacksAreWrittenOut) {
 
 TEST(Decomposed, HandlesAreOfTheNewGraph) {
   const LazyOp k = kernel(LazyOp::reduce(Ops::SUM, LazyOp::alu(Ops::EXP2, {input(1, {6, 8})}), {1}));
-  const Lowered plain = lowered(k, "SPLIT 1 4");
-  const Lowered out = decomposed(lowered(k, "SPLIT 1 4"), basic_ops());
+  const Lowered plain = lowered(k, "SPLIT 2 4");
+  const Lowered out = decomposed(lowered(k, "SPLIT 2 4"), basic_ops());
   ASSERT_EQ(out.stores.size(), plain.stores.size());
   ASSERT_EQ(out.loops.size(), plain.loops.size());
   ASSERT_EQ(out.accesses.size(), plain.accesses.size());

@@ -152,7 +152,7 @@ TEST(UOpText, ArgumentsOfEachKind) {
   for (const char* arg :
        {" ('data0', dtypes.float)\n", " ('weights', dtypes.float, 1)\n",
         " ('data02', dtypes.float, 2)\n", " ('temp0', 512)\n", " Variable('n', -1, 10)\n",
-        " ('gidx0', 1, 64)\n", " TernaryOps.MULACC\n", " ReduceOps.MAX\n", " True\n", " 2\n"})
+        " ('gidx0', 1, 64)\n", " TernaryOps.MULACC\n", " (ReduceOps.MAX, 1)\n", " True\n", " 2\n"})
     EXPECT_NE(text.find(arg), std::string::npos) << arg << text;
 }
 
