@@ -83,7 +83,8 @@ class View {
   const Ints& strides() const { return strides_; }
   const Int& offset() const { return offset_; }
   const std::optional<Mask>& mask() const { return mask_; }
-  /// True iff every index is valid and address(i) is the row-major number of i. (For symbolic sizes: as written.)
+  /// True iff every index is valid and address(i) is the row-major number of i. (For symbolic sizes: true iff the strides are
+  /// written as the row-major ones; false promises nothing.)
   bool contiguous() const { return contiguous_; }
   std::size_t rank() const { return shape_.size(); }
   /// The number of indices: the product of the shape.
@@ -143,7 +144,7 @@ class View {
 
   /// Address and validity of the index `idxs` as expressions: the result's `valid` is the mask's condition and `valid`. Whether
   /// `idxs` is inside the shape is not checked. Invalid everywhere when a size is 0.
-  /// @throws Error (shape) unless there is one index for each dimension.
+  /// @throws Error (shape) unless there is one index for each dimension; (overflow) as Expr's operators.
   IndexExprs expr(std::span<const Expr> idxs, const Expr& valid = 1) const;
   /// The same over variables ridx0, ridx1, ... that run over the shape, or over `idxs`, for printing as UOps.
   IndexedUOps to_indexed_uops() const;
