@@ -43,8 +43,8 @@ struct AffineStep {
   std::size_t column = 0;       // in the text; 0 for a step of a canonical form
 };
 
-/// Steps in the order of their execution. First the operands and `result` are numbers of values (input i, then inputs + k for
-/// step k); allocate_registers turns them into registers.
+/// Steps in the order of their execution. Before allocate_registers, operands and `result` name values: i is input i, and
+/// inputs + k is the value of step k. After it they name registers.
 struct AffineProgram {
   std::uint32_t inputs = 0;  // registers 0 ... inputs - 1 hold the inputs
   std::uint32_t registers = 0;
@@ -123,7 +123,7 @@ struct AffineSlots {
   std::deque<AffineSlot> slots;
   std::vector<std::pair<std::string_view, AffineSlot*>> scanned;  // the first kScanned names: a linear search beats hashing for few names
   std::unordered_map<std::string_view, AffineSlot*> indexed;  // all later names
-  std::size_t missing = 0;  // the number of slots that are not set; who sets a slot lowers it
+  std::size_t missing = 0;  // the number of slots that are not set; code that sets a slot decrements it
 
   AffineSlot* find(std::string_view name) const;
   AffineSlot& find_or_add(std::string_view name);

@@ -1,5 +1,5 @@
 // Errors. `Error` reports wrong input, a used-up limit or a missing part of the system; `InternalError` reports a mistake in
-// Strata. The two share no base of Strata's: catching Error does not catch InternalError. No function aborts the process.
+// Strata. Catching Error does not catch InternalError (a runtime_error and a logic_error). No function aborts the process.
 //
 //   STRATA_CHECK(n >= 0, domain, "[diff] ", n, " times");   // throws Error (domain), e.g. `[diff] -1 times`
 //   STRATA_ASSERT(n >= 0, "n is ", n);                      // throws InternalError, `internal error: n is -1`

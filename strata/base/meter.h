@@ -33,7 +33,7 @@ class Meter {
     if (Meter* const meter = current_; meter != nullptr) [[unlikely]]
       meter->take(units);
   }
-  /// Throws what charge() threw before, even if it was caught. NOTE: time that ran out after the last look at the clock may
+  /// Throws when charge() threw before, even if that Error was caught. NOTE: time that ran out after the last look at the clock may
   /// stay unnoticed.
   /// @throws Error (budget) when a limit was reached
   void check() { take(0); }

@@ -46,7 +46,7 @@ class Parser {
 Expr parse(std::string_view text, const std::vector<Variable>& variables);
 
 /// The names of variables in a text, in order of first appearance; functions (`min(...)`) do not count.
-/// @throws Error (parse, overflow, budget) for the text, as parse; overflow for a literal alone, divisors are not looked at.
+/// @throws Error (parse, overflow, budget) for the text, as parse does; only a literal overflows, and divisors are not checked.
 std::vector<std::string> names_in(std::string_view text);
 
 /// Two lines: the line of `text` that contains the 1-based byte `column`, shortened around that column to 100

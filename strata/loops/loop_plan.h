@@ -37,8 +37,8 @@ class LoopPlan {
  public:
   /// Plans one expression for each dimension of the top view, over counters _0, _1, ... that run over its shape. Without
   /// `with_offsets` blocks leave out the expressions' values, which allows longer runs.
-  /// Takes time in the number of points where the pieces do not decide whether an expression stays inside: it is then
-  /// evaluated at every point. For an empty shape the texts are only compiled.
+  /// Where the pieces do not decide whether an expression stays inside its dimension, the expression is evaluated at every
+  /// point, in time linear in the number of points. For an empty shape the texts are only compiled.
   /// @pre views is not empty, and valid indices have addresses inside the storage
   /// @throws Error (shape) when the number of expressions is not the rank, or when an expression leaves its dimension;
   ///   (parse, domain, overflow) for a text, as `parse`, with the column inside that text.

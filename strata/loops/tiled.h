@@ -8,8 +8,8 @@
 // over dimension k of the tensor's shape; the last counter varies fastest; all calls come in this order, on the calling
 // thread. Everything is decided before the first call: that every index stays inside the shape, that every address stays
 // inside the storage, and the boxes of counters on which the address is affine. The inner loop, along the last counter,
-// therefore only adds a stride. (Expressions that are not affine on few boxes, as `_0 // (_1 + 1)` or `_0 * _1 % 200`, are
-// evaluated at every element instead: the same calls, but slower.)
+// therefore only adds a stride. (An expression that does not compile to boxes, e.g. `_0 // (_1 + 1)`, or is affine only on a
+// great many boxes, e.g. `_0 * _1 % 200`, is evaluated at every element instead: the same calls, but slower.)
 //
 // Invalid elements (masks) are not visited. A loop over an empty tensor makes no call, but its texts are still read. An
 // exception of a callback ends the loop and passes through; what a callback returns is ignored.
@@ -194,8 +194,8 @@ class TiledTensor {
   const Index& shape() const { return views_.back().shape; }
 
   /// Calls f for the element at index (expressions[0], expressions[1], ...), for all values of the counters in row-major
-  /// order. f takes (T&); or (T&, auto offsets), where offsets[k] is the value of expressions[k], the index in dimension k (no
-  /// address); or a pointer and all offsets: (T*, std::span<const std::int64_t>) or (T*, const std::vector<std::int32_t>&).
+  /// order. f takes (T&); or (T&, auto offsets), where offsets[k] is the value of expressions[k], the index in dimension k (not
+  /// an address); or a pointer and all offsets: (T*, std::span<const std::int64_t>) or (T*, const std::vector<std::int32_t>&).
   /// U, when given, is T (const aside): it only makes a call read better.
   /// @throws before the first call: Error (shape) when the number of expressions is not the rank, or when an expression
   ///   leaves its dimension for some values of the counters; as `parse` for a text, with the column inside it; (overflow) when
