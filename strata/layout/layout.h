@@ -215,8 +215,8 @@ Layout parse_layout(std::string_view text, const std::vector<Variable>& variable
 /// Reads the text of a coordinate. @throws Error (parse, overflow) with the column
 Coordinate parse_coordinate(std::string_view text);
 
-/// The values L(0), L(1), ..., L(size - 1), `most` at most. @throws Error (undefined) when a size or
-/// stride is an expression; (budget) when size > most
+/// The values L(0), L(1), ..., L(size - 1). @throws Error (undefined) when a size or stride is an
+/// expression; (budget) when there are more than `most` values
 std::vector<std::int64_t> table(const Layout& layout, std::int64_t most = std::int64_t{1} << 24);
 
 // --- implementation ---
