@@ -29,8 +29,8 @@ struct AffineOperand {
 };
 
 /// One operation. Action::add is `constant + sum of coefficient * operand`; Action::mul is the product of any number of
-/// operands; min, max, and, or also take any number; other actions are those of the grammar. With `immediate`, `constant`
-/// is the last operand.
+/// operands; min, max, and, or also take any number; select has the operands condition, then, else. Lowering leaves no sub, neg,
+/// not or if_else. With `immediate`, `constant` is the last operand. Only steps of lower_expr are `bounded`.
 struct AffineStep {
   Action action = Action::add;
   bool immediate = false;
@@ -43,6 +43,8 @@ struct AffineStep {
   std::size_t column = 0;       // in the text; 0 for a step of a canonical form
 };
 
+/// Steps in the order of their execution. Before allocate_registers, operands and `result` name values: i is input i, and
+/// inputs + k is the value of step k. After it they name registers.
 struct AffineProgram {
   std::uint32_t inputs = 0;  // registers 0 ... inputs - 1 hold the inputs
   std::uint32_t registers = 0;
@@ -55,18 +57,24 @@ struct AffineProgram {
   }
 };
 
-/// The steps of a text without a fault. Inputs are numbered as text.names; operands are values, not registers yet.
+/// The steps of a text, over values. Input i is text.names[i]. @pre text.fault.column == 0
 AffineProgram lower_text(const AffineText& text);
-/// The canonical form of `steps` over `inputs`. @throws as Expr's operators, with the column in the text
+/// The canonical form of the result of `steps` over `inputs`. @pre `steps` is over values, not registers
+/// @throws as Expr's operators, with the column in the text
 Expr build_expr(const AffineProgram& steps, std::span<const Expr> inputs);
-/// The steps of a canonical form. `inputs` holds its variables and may hold more.
+/// The steps of a canonical form, over values. `inputs` holds its variables and may hold more; input i is inputs[i].
 AffineProgram lower_expr(const Expr& e, std::span<const Expr> inputs);
-/// Replaces values by registers. A register is reused after the last reader of its value.
+/// Replaces values by registers, and counts these. A step's register is reused after the last reader of its value; the inputs
+/// keep theirs.
 void allocate_registers(AffineProgram& program);
 
-/// Runs the steps and returns the result. @pre registers hold the inputs. @throws Error (domain, overflow)
+/// Runs the steps and returns the result. A zero divisor, or a value that does not fit in 64 bits, is no failure in a branch of
+/// select, `and` or `or` that is not taken. @pre allocate_registers was called; `registers` points to program.registers
+///   numbers, and the first program.inputs hold the inputs, which the run keeps
+/// @throws Error (domain, overflow), with the column in the text
 std::int64_t run_program(const AffineProgram& program, std::int64_t* registers);
-/// run_program with registers on the stack or in a scratch area of the thread; f(registers) fills in the inputs.
+/// run_program with registers on the stack or in a scratch area of the thread; f(registers) fills in the inputs, and runs no
+/// program itself.
 template <class F>
 std::int64_t run_program_with(const AffineProgram& program, F&& f) {
   constexpr std::size_t kInline = 64;
@@ -102,19 +110,20 @@ class WideSum {
   Wide low_, high_;
 };
 
-/// One named value of an AffinePrimitives. Its address is stable.
+/// One named value of an AffinePrimitives. Its address is stable. `set`: the value was set, so functions may read it.
 struct AffineSlot {
   std::string name;
   std::int64_t value = 0;
   bool set = false;
 };
+/// The named values of an AffinePrimitives. find() gives null for an unknown name; find_or_add() adds it, not set.
 struct AffineSlots {
   static constexpr std::size_t kScanned = 8;
 
   std::deque<AffineSlot> slots;
   std::vector<std::pair<std::string_view, AffineSlot*>> scanned;  // the first kScanned names: a linear search beats hashing for few names
   std::unordered_map<std::string_view, AffineSlot*> indexed;  // all later names
-  std::size_t missing = 0;  // the number of slots that are not set
+  std::size_t missing = 0;  // the number of slots that are not set; code that sets a slot decrements it
 
   AffineSlot* find(std::string_view name) const;
   AffineSlot& find_or_add(std::string_view name);
@@ -132,6 +141,9 @@ struct AffineInput {
 /// The number of points of a domain; false when it does not fit in 64 bits.
 [[nodiscard]] bool try_size(const Domain& box, std::int64_t& out);
 
+/// The code of one Affine: its program over registers, and the slots and ranges of its names. `linear`: the program is
+/// k0 + terms, which is evaluated instead. `expr` is the canonical form, when every name has a range that is not empty;
+/// `domain` holds the declared ranges.
 struct AffineCode {
   /// A term of a linear function: its coefficient and the address of the name's value.
   struct Term {

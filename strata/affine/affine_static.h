@@ -3,11 +3,13 @@
 //   affine<"i * 128 + 64">(3) == 448       // arguments in order of the names' first appearance
 //
 // A call compiles to the arithmetic that one would write by hand; `/` and `%` floor. A wrong text does not compile, and the
-// compiler shows the column and the reason. Arguments are integers, or Exprs, which make the result an Expr.
-// affine_axes.h has the same functions over named axes, without a text.
+// compiler shows the column and the reason. Arguments are integers other than bool, which are converted to std::int64_t, or
+// Exprs; one Expr makes the result an Expr. affine_axes.h has the same functions over named axes, without a text.
 //
 // At run time integers wrap at 64 bits, unchecked (AffinePrimitives checks). In a constant expression an overflow does not
-// compile. A zero divisor throws Error (domain), except in a branch that is not taken.
+// compile. A divisor whose value is 0 throws Error (domain), except in a branch that is not taken; a divisor that is the number 0
+// in the text does not compile in any branch. Exprs throw as Expr's operators do, in every branch: (domain) for a divisor
+// that can be 0.
 #pragma once
 
 #include <algorithm>
@@ -65,7 +67,8 @@ struct affine_argument_count {
                 "first appearance: see affine_argument_count<names, arguments>");
 };
 
-/// The function of the text `Text`, which is part of the type.
+/// The function of the text `Text`, which is part of the type. The text's names are its parameters, in order of their first
+/// appearance: affine<"j + 2 * i">(1, 10) == 21.
 template <FixedString Text>
 class AffineFunction {
  public:

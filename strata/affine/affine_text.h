@@ -1,6 +1,8 @@
 // AffineText: a text of the grammar as a tree with folded constants. The run-time and the compile-time affine functions both
 // start from it. Everything here is constexpr and throws nothing; a mistake in the text is a TextFault. Internal to affine/
 // and loops/.
+//
+//   read_affine_text("2 * 3 * i")   // nodes: 2 and 3 (dropped), 6, i, and the root: the action mul on 6 and i
 #pragma once
 
 #include <algorithm>
@@ -32,7 +34,7 @@ constexpr Outcome divide(Action action, std::int64_t a, std::int64_t b, std::int
 
 }  // namespace detail
 
-/// The value of an action with two operands. @pre the action takes two
+/// out = the value of an action with two operands; unspecified unless the Outcome is ok. @pre the action takes two
 constexpr Outcome apply_binary(Action action, std::int64_t a, std::int64_t b, std::int64_t& out) {
   bool fits = true;
   switch (action) {
@@ -60,7 +62,8 @@ constexpr Outcome apply_binary(Action action, std::int64_t a, std::int64_t b, st
   return fits ? Outcome::ok : Outcome::overflow;
 }
 
-/// The value of any action on `arity` numbers. Every operand is evaluated: no short circuit.
+/// out = the value of any action on the numbers x[0], ..., x[arity - 1]; unspecified unless the Outcome is ok. if_else has the
+/// operands in the order then, condition, else, as the grammar reads them. @pre `arity` suits the action
 constexpr Outcome apply_action(Action action, const std::int64_t* x, std::size_t arity,
                                std::int64_t& out) {
   if (action == Action::neg) return apply_binary(Action::sub, 0, x[0], out);
@@ -81,7 +84,7 @@ enum class TextKind : std::uint8_t {
   number,   ///< value
   name,     ///< value is the position in AffineText::names
   action,   ///< an action on the `count` nodes that AffineText::children lists from `first` on
-  dropped,  ///< an operand of an action that was folded to a number
+  dropped,  ///< an operand of an action that was folded to a number; no action lists it
 };
 
 /// A node of the tree; `column` is its place in the text.
@@ -100,7 +103,8 @@ struct TextName {
   std::size_t column = 0;
 };
 
-/// The reason why a text is refused; `column` is 0 when the text is accepted.
+/// The reason why a text is refused; `column` is 0 when the text is accepted. `what` says it in words, and `token` is the text
+/// at fault, empty where `what` is enough. With `zero_divisor` the fault is a divisor that is the number 0.
 struct TextFault {
   Fault fault = Fault::syntax;
   bool zero_divisor = false;
@@ -109,7 +113,8 @@ struct TextFault {
   std::size_t column = 0;
 };
 
-/// The tree: operands come before the nodes that use them, so the root is last. @pre for all but `fault`: fault.column == 0
+/// The tree: operands come before the nodes that use them, so the root is last. Names and tokens point into the text that was
+/// read. @pre for all but `fault`: fault.column == 0
 struct AffineText {
   std::vector<TextNode> nodes;
   std::vector<std::uint32_t> children;
@@ -179,8 +184,8 @@ class TextBuilder {
     return out_.nodes[stack_[at]].kind == TextKind::number;
   }
 
-  /// Replaces an action on numbers by its value. Records a fault for a divisor 0 and for a constant that overflows: such a
-  /// text is wrong whatever values the names take. True when the action is dealt with.
+  /// Replaces an action on numbers by its value. Records a fault for a divisor 0 and for a constant that overflows, also in a
+  /// branch that is never taken (`1 if True else i / 0`). True when the action is dealt with.
   constexpr bool fold(Action action, std::size_t base, std::size_t arity, std::size_t column) {
     const bool divides = action == Action::div || action == Action::mod || action == Action::ceil_div;
     if (divides && is_number(base + 1) && out_.nodes[stack_[base + 1]].value == 0) {
@@ -211,7 +216,8 @@ class TextBuilder {
 
 }  // namespace detail
 
-/// Reads `text`; a mistake is reported in the `fault` of the result.
+/// Reads `text`, which must outlive the result; a mistake is reported in the `fault` of the result. Takes linear time, and
+/// O(n log n) for n occurrences of names.
 constexpr AffineText read_affine_text(std::string_view text) {
   AffineText out;
   if (text.size() > 0x7fffffff) {

@@ -1,7 +1,11 @@
-// Errors. `Error` is a mistake of the user, `InternalError` a mistake in Strata; no function aborts the process.
+// Errors. `Error` reports wrong input, a used-up limit or a missing part of the system; `InternalError` reports a mistake in
+// Strata. Catching Error does not catch InternalError (a runtime_error and a logic_error). No function aborts the process.
 //
-// STRATA_CHECK(condition, kind, parts...) throws Error; STRATA_ASSERT(condition, parts...) throws InternalError. Both
-// build the message from its parts only on failure.
+//   STRATA_CHECK(n >= 0, domain, "[diff] ", n, " times");   // throws Error (domain), e.g. `[diff] -1 times`
+//   STRATA_ASSERT(n >= 0, "n is ", n);                      // throws InternalError, `internal error: n is -1`
+//
+// The message is the parts, one after another: one or more strings and numbers (a bool prints as 1 or 0, a char as its code).
+// The parts are evaluated only on failure.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +16,22 @@
 
 namespace strata {
 
-/// The kind of a user's mistake; `strata batch` reports it by these names.
+/// The kind of an Error; `strata batch` reports it by these names.
 enum class ErrorKind : std::uint8_t {
-  parse,      ///< bad text or unknown name
-  domain,     ///< zero divisor, min > max
+  parse,      ///< bad text or file, unknown name
+  domain,     ///< a value or dtype that is not taken: zero divisor, negative count
   shape,      ///< ranks, sizes, masks, permutations
-  undefined,  ///< the operation has no result for these operands
-  overflow,   ///< a value does not fit in 64 bits
-  budget,     ///< a work limit was reached
+  undefined,  ///< no result for these operands, or a missing part: no compiler
+  overflow,   ///< a value does not fit in 64 bits, or in its type
+  budget,     ///< a limit was reached: work, time, memory, disk
   request,    ///< a malformed request: bad JSON, unknown key
 };
 
 /// The name of `kind` in messages and in JSON: "parse", "domain", ...
 std::string_view to_string(ErrorKind kind);
 
-/// A mistake of the user. `what()` names the operation and the values; `column()` is the 1-based byte position of the mistake
-/// in a text, 0 when there is no text.
+/// A failure that a caller can cause or meet. `what()` names the operation and the values; `column()` is the 1-based byte
+/// position of the mistake in a text, 0 when there is no text.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message, std::size_t column = 0)

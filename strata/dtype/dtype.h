@@ -36,14 +36,17 @@ class DType {
   constexpr bool is_none() const { return id_ == Id::none; }
   constexpr bool is_vector() const { return lanes_ > 1; }
   constexpr bool is_pointer() const { return pointer_; }
+  /// The dtype of one lane, without lanes and pointer: f32x8* gives f32.
   constexpr DType scalar() const { return DType(id_); }
   /// The dtype that this pointer points to; a dtype that is not a pointer is returned as it is.
   constexpr DType pointee() const { return pointer_ ? with(lanes_, false) : *this; }
+  /// A pointer to this dtype; a pointer is returned as it is.
   constexpr DType pointer() const { return with(lanes_, true); }
-  /// A vector of `lanes` lanes. @throws Error (domain) unless 1 <= lanes <= kMostLanes and this is a scalar.
+  /// A vector of `lanes` lanes; the scalar itself for 1. @throws Error (domain) unless 1 <= lanes <= kMostLanes and this is a scalar.
   DType vec(int lanes) const;
 
-  // Properties of the scalar, or of one lane of a vector. @pre !is_none()
+  // Properties of the scalar, of one lane of a vector, or of what a pointer points to: f32x8* is a float of 32 bits, too.
+  // `none` has none of them: InternalError.
   DTypeKind kind() const;
   int bits() const;  ///< size of one lane in memory; 8 for bool
   bool is_bool() const { return kind() == DTypeKind::boolean; }
@@ -53,9 +56,10 @@ class DType {
   bool is_int() const { return is_signed_int() || is_unsigned(); }  ///< false for bool
   int significand_bits() const;  ///< of a float, hidden bit included; 0 for other dtypes
   int min_exponent() const;      ///< of a float: its smallest normal number is 2^min_exponent
+  /// The C type: "float", "unsigned char", "_Float16".
   std::string_view c_name() const;
 
-  /// Size in bytes: lanes * bits / 8; 8 for a pointer.
+  /// Size in bytes: lanes * bits / 8; 8 for a pointer; 0 for none.
   std::size_t itemsize() const;
   /// The short name: "f32", "f32x8", "f32*", "none".
   std::string name() const;
@@ -86,21 +90,24 @@ inline constexpr DType none{};
 
 /// The scalar dtypes in the order of dtypes.def.
 std::span<const DType> all();
-/// The dtype called `text`: a short name ("f32", "f32x8"), the specification's name ("float", "dtypes.float") or NumPy's
-/// name ("float32", "bool"). @throws Error (parse) that lists the known names.
+/// The dtype called `text`: what name() or spec_name() of any dtype but `none` gives ("f32", "f32x8", "f32*",
+/// "dtypes.float.vec(8)"), also without "dtypes." ("float", "long": f32 and i64), or NumPy's name of the scalar ("float32").
+/// @throws Error (parse) that lists the known names.
 DType parse(std::string_view text);
 
 }  // namespace dtypes
 
 /// The dtype that two operands are converted to, e.g. (i8, u8) gives i16 and (i64, f16) gives f16; the full matrix is in
 /// promote.cpp. It follows PyTorch and the array-API standard; a signed integer and u64 give f64, as in NumPy. Commutative
-/// and idempotent. Associative except where a signed integer, u64 and a float narrower than f64 come together.
-/// @throws Error (domain) for vectors of different lanes, for pointers and for `none`.
+/// and idempotent. Associative except where a signed integer, u64 and a float narrower than f64 come together. Vectors of
+/// equal lanes give a vector.
+/// @throws Error (domain) for different lanes (a scalar has 1), for pointers and for `none`.
 DType promote(DType a, DType b);
 /// The promotion matrix as text with short names; rows and columns are in the order of dtypes.def.
 std::string promotion_table();
 
-/// The least and the largest finite value, as doubles. Exact, except for the largest 64-bit integers, which are rounded.
+/// The least and the largest finite value of one lane, as doubles; 0 and 1 for bool. Exact, except for the largest 64-bit
+/// integers, which are rounded. `none` has neither: InternalError.
 double lowest(DType dtype);
 double highest(DType dtype);
 

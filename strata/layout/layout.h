@@ -16,9 +16,8 @@
 // strides have any sign. The empty layout `():()` has size 1 and value 0.
 //
 // BasicLayout<std::int64_t> (StaticLayout) works in constant expressions. BasicLayout<Int> (Layout)
-// also takes expressions as sizes and strides; a condition on them must then hold for every value of
-// their variables.
-// value of their variables.
+// also takes expressions as sizes and strides; a condition on them must then be shown for every value
+// of their variables.
 #pragma once
 
 #include <concepts>
@@ -130,14 +129,15 @@ class BasicLayout {
   constexpr std::size_t rank() const {
     return nodes_[0] == kLeaf ? 1 : static_cast<std::size_t>(nodes_[0]);
   }
-  /// The depth of the tree: 0 for a leaf.
+  /// The depth of the tree: 0 for a leaf, 1 for a tuple of leaves and for `():()`.
   constexpr std::size_t depth() const;
   /// Mode k; a leaf is its own mode 0. @throws Error (shape) unless k < rank()
   constexpr BasicLayout mode(std::size_t k) const;
   /// True iff all sizes and strides are numbers.
   constexpr bool is_concrete() const;
 
-  /// The number of coordinates: the product of the sizes. @throws Error (overflow)
+  /// The number of coordinates: the product of the sizes. @throws Error (overflow), unless the layout
+  ///   is concrete: create has checked it then
   constexpr I size() const {
     I out = 1;
     for (const Leaf& l : leaves_) out = detail::int_times(out, l.size);
@@ -152,8 +152,9 @@ class BasicLayout {
   constexpr I operator()(const T& index) const {
     return value(0, leaves_.size(), I(index));
   }
-  /// The value at coordinate `c`. @throws Error (shape) unless each tuple of `c` has as many
-  ///   coordinates as the tuple of modes at its place; (overflow)
+  /// The value at coordinate `c`. An integer may stand for a whole mode: (5,3) and ((1,2),3) are one
+  /// place of ((2,4),8). @throws Error (shape) unless each tuple of `c` has as many coordinates as the
+  ///   tuple of modes at its place, e.g. for a tuple where the layout has a leaf; (overflow)
   constexpr I operator()(const BasicCoordinate<I>& c) const;
   /// The value at a tuple of one coordinate for each mode, e.g. l(1, 3). @throws as above
   template <class... C>
@@ -180,7 +181,7 @@ using StaticLayout = BasicLayout<std::int64_t>;
 using Coordinate = BasicCoordinate<Int>;
 using StaticCoordinate = BasicCoordinate<std::int64_t>;
 
-/// The layout with the given modes; a single mode by itself.
+/// The layout with the given modes; a single mode by itself, `():()` for none. @throws as create
 template <class I, class... Rest>
 constexpr BasicLayout<I> make_layout(const BasicLayout<I>& first, const Rest&... rest);
 Layout make_layout(const std::vector<Layout>& modes);
@@ -201,17 +202,21 @@ std::string render(const StaticLayout& layout);
 std::string render(const Coordinate& c);
 std::string render(const StaticCoordinate& c);
 
-/// Reads the text of a layout; blanks are skipped. @post parse_layout(render(l)) == l.
+/// Reads the text of a layout of numbers; blanks are skipped. @post parse_layout(render(l)) == l, when
+/// l.is_concrete().
 /// @throws Error with the column: (parse) for bad text; (overflow) for a literal beyond 64 bits;
-///   (shape) when sizes and strides nest differently or a size is below 1. (overflow) as create
+///   (shape) when sizes and strides nest differently or a size is below 1. Without a column:
+///   (overflow) as create
 Layout parse_layout(std::string_view text);
 /// The same with sizes and strides in the grammar of parse.h over `variables`: `(n,4):(4,1)`.
+/// @throws also as parse for each size and stride; (shape) for a size that is not shown to be at
+///   least 1
 Layout parse_layout(std::string_view text, const std::vector<Variable>& variables);
 /// Reads the text of a coordinate. @throws Error (parse, overflow) with the column
 Coordinate parse_coordinate(std::string_view text);
 
-/// The values L(0), L(1), ..., L(size - 1). @throws Error (undefined) for expressions; (budget)
-/// above `most` values
+/// The values L(0), L(1), ..., L(size - 1). @throws Error (undefined) when a size or stride is an
+/// expression; (budget) when there are more than `most` values
 std::vector<std::int64_t> table(const Layout& layout, std::int64_t most = std::int64_t{1} << 24);
 
 // --- implementation ---

@@ -1,5 +1,6 @@
-// A reader for the text of layouts and coordinates, for run time and for constant expressions. It
-// takes linear time, does not recurse, and reports mistakes as LayoutFault instead of throwing.
+// A reader for the text of layouts and coordinates, for run time (parse_layout, parse_coordinate) and
+// for constant expressions (layout_static.h). It takes linear time, does not recurse, and reports
+// mistakes as LayoutFault instead of throwing. Columns are 1-based byte positions.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,8 @@ struct LayoutFault {
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 constexpr bool is_decimal(char c) { return c >= '0' && c <= '9'; }
 
-/// Reads a decimal number with an optional sign at text[at] and moves `at` behind it.
+/// Reads a decimal number with an optional sign, + or -, at text[at] and moves `at` behind it.
+/// @pre at < text.size()
 constexpr LayoutFault read_number(std::string_view text, std::size_t& at, std::int64_t& out) {
   const std::size_t start = at;
   const bool negative = text[at] == '-';
@@ -37,7 +39,8 @@ constexpr LayoutFault read_number(std::string_view text, std::size_t& at, std::i
   return {};
 }
 
-/// A tree of nested tuples with numbers at its leaves.
+/// A tree of nested tuples with a value at each leaf, in the form of Profile. Tuples of one child are
+/// still there.
 template <class I>
 struct LayoutTree {
   Profile nodes;
@@ -45,8 +48,9 @@ struct LayoutTree {
   SmallVec<std::size_t, 6> columns;  ///< of the values
 };
 
-/// Reads trees. `leaf(at, value)` reads one leaf, moves `at` behind it and returns a LayoutFault;
-/// `is_tuple(at)` says whether the bracket at `at` opens a tuple (or belongs to an expression).
+/// Reads trees one after another. `leaf(at, value)` reads the leaf that begins at text[at], which
+/// exists, moves `at` behind it and returns a LayoutFault; `is_tuple(at)` says whether the bracket at
+/// `at` opens a tuple (or belongs to an expression).
 template <class I, class ReadLeaf, class IsTuple>
 class LayoutReader {
  public:
@@ -57,6 +61,7 @@ class LayoutReader {
 
   constexpr bool at_end() const { return at_ == text_.size(); }
   constexpr std::size_t column() const { return at_ + 1; }
+  /// Skips `c` and the blanks behind it; false, and nothing skipped, when another character is next.
   constexpr bool skip(char c) {
     if (at_end() || text_[at_] != c) return false;
     ++at_;
@@ -64,6 +69,7 @@ class LayoutReader {
     return true;
   }
 
+  /// Reads one tree. @pre `out` is empty
   constexpr LayoutFault read_tree(LayoutTree<I>& out) {
     SmallVec<std::size_t, 12> open;  // the nodes of tuples that are still open
     do {
@@ -114,6 +120,8 @@ struct LayoutText {
   LayoutFault fault;
 };
 
+/// Reads `sizes:strides` to the end of the text, by the `leaf` and `is_tuple` of a LayoutReader. Tuples
+/// of one child are dropped from the sizes' tree, which to_layout uses.
 template <class I, class ReadLeaf, class IsTuple>
 constexpr LayoutText<I> read_layout(std::string_view text, const ReadLeaf& leaf,
                                     const IsTuple& is_tuple) {
@@ -148,7 +156,7 @@ constexpr LayoutText<std::int64_t> read_layout(std::string_view text) {
   return read_layout<std::int64_t>(text, leaf, is_tuple);
 }
 
-/// The layout that was read. @pre there is no fault
+/// The layout that was read. @pre there is no fault. @throws Error (overflow) as BasicLayout::create
 template <class I>
 constexpr BasicLayout<I> to_layout(const LayoutText<I>& text) {
   typename BasicLayout<I>::Leaves leaves;

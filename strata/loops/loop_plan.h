@@ -20,7 +20,9 @@
 
 namespace strata::detail {
 
-/// Elements in the order of their visits: for each index of a box, in row-major order, the same list of runs.
+/// Elements in the order of their visits: for each index i of a box, in row-major order, the same list of runs, moved by the
+/// sum over j of i[j] * step[j]. A box without dimensions has one index. E.g. extent (2), step (100), and one run (3, 7, 1)
+/// visit the addresses 7, 8, 9, 107, 108, 109.
 struct LoopBlock {
   Index extent, step;  ///< the box, and the change of the address along each of its dimensions
   SmallVec<std::int64_t, 24> slope;  ///< the change of expression k along dimension j: slope[k * extent.size() + j]
@@ -35,6 +37,9 @@ class LoopPlan {
  public:
   /// Plans one expression for each dimension of the top view, over counters _0, _1, ... that run over its shape. Without
   /// `with_offsets` blocks leave out the expressions' values, which allows longer runs.
+  /// Where the pieces do not decide whether an expression stays inside its dimension, the expression is evaluated at every
+  /// point, in time linear in the number of points. For an empty shape the texts are only compiled.
+  /// @pre views is not empty, and valid indices have addresses inside the storage
   /// @throws Error (shape) when the number of expressions is not the rank, or when an expression leaves its dimension;
   ///   (parse, domain, overflow) for a text, as `parse`, with the column inside that text.
   LoopPlan(std::span<const Strided> views, std::span<const std::string_view> texts, bool with_offsets);
@@ -63,6 +68,7 @@ class LoopPlan {
 class PointWalk {
  public:
   explicit PointWalk(const LoopPlan& plan);
+  /// Moves to the first point, then to the next one; false after the last. The other members are for the current point.
   bool next();
   const Index& counters() const { return at_; }
   /// @throws Error (overflow, domain)
@@ -76,11 +82,11 @@ class PointWalk {
   bool started_ = false, ended_ = false;
 };
 
-/// Yields the blocks of a plan.
+/// Yields the blocks of a plan, which must outlive this object.
 class LoopWalk {
  public:
   explicit LoopWalk(const LoopPlan& plan);
-  /// False after the last block.
+  /// Writes the next block to `out`; false after the last one.
   bool next(LoopBlock& out);
 
  private:
@@ -115,7 +121,8 @@ class LoopWalk {
   std::optional<Piecewise> stack_;  // for the fallback, where there are several views
 };
 
-/// The rows over the dimensions after `last`: one row for each valid index of the dimensions up to `last`.
+/// The rows over the dimensions after `last`: one row for each valid index of the dimensions up to `last`, the outer ones. Row
+/// number r belongs to the r-th outer index of the box lo + [0, extent), in row-major order.
 struct RowPlan {
   Index lo, extent;           ///< the outer indices: lo + [0, extent)
   std::int64_t rows = 0;      ///< product of extent; 0 when no index is valid
@@ -124,18 +131,21 @@ struct RowPlan {
   Index step;                 ///< change of a row's address along each outer dimension
   std::vector<std::int64_t> table;  ///< if rows have no common `step`: the address of each row, -1 for no row
 
-  /// The number of rows that one task takes when `threads` threads share the work.
+  /// The number of rows, at least 1, that one task takes when `threads` threads share the work.
   std::int64_t grain(std::int64_t threads) const;
 };
-/// @throws Error (shape) when `last` is not a dimension, or when a later dimension is not contiguous or is masked; (budget).
+/// Rows with a common step cover the valid outer indices alone; a table covers all outer indices.
+/// @throws Error (shape) when `last` is not a dimension, or when a later dimension is not contiguous or only partly valid in
+///   some row; (budget) when this takes too long to decide, or above 2^26 rows without a common step.
 RowPlan plan_rows(std::span<const Strided> views, std::int64_t last);
 
-/// A cursor over the rows, starting at number `row`.
+/// A cursor over the rows, starting at number `row`. The plan must outlive it. @pre row < plan.rows
 class RowCursor {
  public:
   RowCursor(const RowPlan& plan, std::int64_t row);
+  /// The outer index of the current row: plan.lo is the first one.
   const Index& outer() const { return at_; }
-  /// The address of the current row; -1 when there is none.
+  /// The address of the current row; -1 when its outer index has no valid element. @pre advance() has not left the last row
   std::int64_t address() const {
     return plan_.table.empty() ? address_ : plan_.table[static_cast<std::size_t>(row_)];
   }

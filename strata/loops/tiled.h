@@ -8,10 +8,11 @@
 // over dimension k of the tensor's shape; the last counter varies fastest; all calls come in this order, on the calling
 // thread. Everything is decided before the first call: that every index stays inside the shape, that every address stays
 // inside the storage, and the boxes of counters on which the address is affine. The inner loop, along the last counter,
-// therefore only adds a stride.
+// therefore only adds a stride. (An expression that does not compile to boxes, e.g. `_0 // (_1 + 1)`, or is affine only on a
+// great many boxes, e.g. `_0 * _1 % 200`, is evaluated at every element instead: the same calls, but slower.)
 //
-// Invalid elements (masks) are not visited. A loop over an empty tensor makes no call. An exception of a callback ends the
-// loop and passes through.
+// Invalid elements (masks) are not visited. A loop over an empty tensor makes no call, but its texts are still read. An
+// exception of a callback ends the loop and passes through; what a callback returns is ignored.
 #pragma once
 
 #include <concepts>
@@ -176,14 +177,15 @@ void run_loops(T* storage, std::span<const Strided> views, std::span<const std::
 
 }  // namespace detail
 
-/// A tensor of T to loop over: a stack of Views of a storage that the caller owns.
+/// A tensor of T to loop over: a stack of Views of a storage that the caller owns, and keeps alive during the loops. For
+/// elements that are only read T is const.
 template <class T>
 class TiledTensor {
  public:
   explicit TiledTensor(const MemoryRef<T>& memory)
       : storage_(memory.storage()), views_{memory.layout()} {}
-  /// @throws Error (undefined) for symbolic sizes; (shape) when a valid index has no element in the storage; (budget) when
-  ///   this takes too long to decide.
+  /// @throws Error (undefined) for symbolic sizes; (shape) for an empty stack, or when a valid index has no element in the
+  ///   storage; (budget) when this takes too long to decide.
   TiledTensor(std::span<T> storage, std::span<const View> views)
       : storage_(storage), views_(detail::strided_stack(views)) {
     detail::check_addresses(views_, storage.size());
@@ -192,10 +194,12 @@ class TiledTensor {
   const Index& shape() const { return views_.back().shape; }
 
   /// Calls f for the element at index (expressions[0], expressions[1], ...), for all values of the counters in row-major
-  /// order. f takes (T&); or (T&, auto offsets), where offsets[k] is the value of expressions[k]; or a pointer and all
-  /// offsets: (T*, std::span<const std::int64_t>) or (T*, const std::vector<std::int32_t>&).
+  /// order. f takes (T&); or (T&, auto offsets), where offsets[k] is the value of expressions[k], the index in dimension k (not
+  /// an address); or a pointer and all offsets: (T*, std::span<const std::int64_t>) or (T*, const std::vector<std::int32_t>&).
+  /// U, when given, is T (const aside): it only makes a call read better.
   /// @throws before the first call: Error (shape) when the number of expressions is not the rank, or when an expression
-  ///   leaves its dimension; as `parse` for a text, with the column inside it; (overflow) for offsets beyond 32 bits.
+  ///   leaves its dimension for some values of the counters; as `parse` for a text, with the column inside it; (overflow) when
+  ///   f takes 32-bit offsets and a dimension has more than 2^31 indices.
   template <class U = T, class F>
   void complexLoops(const std::vector<std::string>& expressions, F&& f) const {
     static_assert(std::is_same_v<std::remove_const_t<U>, std::remove_const_t<T>>,
@@ -203,18 +207,21 @@ class TiledTensor {
     const std::vector<std::string_view> texts(expressions.begin(), expressions.end());
     detail::run_loops(storage_.data(), views_, texts, f);
   }
-  /// complexLoops with all expressions in one text, which the compiler checks.
+  /// complexLoops with all expressions in one text, separated by commas. The compiler checks the text, and that its names are _0,
+  /// _1, ..., one for each expression at most; the number of expressions and their values are checked as by complexLoops.
   template <FixedString Text, class F>
   void loops(F&& f) const {
     static constexpr auto texts = detail::loop_texts<Text>();
     detail::run_loops(storage_.data(), views_, texts, f);
   }
 
-  /// Calls f(row) or f(row, outer) for each index `outer` of the dimensions 0 ... last. `row` holds the elements of all later
-  /// dimensions in row-major order. Calls come from several threads at once, in any order. Rows without a valid element
-  /// are skipped.
+  /// Calls f(row) or f(row, outer) for each index `outer` of the dimensions 0 ... last. `row`, a std::span<T>, holds the elements
+  /// of all later dimensions in row-major order, e.g. shape (2, 3, 4) with last 0 has 2 rows of 12 elements; with the last
+  /// dimension as `last` a row is one element. Calls come from several threads at once, in any order. Rows without a valid
+  /// element are skipped. `outer` is valid during the call.
   /// @throws before the first call: Error (shape) when `last` is not a dimension, or when a later dimension is not
-  ///   contiguous or only partly valid; (budget).
+  ///   contiguous or only partly valid; (budget) when this takes too long to decide. What f throws, as
+  ///   Executor::parallel_for: one exception; calls that have not begun may be left out.
   template <class F>
   void parallelLoops(std::int64_t last, F&& f, Executor& executor) const {
     const detail::RowPlan plan = detail::plan_rows(views_, last);
@@ -265,7 +272,8 @@ using Element = std::remove_reference_t<std::ranges::range_reference_t<R>>;
 
 }  // namespace detail
 
-/// A tensor over a storage: all of it in row-major order, or through a View or a stack of Views.
+/// A tensor over a storage: its first elements in row-major order (the storage may be longer than the shape), or through a View or
+/// a stack of Views. @throws Error (shape) when the storage is too short; and as the constructors
 template <detail::Storage R>
 TiledTensor<detail::Element<R>> tiled(R&& storage, const Index& shape) {
   return TiledTensor(MemoryRef<detail::Element<R>>(storage, shape));

@@ -1,8 +1,8 @@
 // Int: a size, stride or offset. It is a 64-bit integer, or an expression where sizes are symbolic. Also here: lists of
 // Ints, and questions about them (`is_equal`, `is_less`, ...) that are answered for every value of the variables.
 //
-// An Int that is a number touches no intern table; an expression that becomes constant becomes a number. Functions of the
-// same names exist for std::int64_t, so the layout algebra is written once for both, and for constant expressions.
+// An Int that is a number touches no intern table; an expression that becomes constant becomes a number. Shapes, strides,
+// offsets and masks of Views are Ints. The layout algebra works on Int and on std::int64_t, by the operations of layout_int.h.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@
 
 namespace strata {
 
-/// A 64-bit integer, or an expression that is not constant.
+/// A 64-bit integer, or an expression that is not constant. Integers (but std::uint64_t) and Exprs convert to it. `+ - *` throw
+/// Error (overflow) when the result, or a constant in it, does not fit in 64 bits.
 class Int {
  public:
   Int() = default;
@@ -49,7 +50,7 @@ class Int {
 
   /// True iff this is a number.
   bool is_number() const { return node_ == nullptr; }
-  /// @pre is_number(), otherwise Error (undefined)
+  /// The number. @throws Error (undefined) unless is_number()
   std::int64_t value() const {
     if (node_) refuse_value();
     return value_;
@@ -111,8 +112,8 @@ Ints to_ints(const Index& values);
 /// @throws Error (overflow) when the product does not fit in 64 bits.
 Int product(const Ints& values);
 std::int64_t product(const Index& values);
-/// Row-major strides: result[t] = product of shape[t + 1 ...], so the last dimension has stride 1.
-/// @throws Error (overflow) when the number of elements does not fit in 64 bits.
+/// Row-major strides: result[t] = product of shape[t + 1 ...], so the last dimension has stride 1, e.g. (2, 3, 4) gives
+/// (12, 4, 1). A size 0 gives strides 0 before it. @throws Error (overflow) when a stride does not fit in 64 bits.
 Ints row_major_strides(const Ints& shape);
 
 // Questions about sizes. `yes` and `no` hold for every value of the variables; `unknown` means not shown. For numbers the
@@ -120,9 +121,9 @@ Ints row_major_strides(const Ints& shape);
 Answer is_equal(const Int& a, const Int& b);
 Answer is_less(const Int& a, const Int& b);      ///< a < b
 Answer is_at_most(const Int& a, const Int& b);   ///< a <= b
-Answer is_multiple(const Int& a, const Int& b);  ///< b divides a; b > 0
+Answer is_multiple(const Int& a, const Int& b);  ///< b divides a. @pre b > 0
 inline bool known(Answer a) { return a == Answer::yes; }
-/// a / b, when the quotient is shown to be an integer for every value of the variables. @pre b != 0
+/// a / b, when the quotient is shown to be an integer for every value of the variables; nothing otherwise, and for b == 0.
 std::optional<Int> exact_quotient(const Int& a, const Int& b);
 
 }  // namespace strata

@@ -6,7 +6,8 @@
 //   valid(i)   = mask[j].begin <= i[j] < mask[j].end for all j.
 // Everything else is derived from this definition and tested against it. Sizes, strides, offsets and mask bounds are
 // numbers or expressions over bounded variables (Int). A condition on expressions must hold for every value of their
-// variables; an operation that needs a condition that cannot be shown is refused.
+// variables; a movement operation throws the same Error for a condition that is not shown as for one that is false. (`create`
+// is milder: it takes a mask that is inside the shape for some of the values.)
 //
 // Form. A View is canonical:
 // - a dimension has stride 0 (its share is folded into the offset) where its size or its mask has extent at most 1;
@@ -72,8 +73,8 @@ struct Single;
 class View {
  public:
   /// A View in canonical form; row-major strides when none are given.
-  /// @throws Error (shape) for a negative size, for a number of strides or mask pairs other than the rank, or for a mask
-  ///   outside the shape or with begin > end (over symbolic sizes: when this is so for every value of the variables);
+  /// @throws Error (shape) for a size that is not (shown to be) at least 0, for a number of strides or mask pairs other than the
+  ///   rank, or for a mask that is outside the shape or has begin > end for every value of the variables;
   ///   (overflow) when the number of elements, or the address of a valid index, does not fit in 64 bits.
   static View create(Ints shape, std::optional<Ints> strides = std::nullopt, Int offset = 0,
                      std::optional<Mask> mask = std::nullopt);
@@ -82,7 +83,8 @@ class View {
   const Ints& strides() const { return strides_; }
   const Int& offset() const { return offset_; }
   const std::optional<Mask>& mask() const { return mask_; }
-  /// True iff every index is valid and address(i) is the row-major number of i. (For symbolic sizes: as written.)
+  /// True iff every index is valid and address(i) is the row-major number of i. (For symbolic sizes: true iff the strides are
+  /// written as the row-major ones; false promises nothing.)
   bool contiguous() const { return contiguous_; }
   std::size_t rank() const { return shape_.size(); }
   /// The number of indices: the product of the shape.
@@ -90,8 +92,11 @@ class View {
   /// True iff shape, strides, offset and mask are numbers.
   bool is_concrete() const;
 
-  // --- movement. Below, v is this View, w the result, i any index of w. ---
-  /// Reorders dimensions, e.g. permute({1, 0}) transposes. @post w(i) == v(j) with j[order[k]] == i[k].
+  // --- movement. Below, v is this View, w the result, i any index of w; `w(i) == v(j)` means: both are invalid, or both are
+  // valid with one address. Every operation may also throw Error (overflow): the offset, a stride or the number of elements of
+  // w does not fit in 64 bits. ---
+  /// Reorders dimensions: dimension k of w is dimension order[k] of v, e.g. permute({1, 0}) transposes.
+  /// @post w(i) == v(j) with j[order[k]] == i[k].
   /// @throws Error (shape) unless `order` holds each dimension once.
   View permute(const Axes& order) const;
   /// The same elements in the same row-major order in another shape: w(i) == v(j) where i and j have the same row-major
@@ -103,8 +108,8 @@ class View {
   /// Repeats dimensions of size 1, e.g. (3, 1) expands to (3, 4): w(i) == v(i with 0 in the repeated dimensions).
   /// @throws Error (shape) for another rank, a negative size, or a change of a size other than 1.
   View expand(const Ints& shape) const;
-  /// Adds invalid indices around: w(i) == v(i - before) inside, invalid outside.
-  /// @throws Error (shape) for another rank or a negative padding.
+  /// Adds invalid indices around: w(i) == v(i - before) inside, invalid outside, e.g. padding (1, 2) makes size 3 to 6.
+  /// @throws Error (shape) for another rank, or for a padding that is not (shown to be) at least 0.
   View pad(const Padding& padding) const;
   /// Keeps the indices [begin, end): w(i) == v(i + begin), of shape end - begin.
   /// @throws Error (shape) for another rank, or unless 0 <= begin <= end <= size in each dimension.
@@ -117,9 +122,9 @@ class View {
   View stride(const Ints& steps) const;
 
   // --- questions ---
-  /// The same addresses in the same row-major order in as few dimensions as possible: dimensions of size 1 are dropped,
-  /// and neighbours are joined where their strides continue one another and the mask allows it, e.g. shape (2, 3) with
-  /// strides (3, 1) becomes (6) with (1).
+  /// The same addresses in the same row-major order in fewer dimensions: dimensions of size 1 that the mask leaves whole are
+  /// dropped, and neighbours are joined where their strides continue one another and the mask allows it, e.g. shape (2, 3)
+  /// with strides (3, 1) becomes (6) with (1). A View whose mask admits no index becomes one dimension.
   View minify() const;
   /// The inverse: the View w of shape `out_shape` (the shape of the memory) with w(address(i)) == row-major number of i
   /// for every valid i, and invalid at every other address. Exact for numbers: nothing when two valid indices share an
@@ -127,17 +132,19 @@ class View {
   /// symbolic sizes: nothing unless this View is seen to be a permutation (with flips) of all elements of the memory.
   /// O(rank * log rank). @throws Error (shape, overflow) for sizes that no shape may have.
   std::optional<View> invert(const Ints& out_shape) const;
-  /// The inverse for a memory of `elements` elements, in a shape that the View's own address steps give: one dimension
+  /// As invert, for a memory of `elements` elements in a shape that the View's own address steps give: one dimension
   /// for each run of addresses, the largest step first, and a last one for the gap below a smallest step above 1. E.g.
   /// shape (2, 3) with strides (8, 2) in 16 elements has an inverse of shape (2, 4, 2). Nothing also when a step does
-  /// not divide the next larger one, or the largest does not divide `elements`.
+  /// not divide the next larger one, or the largest does not divide `elements`. @throws Error (shape) for elements < 0.
   std::optional<View> inverse(const Int& elements) const;
-  /// A stack of two Views, memory first, as one View: result(i) == lower(unravelled upper(i)). Nothing when no single View is
-  /// that function.
+  /// A stack of two Views, `lower` next to the memory, as one View of upper's shape: result(i) == lower(j), where j is the index
+  /// whose row-major number is the address upper(i) (modulo lower.size()); invalid where upper(i) or lower(j) is. Nothing when
+  /// no single View is that function, or when this is not shown or decided (symbolic sizes, work budget, 64 bits).
   friend std::optional<View> operator+(const View& lower, const View& upper);
 
-  /// Address and validity of the index `idxs` as expressions; `valid` is a condition that the validity also has to meet.
-  /// Invalid everywhere when a size is 0. @throws Error (shape) unless there is one index for each dimension.
+  /// Address and validity of the index `idxs` as expressions: the result's `valid` is the mask's condition and `valid`. Whether
+  /// `idxs` is inside the shape is not checked. Invalid everywhere when a size is 0.
+  /// @throws Error (shape) unless there is one index for each dimension; (overflow) as Expr's operators.
   IndexExprs expr(std::span<const Expr> idxs, const Expr& valid = 1) const;
   /// The same over variables ridx0, ridx1, ... that run over the shape, or over `idxs`, for printing as UOps.
   IndexedUOps to_indexed_uops() const;
@@ -145,10 +152,12 @@ class View {
 
   /// The variables that occur in sizes, strides, offset and mask, in natural order.
   std::vector<Variable> vars() const;
-  /// The View with every bound variable replaced by the same variable without a value; and the values that were bound.
+  /// The View with every bound variable (a variable that carries a value, as `n` bound to 8) replaced by the same variable
+  /// without a value; and the values that were bound.
   /// @throws Error (domain) when one variable is bound to two values.
   std::pair<View, Values> unbind() const;
-  /// The View with variables replaced in every expression. @throws as create.
+  /// The View with variables replaced in every expression. Mask bounds beyond the shape are cut off. @throws as create for
+  /// sizes and addresses.
   View substitute(const Substitution& map) const;
 
   /// `View(shape=(2, 3), strides=(1, 2), offset=0, mask=None, contiguous=False)`
