@@ -85,7 +85,7 @@ struct Opt {
     UPCAST,  ///< axis, n: unrolls n iterations of the innermost loop in registers; reductions get n accumulators
     UNROLL,  ///< axis, n: unrolls n iterations on a reduce axis, with one accumulator; on an output axis as UPCAST
     LANES,  ///< axis, n: vectorizes the innermost loop with n lanes; one axis of the outputs, and one of each group
-    PARALLEL,  ///< axis: distributes the outermost loop over threads; of the output axis first in order(), on which all stores depend
+    PARALLEL,  ///< axis: distributes the outermost loop over threads. It is the first axis in order(), and each store depends on it
     REORDER,  ///< a permutation of all output axes: the order of their loops, outermost first; a parallel axis stays first
     CUT,      ///< axis, at: cuts a segment of one loop in two, at the coordinate `at`
     STAGE,  ///< axis, buffer: inside of the outermost loop of the axis, first copies the elements that are loaded from the buffer to
