@@ -8,6 +8,9 @@
 //   begin + sum over parts of value * (product of the sizes of the parts further inside).
 // E.g. axis 0 of size 4099 after LANES 0 8: `loop 512, lanes 8 | loop 3`: coordinates 8*i + lane, then 4096 + i.
 //
+// The loops of the output axes nest by depth, then by order(): the outermost loops of all axes, then the second loops of all axes, and so
+// on. E.g. SPLIT 0 8, SPLIT 1 8 tiles axes 0 and 1: loops 0, 1, then the inner loops of 0, 1. Lanes and unrolled copies are innermost.
+//
 // An Opt changes the axes in one legal way. The list of Opts determines the loops of a kernel completely.
 #pragma once
 
@@ -28,7 +31,7 @@ enum class PartKind : std::uint8_t {
   loop,      ///< a LOOP
   parallel,  ///< the outermost LOOP, over the subrange [begin0, end0) that each call gets
   upcast,    ///< unrolled in registers; on a reduce axis each copy has an accumulator of its own
-  unroll,    ///< unrolled, on a reduce axis; all copies share one accumulator
+  unroll,    ///< unrolled, on reduce axes only; all copies share one accumulator
   lanes,     ///< the lanes of vectors
 };
 std::string_view to_string(PartKind kind);
@@ -36,8 +39,10 @@ std::string_view to_string(PartKind kind);
 /// A loop of a segment, its lanes, or its unrolled copies.
 struct Part {
   PartKind kind = PartKind::loop;
-  Int size;                ///< trip count, number of lanes or copies
-  bool is_inside = false;  ///< a loop split off the loop in front of it, to stay directly inside of it
+  Int size;  ///< trip count, number of lanes or copies
+  /// The loop is directly inside of the loop in front of it, not inside of the loops of that depth of other axes. Opts leave it false;
+  /// lowering sets it for the levels of long sums.
+  bool is_inside = false;
 };
 
 /// The coordinates [begin, begin + size()) of an axis, as a nest of parts.
@@ -72,34 +77,38 @@ struct Stage {
 };
 
 /// One loop transformation. As text: `UPCAST 0 4`, `REORDER 1 0`, `LANES 1 8 @1` (of the second segment), `STREAM 0`.
+/// SPLIT, UPCAST, UNROLL and LANES take n >= 2. Iterations that n leaves over become a segment of their own; if the segment has a second
+/// loop already, n has to divide the trip count.
 struct Opt {
   enum class Kind : std::uint8_t {
     SPLIT,  ///< axis, n: splits the innermost loop into an outer loop and an inner loop of n iterations (a tile)
     UPCAST,  ///< axis, n: unrolls n iterations of the innermost loop in registers; reductions get n accumulators
-    UNROLL,    ///< axis, n: unrolls n iterations on a reduce axis, with one accumulator
-    LANES,     ///< axis, n: vectorizes the innermost loop with n lanes
-    PARALLEL,  ///< axis: distributes the outermost loop over threads
-    REORDER,   ///< a permutation of the output axes: the order of their loops, outermost first
-    CUT,       ///< axis, at: cuts a segment in two, at the coordinate `at`
+    UNROLL,  ///< axis, n: unrolls n iterations on a reduce axis, with one accumulator; on an output axis as UPCAST
+    LANES,  ///< axis, n: vectorizes the innermost loop with n lanes; one axis of the outputs, and one of each group
+    PARALLEL,  ///< axis: distributes the outermost loop over threads. It is the first axis in order(), and each store depends on it
+    REORDER,  ///< a permutation of all output axes: the order of their loops, outermost first; a parallel axis stays first
+    CUT,      ///< axis, at: cuts a segment of one loop in two, at the coordinate `at`
     STAGE,  ///< axis, buffer: inside of the outermost loop of the axis, first copies the elements that are loaded from the buffer to
             ///< scratch memory, in the order of their use
-    PADTO,  ///< axis, n: rounds the trip count up to a multiple of n; the added iterations load and store nothing
-    MERGE,  ///< axis: fuses the axis and the next one into one axis; the numbers of later axes decrease by 1
-    SPLITREDUCE,  ///< axis, n: splits a reduction into n partial reductions for threads (split_reduce.h); first in a list
+    PADTO,  ///< axis, n: rounds the trip count of an untransformed axis up to a multiple of n; the added iterations load and store nothing
+    MERGE,  ///< axis: fuses the axis and the next one, of its kind and untransformed, into one; the numbers of later axes decrease by 1
+    SPLITREDUCE,  ///< axis, n: splits a reduction into n partial reductions for threads (split_reduce.h): two kernels of one. First in a
+                  ///< list; KernelAxes::apply() refuses it
     STREAM,  ///< buffer: vector stores to the buffer bypass the caches, which keep the data that is read
     GUARD,  ///< buffer: accesses that are not proven to be in bounds get a condition; loads give 0 where it is false
   };
   Kind kind = Kind::SPLIT;
-  std::size_t axis = 0;
-  std::int64_t amount = 0;
-  std::size_t segment = 0;
-  std::vector<std::size_t> order;
+  std::size_t axis = 0;            ///< of all kinds but REORDER, STREAM and GUARD
+  std::int64_t amount = 0;         ///< n, the coordinate `at`, or the slot of the buffer
+  std::size_t segment = 0;         ///< the segment of the axis, 0 for the first
+  std::vector<std::size_t> order;  ///< of REORDER
 
   std::string text() const;
   bool operator==(const Opt&) const = default;
 };
 std::string_view to_string(Opt::Kind kind);
-/// Parses Opts separated by commas, e.g. "LANES 0 8, PARALLEL 0". @throws Error (parse) with the column
+/// Parses Opts separated by commas, e.g. "LANES 0 8, PARALLEL 0". KernelAxes::apply() checks whether they are legal.
+/// @throws Error (parse) with the column
 std::vector<Opt> parse_opts(std::string_view text);
 /// The inverse of parse_opts().
 std::string text_of(std::span<const Opt> opts);
@@ -118,14 +127,17 @@ class KernelAxes {
   void apply(std::span<const Opt> opts);
 
   const std::vector<LoopAxis>& axes() const { return axes_; }
+  /// The number of output axes: axes() begins with them.
   std::size_t outputs() const { return outputs_; }
   const std::vector<ReduceGroup>& groups() const { return groups_; }
+  /// @pre `reduction` is a reduction of the kernel
   const ReduceGroup& group_of(const LazyNode* reduction) const {
     return groups_[group_of_.at(reduction)];
   }
   /// The output axes in the order of their loops, outermost first.
   const std::vector<std::size_t>& order() const { return order_; }
   const std::vector<Stage>& stages() const { return stages_; }
+  /// Whether a STREAM, or a GUARD, names the buffer `slot`.
   bool streams(int slot) const { return holds(streamed_, slot); }
   bool guards(int slot) const { return holds(guarded_, slot); }
   /// The axis with a parallel part; -1 for none.

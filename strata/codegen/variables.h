@@ -13,7 +13,7 @@ namespace strata {
 /// that the compiler reserves for loops (ridx..., lane_..., _..., begin0, end0)
 std::vector<Variable> kernel_variables(const LazyOp& kernel);
 
-/// `wanted`, with as many x appended as make it different from the names of all `variables`.
+/// `wanted`, with as many x appended as make it different from the names of all `variables`: "n" beside n and nx gives "nxx".
 std::string name_beside(std::span<const Variable> variables, std::string wanted);
 
 }  // namespace strata

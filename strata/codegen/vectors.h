@@ -11,15 +11,16 @@
 
 namespace strata {
 
-/// The constant c with index(lane + 1) == index(lane) + c: 0 where the index does not depend on the lane, the coefficient where the index
-/// is a sum with the lane as a term. Nothing for other indices.
+/// The constant c, in elements, with index(lane + 1) == index(lane) + c: 0 where the index does not depend on the lane, the coefficient
+/// where the index is a sum with the lane as a term. Nothing for other indices, e.g. lane // 2: the access is a gather or a scatter.
 std::optional<std::int64_t> stride_along(const Expr& index, const Lanes& lanes);
 
-/// `at` with the lanes in reverse order: lane k becomes lane count - 1 - k.
+/// `at` with the lanes in reverse order: lane k becomes lane count - 1 - k. An index of stride -1 becomes one of stride 1.
 IndexExprs mirrored(const IndexExprs& at, const Lanes& lanes);
 
-/// The size in bytes of a vector of `dtype` that begins at element `first`, if it is a power of two >= 16 and `first` is a multiple of
-/// the lanes, so that the vector is aligned to its size wherever its buffer is; else nothing.
+/// The size in bytes of a vector of `dtype` that begins at element `first`, if the size is a power of two >= 16 and `first` is proven to
+/// be a multiple of the lanes; else nothing. The vector is then aligned to its size where the buffer is, which a streaming store tests at
+/// run time.
 std::optional<std::int64_t> whole_bytes(const Expr& first, DType dtype);
 
 /// Appends ops on mixtures of scalars and vectors: scalars are broadcast to the lanes of the vectors.
@@ -28,17 +29,18 @@ class LaneOps {
   /// `made` gets each ALU that alu() makes.
   LaneOps(UOpGraph& graph, std::vector<UOp>& made) : graph_(graph), made_(made) {}
 
-  /// `op` on `operands`, by emit().
+  /// `op` on `operands`, broadcast to the lanes of the widest one: one ALU. The pass decompose_pass.h replaces ops that the target lacks.
   UOp alu(Ops op, std::vector<UOp> operands);
-  /// `value`; a scalar is broadcast to `lanes` lanes.
+  /// `value`; a scalar is broadcast to `lanes` lanes. @pre `value` has 1 or `lanes` lanes
   UOp widened(UOp value, int lanes);
-  /// `vector` with its lanes in reverse order.
+  /// `vector` with its lanes in reverse order. @pre `vector` has more than one lane
   UOp reversed(UOp vector);
-  /// Combines `parts` pairwise, as a balanced tree: (p0 op p1) op (p2 op p3). @pre !parts.empty()
+  /// Combines `parts` pairwise, as a balanced tree: (p0 op p1) op (p2 op p3). Of an odd number the last one moves up as it is.
+  /// @pre !parts.empty()
   UOp folded(Ops op, std::vector<UOp> parts);
-  /// folded() of the lanes of `value`.
+  /// folded() of the first `lanes` lanes of `value`: a scalar.
   UOp across(Ops op, UOp value, int lanes);
-  /// The largest number of lanes among `values`.
+  /// The largest number of lanes among `values`; at least 1.
   static int most_lanes(std::span<const UOp> values);
 
  private:

@@ -1,5 +1,5 @@
-// BufferStorage: the link between the graph and the runtime. A realized node holds a Storage (graph/lazy_op.h); this is the Storage that
-// holds a Buffer. realize() attaches it to nodes; buffer_of() and leaf_of() convert between nodes and buffers.
+// BufferStorage: the link between the graph and the runtime. A realized node holds a Storage (graph/storage.h); this is the Storage that
+// holds a Buffer. realize() attaches it to nodes; buffer_of() and leaf_of() convert between nodes and buffers. Neither copies elements.
 #pragma once
 
 #include "strata/graph/lazy_op.h"
@@ -20,10 +20,11 @@ class BufferStorage final : public Storage {
   const Buffer buffer_;
 };
 
-/// The buffer of a realized node; read-only if the memory is the graph's own, e.g. that of a constant array.
+/// The buffer of a realized node, a handle on the node's memory; read-only if that is the graph's own, e.g. a HostTable.
 /// @throws Error (undefined) if the node is not realized
 Buffer buffer_of(const LazyOp& n);
-/// A realized leaf of that shape whose elements, in row-major order, are those of `buffer`, which is shared.
+/// A new realized EMPTY node of that shape and the buffer's dtype, whose elements, in row-major order, are the first of `buffer`, which is
+/// shared.
 /// @throws Error (shape) if the buffer has fewer elements than the shape, with symbolic sizes at their maximum
 LazyOp leaf_of(const Buffer& buffer, const Ints& shape);
 

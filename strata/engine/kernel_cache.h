@@ -19,15 +19,15 @@ class KernelCache {
  public:
   /// The lookups of this process, and the present size.
   struct Statistics {
-    std::uint64_t hits = 0, misses = 0;
-    std::size_t size = 0;  ///< kernels in the cache
+    std::uint64_t hits = 0, misses = 0;  ///< a kernel that the disk cache had is a miss, too
+    std::size_t size = 0;                ///< kernels in the cache
   };
 
-  /// The cache of the process. It keeps as many kernels as the flag KERNEL_CACHE says, at least 1.
+  /// The cache of the process. It keeps as many kernels as the flag KERNEL_CACHE says, at least 1: those used last. It is never destroyed.
   static KernelCache& instance();
 
-  /// The kernel of `ast` (a SINK) on `device`, compiled on a miss. Two threads that miss the same kernel at the same time both compile it;
-  /// one result is kept.
+  /// The kernel of `ast` (a SINK, with plain variables) on `device`, compiled on a miss, with the Opts that compile() chooses. The result
+  /// stays valid when the cache drops it. Two threads that miss the same kernel at the same time both compile it; one result is kept.
   /// @throws as compile()
   std::shared_ptr<const CompiledKernel> get(const LazyOp& ast, const Device& device);
 

@@ -16,7 +16,8 @@
 
 namespace strata {
 
-/// The text of a complete trace of what would run for `roots`. Nothing runs.
+/// The text of a complete trace of what would run for `roots` on `device`. Nothing runs.
+/// @param items the schedule of `roots`  @param plan the memory plan of `items`
 /// @param kernels the kernels of the items, each AST once
 std::string trace_of_graph(std::span<const LazyOp> roots, std::span<const ScheduleItem> items,
                            const MemoryPlan& plan,
@@ -26,17 +27,19 @@ std::string trace_of_graph(std::span<const LazyOp> roots, std::span<const Schedu
 /// Writes the lines of one realize() of this thread, from its schedule to its end. Without a trace it does nothing.
 class TracedRealize {
  public:
-  /// Call before `roots` are scheduled.
+  /// Call before `roots` are scheduled: the time of scheduling counts from here.
+  /// @pre `roots` outlive this object
   explicit TracedRealize(std::span<const LazyOp> roots);
   ~TracedRealize();
   TracedRealize(const TracedRealize&) = delete;
   TracedRealize& operator=(const TracedRealize&) = delete;
 
-  /// Writes the graph and its schedule, and the line of this realize(). A graph whose lines are equal to those of an earlier one is not
-  /// written again.
+  /// Writes the graph and its schedule, and the line of this realize(); nothing if there are no items. A graph whose lines are equal to
+  /// those of an earlier one is not written again.
+  /// @param roots those of the constructor  @param blocks the memory of plan.blocks, in their order
   void scheduled(std::span<const LazyOp> roots, std::span<const ScheduleItem> items,
                  const MemoryPlan& plan, std::span<const Buffer> blocks, const Device& device);
-  /// The runs of kernels that follow belong to item `k`.
+  /// The runs of kernels that follow on this thread belong to item `k`, an index of scheduled()'s items.
   void at_item(std::size_t k) {
     if (realize_ != 0) TraceItem::current() = {realize_, static_cast<std::int64_t>(k)};
   }

@@ -1,5 +1,5 @@
-// Storage: the memory of a realized node. The graph owns it through this interface without knowing devices; the engine's
-// BufferStorage is the implementation for device memory, HostTable for tables of formulas.
+// Storage: the memory of a realized node. LazyOp::realize_as() attaches it to a node, and the graph knows no more of it than this
+// interface. The engine's BufferStorage implements it for buffers of the host and of devices, HostTable for the tables of formulas.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace strata {
 
-/// The memory of a realized node.
+/// The memory of a realized node, which has the dtype and the shape. The destructor frees the memory.
 class Storage {
  public:
   Storage() = default;
@@ -20,7 +20,8 @@ class Storage {
   virtual const void* host() const = 0;
 };
 
-/// A table of 8-byte elements in host memory, copied at construction: the tables that formulas read (Value::from).
+/// A table of 8-byte elements in host memory, copied at construction: the tables that formulas read (ops::Value::from). host() is not
+/// null, not even that of an empty table.
 class HostTable final : public Storage {
  public:
   explicit HostTable(std::span<const std::int64_t> elements) : HostTable(std::as_bytes(elements)) {}

@@ -43,13 +43,17 @@ constexpr std::int64_t kSumLanes = 16;
 /// Most consecutive terms of one accumulator, R*S: trailing axes and index // 16 % S.
 constexpr std::int64_t kSumRun = 32;
 
-/// The digits for reduced axes of these sizes, outermost first; empty where each size is 1. A symbolic size counts as its upper bound.
+/// The digits for reduced axes of these sizes, outermost first; empty where each size is 1. Digits that would have one value are left out.
+/// A symbolic size counts as its upper bound. {1000} gives index % 4, index // 4 % 4, index // 512 % 2, index // 16 % 32: 16 lanes with
+/// two sums each, of up to 32 elements that are 16 apart.
 std::vector<SumDigit> sum_order(std::span<const Int> sizes);
-/// The axis along which the `kSumLanes` lanes run in memory: the main axis, if there are no trailing axes behind it; else -1.
+/// The axis along which the `kSumLanes` lanes run in memory: the position in `sizes` of the main axis, if there are no trailing axes behind
+/// it; else -1.
 int lane_axis_of(std::span<const Int> sizes);
 /// The lengths, descending, of parts into which `axis` can be split such that the sum over each part, computed as a reduction of its
 /// own, has the order that it has inside of the whole sum. The last part may be shorter. Empty unless `axis` is the first axis longer
-/// than 1 and its size is a number.
+/// than 1 and its size is a number. E.g. {32768, 4096} for one axis of 100000, and none for one of 1000: the first digit of that size is
+/// index % 4.
 /// @post out[k] is a multiple of out[k+1]: the sum over a part of length out[k] adds the sums of out[k] / out[k+1] consecutive parts of
 ///   length out[k+1], starting at the identity
 std::vector<std::int64_t> part_lengths(std::span<const Int> sizes, std::size_t axis);

@@ -65,7 +65,8 @@ class Module {
   std::vector<Tensor> parameters() const;
   /// parameters() with their names, e.g. "hidden.weight" for the weight of the inner module "hidden"; a shared one has its first name.
   NamedTensors named_parameters() const;
-  /// Parameters and buffers, inner ones as "inner.name". A tensor with several names occurs under each of them.
+  /// Parameters and buffers, inner ones as "inner.name". A tensor with several names occurs under each of them. The tensors are handles on
+  /// the module's own, not copies: after a step of an optimiser they have the new values.
   NamedTensors state_dict() const;
   /// Makes `tensor` the member of that name ("weight", or "inner.weight" of an inner module), like a checked assignment to the member. An
   /// optimiser that already exists keeps the old tensor. A parameter is realized and requires gradients, unless `as_it_is`. std::nullopt
@@ -74,7 +75,8 @@ class Module {
   ///   computed from tensors that require gradients, or the member is a buffer and the tensor requires gradients; (shape) if the shape
   ///   differs. The module is then unchanged.
   void set(std::string_view name, const std::optional<Tensor>& tensor, bool as_it_is = false);
-  /// Assigns the values of `state` to the tensors of the same names, each cast to the dtype and moved to the device of its target.
+  /// Assigns the values of `state` to the tensors of the same names, each cast to the dtype and moved to the device of its target. Computes
+  /// nothing. Values that need no cast and no move are shared, not copied.
   /// @throws as check_state(); the module is then unchanged
   void load_state_dict(const NamedTensors& state) const;
 
@@ -83,7 +85,7 @@ class Module {
   void train(bool on = true);
   void eval() { train(false); }
   bool is_training() const { return is_training_; }
-  /// Clears the gradients of all parameters.
+  /// Clears the gradients of all parameters: grad() is std::nullopt then.
   void zero_grad() const;
 
  protected:
@@ -146,9 +148,10 @@ void save(const Module& module, const std::string& path);
 /// Reads a safetensors file (Placement::copied) into the module. @throws as read_safetensors() and load_state_dict()
 void load(const Module& module, const std::string& path);
 
-/// A tensor on the elements of `array`, which are shared, not copied.
+/// A tensor on the elements of `array`, which are shared, not copied. @pre nobody writes to the elements afterwards
 Tensor from_array(const HostArray& array);
-/// The elements of a tensor, in the memory of the host. Realizes the tensor. @throws Error (shape) if its shape is symbolic
+/// The elements of a tensor, in the memory of the host: the tensor's own memory if the host sees it, else a copy. Realizes the tensor.
+/// @throws Error (shape) if its shape is symbolic
 HostArray to_array(const Tensor& tensor);
 
 }  // namespace strata::nn

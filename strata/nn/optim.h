@@ -11,8 +11,8 @@
 // An optimiser keeps the tensors that it was constructed with, as PyTorch's does. After layer.weight = t it still steps the old weight:
 // make a new optimiser.
 //
-// The learning rate and the step number are fed to kernels as inputs (engine/feed.h). A changed rate compiles nothing, and a capture
-// (tensor/jit.h) uses the new rate at its next replay.
+// The learning rate and the corrections of a step are fed to kernels as inputs (engine/feed.h), rounded to f32. A changed rate compiles
+// nothing, and a capture (tensor/jit.h) uses the new rate at its next replay.
 #pragma once
 
 #include <functional>
@@ -33,11 +33,13 @@ class Optimizer {
   virtual ~Optimizer() = default;
 
   double lr() const { return scalars_->lr; }
+  /// Sets the rate of the next steps. Not checked.
   void set_lr(double lr) { scalars_->lr = lr; }
-  /// Updates the parameters by their gradients, and realizes them. A parameter without a gradient keeps its values and its state.
+  /// Updates the parameters by their gradients, and realizes them. A parameter without a gradient keeps its values and its state. The step
+  /// number t of the formulas counts the calls of step(), not the steps of a parameter.
   /// @throws Error (domain) if no parameter has a gradient
   void step(At at = At::current());
-  /// Clears the gradients of all parameters.
+  /// Clears the gradients of all parameters: grad() is std::nullopt then.
   void zero_grad() const;
   /// The tensors to resume training with: "steps" (i64), "lr" (f64), and the state tensors of each parameter, "state.P.K" for number K of
   /// parameter P, e.g. "state.0.1" for the second moment of Adam's first parameter. Does not contain the parameters: Module::state_dict()
@@ -106,7 +108,8 @@ class SGD final : public Optimizer {
   SgdOptions options_;
 };
 
-/// Options of Adam, AdamW and LAMB. Their names and meaning are torch.optim.Adam's.
+/// Options of Adam, AdamW and LAMB. Their names and meaning are torch.optim.Adam's; the default weight_decay of AdamW is 0.01, the default
+/// eps of LAMB 1e-6.
 struct AdamOptions {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
 };
@@ -152,8 +155,8 @@ class RMSprop final : public Optimizer {
   RmspropOptions options_;
 };
 
-/// You et al., 2020: d is Adam's direction plus weight_decay * w; w -= lr * |w| / |d| * d, where the norms are those of each parameter (the
-/// ratio is 1 if a norm is 0).
+/// You et al., 2020: d is Adam's direction, with its bias corrections, plus weight_decay * w; w -= lr * |w| / |d| * d, where the norms are
+/// L2 norms of each parameter (the ratio is 1 if a norm is 0). Two state tensors, m and v.
 class LAMB final : public Optimizer {
  public:
   /// @throws as Adam
@@ -165,21 +168,23 @@ class LAMB final : public Optimizer {
   AdamOptions options_;
 };
 
-/// Multiplies all gradients by min(1, most / norm), where `norm` is the L2 norm of all gradients together. Returns `norm` as a scalar
-/// tensor. @throws Error (domain) if no parameter has a gradient
+/// Multiplies all gradients by min(1, most / (norm + 1e-6)), where `norm` is the L2 norm of all gradients together. Returns `norm` as a
+/// scalar tensor. Computes nothing: the next step() does, or reading the norm.
+/// @throws Error (domain) if no parameter has a gradient
 Tensor clip_grad_norm(std::span<const Tensor> parameters, double most, At at = At::current());
 /// Clips each element of each gradient to [-most, most]. @throws Error (domain) if most < 0
 void clip_grad_value(std::span<const Tensor> parameters, double most, At at = At::current());
 
-// --- schedules: the learning rate of a step, from the initial rate `lr`; pass the result to Optimizer::set_lr() ---
+// --- schedules: the learning rate of `step` (0, 1, ...), from the initial rate `lr`; pass the result to Optimizer::set_lr() ---
 
 /// lr * factor^(step / every), with an integer quotient. @throws Error (domain) unless every > 0
 double step_schedule(double lr, std::int64_t step, std::int64_t every, double factor = 0.1);
 /// lr * factor^step
 double exponential_schedule(double lr, std::int64_t step, double factor);
-/// Half a cosine wave, from lr at step 0 down to `last` at `steps` and after: last + (lr - last) * (1 + cos(pi * step / steps)) / 2.
+/// Half a cosine wave, from lr at step 0 down to `last` at `steps` and after: last + (lr - last) * (1 + cos(pi * step / steps)) / 2. `last`
+/// where steps <= 0.
 double cosine_schedule(double lr, std::int64_t step, std::int64_t steps, double last = 0);
-/// Linear from 0 to lr over `warmup` steps, then cosine_schedule() down to 0 at `steps`.
+/// Linear from 0 at step 0 to lr at step `warmup`, then cosine_schedule() down to 0 at `steps`.
 double warmup_cosine_schedule(double lr, std::int64_t step, std::int64_t warmup, std::int64_t steps);
 
 }  // namespace strata::nn

@@ -39,16 +39,18 @@ struct LlvmOptions {
   bool exact_mulacc =
       false;  ///< true: MULACC is llvm.fma, rounded once on every machine, slowly without an FMA
               ///< instruction; false: llvm.fmuladd, rounded once only where that is fast
-  Looks looks = {};  ///< the loops that ask whether to stop: buffers[looks.slot] of the entry is `int look(void)`
-  SourceLines* lines = nullptr;  ///< if not null, gets the UOps of each line
+  /// The loops that ask whether to stop: buffers[looks.slot] of the entry is `int look(void)`. The kernel returns where that gives 1.
+  Looks looks = {};
+  SourceLines* lines = nullptr;  ///< if not null, is set to the UOps of each line of the text
 };
 
 /// The most blocks (LOOP, IF, SPECIAL) that may nest, and the most bytes of all DEFINE_LOCALs, which are on the stack.
 inline constexpr std::size_t kMostLlvmBlocks = 200;
 inline constexpr std::int64_t kMostLlvmLocalBytes = std::int64_t{1} << 20;
 
-/// The text of a module with two functions: `NAME`, internal, whose parameters are the buffers by slot, then the variables in the order of
-/// the list; and `void NAME_entry(void* const* buffers, const long long* values)`, which calls NAME. A SPECIAL is a loop over its values.
+/// The text of a module with two functions: `NAME`, internal, whose parameters are the buffers by slot, then `look` if options.looks has
+/// loops, then the variables in the order of the list; and `void NAME_entry(void* const* buffers, const long long* values)`, which calls
+/// NAME with buffers[slot] and the values in that order. A SPECIAL is a loop over its values: one call runs all instances.
 /// @throws Error (domain) if verify() refuses the list, `name` is not an identifier, llvm_has() is false for an op, or a SPECIAL is inside
 ///   a block or in a list with a BARRIER; (budget) above kMostLlvmBlocks or kMostLlvmLocalBytes
 std::string uops_to_llvm(std::string_view name, const UOpGraph& uops, const LlvmOptions& options = {});

@@ -12,8 +12,9 @@
 
 namespace strata {
 
-/// For each line of a text, the indices of its UOps, ascending: the UOp to which the line belongs, and the UOps without a line of their own
-/// that are written inside it.
+/// For each line of a text, the indices of its UOps, ascending: the UOp to which the line belongs, and the operands that are written inside
+/// it, namely constants and UOps without a line of their own. E.g. `data0[0] = (val0+1.0f);` has the STORE, the ADD, the constant 1, the
+/// index 0 and the DEFINE_GLOBAL of data0, but not the LOAD, whose line declares val0. The line of the signature has all arguments.
 using SourceLines = std::vector<std::vector<std::uint32_t>>;
 
 namespace rendering {
@@ -26,6 +27,7 @@ class LineOwners {
   bool is_on() const { return is_on_; }
   /// The lines that follow belong to `u`; to no UOp if `u` is empty. Returns the previous owner.
   UOp begin(UOp u) { return std::exchange(now_, u); }
+  /// Notes the owner of one more line. Call it for each line.
   void line() {
     if (is_on_) owners_.push_back(now_);
   }
@@ -37,7 +39,8 @@ class LineOwners {
   std::vector<UOp> owners_;  // by line
 };
 
-/// The UOps of each line, given the UOp to which each line belongs.
+/// The UOps of each line, given the UOp to which each line belongs (`owners`); none for a line of no UOp. A PHI without a line of its own
+/// is in the lines that have its accumulator, as LLVM IR writes it.
 SourceLines lines_of(const UOpGraph& list, const std::vector<UOp>& owners);
 
 /// The number of line ends in `text`.

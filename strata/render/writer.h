@@ -21,8 +21,12 @@
 
 namespace strata::rendering {
 
+/// The text of one kernel. A renderer visits the UOps in list order, gives each a text (name(), value(), array(), ...), and asks for the
+/// texts of sources (text(), simple(), lane()).
 class Writer {
  public:
+  /// @param owns_lines whether to note the UOp of each line, for owners()
+  /// @pre verify() accepts `list`; `language` outlives the Writer
   Writer(const Language& language, const UOpGraph& list, bool owns_lines = false)
       : language_(language), usage_(list), values_(list.size()), owners_(owns_lines) {}
 
@@ -30,21 +34,25 @@ class Writer {
   const Usage& usage() const { return usage_; }
 
   // --- lines ---
-  void line(std::string_view text);
+  void line(std::string_view text);  ///< writes `text`, indented, as a line
   void open(std::string_view text);  ///< writes a line that ends in "{", and indents what follows
-  void close();
+  void close();                      ///< ends the indentation, and writes "}"
+  /// The lines written so far.
   const std::string& body() const { return body_; }
   /// The lines that follow belong to `u`; to no UOp if `u` is empty.
   void begin(UOp u) { owners_.begin(u); }
+  /// The UOp of each line of body(), an empty handle for none; empty without `owns_lines`.
   const std::vector<UOp>& owners() const { return owners_.owners(); }
 
   // --- names ---
   /// Takes the name `wanted`, or a similar one if a language reserves it or the kernel has it already. Returns the name.
   std::string claim(std::string_view wanted);
-  std::string fresh(std::string_view stem);  ///< the next free name: "alu0", "alu1", ...
+  std::string fresh(std::string_view stem);  ///< takes the next free name: "alu0", "alu1", ...
 
   // --- types ---
-  bool is_native(DType dtype) const;  ///< whether values of this dtype are GNU vectors
+  /// Whether values of this dtype are GNU vectors: the language has them, and the number of lanes is a power of two above 1.
+  bool is_native(DType dtype) const;
+  /// Whether values of this dtype are arrays: other vectors.
   bool is_array(DType dtype) const { return dtype.is_vector() && !is_native(dtype); }
   /// The type of a scalar value, or of an array's elements.
   std::string_view scalar_type(DType dtype) const { return value_type(language_, dtype.scalar()); }
@@ -78,15 +86,17 @@ class Writer {
   /// The text of `u` as a name, a constant or a lane, which may be written several times. Declares a variable if necessary.
   std::string simple(UOp u);
   std::string_view name_of(UOp u) const { return values_[u.num()].text; }  ///< @pre it has one
-  /// Lane k of `u`, as by simple(). Every lane of a scalar is the scalar.
+  /// Lane k of `u`, as by simple(). Every lane of a scalar is the scalar. A lane of a mask is 0 or 1.
   std::string lane(UOp u, int k);
   /// The language's suffix for lane k of its vectors, e.g. ".s3".
   std::string component(int k) const;
   int mask_bits(UOp u) const;   ///< bits of a mask's lanes. @pre a native vector of bool
   static bool is_known(UOp u);  ///< whether `u` is a CONST
-  /// Declares a variable, and returns its name. `changes`: it is assigned to later.
+  /// Declares a variable of the initial value `value` in the language's form, and returns its name, fresh(stem).
+  /// @param changes whether it is assigned to later
   std::string declare(std::string_view type, std::string_view stem, std::string_view value,
                       bool changes = false);
+  /// The type of a variable for `u`: of a scalar, a GNU vector or, with `mask_bits`, a mask; of an array the type of an element.
   std::string value_type_of(UOp u, int mask_bits);
 
  private:

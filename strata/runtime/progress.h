@@ -12,7 +12,7 @@
 
 namespace strata {
 
-/// A progress bar for `total` steps. The destructor erases it.
+/// A progress bar for `total` steps (a total below 1 counts as 1). The destructor erases it. For one thread at a time.
 class Progress {
  public:
   /// Draws to `to` if it is a terminal. @pre `to` stays open while this object lives
@@ -21,9 +21,11 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Counts `by` more steps as done and sets the note. Redraws at most ten times a second.
+  /// Counts `by` more steps as done, up to the total, and replaces the note, also by an empty one. Redraws at most ten times a second, and
+  /// when all steps are done.
   void advance(std::int64_t by = 1, std::string_view note = {});
-  /// The text of the bar `seconds` after the beginning: "training  [#####.....]  50 % 10/20  5.1/s  2 s left  loss 0.12".
+  /// The text of the bar `seconds` after the beginning; before the first step without rate and time. E.g. 2 seconds after it:
+  /// "training  [############............]  50 % 10/20  5.0/s  2.0 s left  loss 0.12".
   std::string line(double seconds) const;
 
  private:

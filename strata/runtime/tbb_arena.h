@@ -22,12 +22,13 @@ class TbbArena {
   /// The number of threads of this arena.
   int concurrency() const;
 
-  /// Creates what oneTBB otherwise creates at the first run(). Later calls do nothing.
+  /// Sets the arena up, which oneTBB otherwise does at the first run(). Later calls do nothing.
   void initialize();
 
-  /// Calls f(context, begin, end) on ranges that cover [0, count) exactly once, and returns when all calls have returned. A thread that
-  /// waits inside a nested run() does not start another range of the outer one.
-  /// @throws what f threw
+  /// Calls f(context, begin, end) on ranges that cover [0, count) exactly once, on the threads of the arena at the same time, and returns
+  /// when all calls have returned. oneTBB chooses the ranges; none is empty. A thread that waits inside a nested run() does not start
+  /// another range of the outer one.
+  /// @throws what f threw; ranges that had not started are then skipped
   void run(std::uint64_t count, void (*f)(void* context, std::uint64_t begin, std::uint64_t end),
            void* context);
 

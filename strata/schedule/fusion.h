@@ -10,12 +10,14 @@
 // Why a node is materialized (Boundary):
 //   asked        it is a root, or the operand of a copy to another device
 //   contiguous   it is CONTIGUOUS, FROM or CONCAT: memory by definition
-//   shared       several kernels use it, and it is a reduction or expensive
+//   shared       several kernels use it, and it is a reduction or expensive (more than 4 operations an element down to memory or a
+//                reduction), or it has more than 64 different uses; without FusionOptions::fuse each node that is not a movement op
 //   repeated     its kernel would compute each element several times, because of loops that the node does not depend on: cost times
 //                the additional computations exceeds the cost of memory; or all kernels together would do more than twice the
 //                operations of the graph (recompute.h)
-//   unaligned    a reduction over rows that do not nest with those of the kernel's other reductions, or inside of the loops of another
-//                reduction where it would be computed too often
+//   unaligned    a reduction that the kernel's loops would compute too often: over rows that do not nest with those of the kernel's other
+//                reductions, over overlapping windows, or inside of the loops of another reduction; or one whose uses read different
+//                elements in the same iteration
 //   large        its kernel would have too many nodes
 #pragma once
 
@@ -31,6 +33,7 @@ namespace strata {
 
 /// Why a node is materialized; none: it is fused.
 enum class Boundary : std::uint8_t { none, asked, contiguous, shared, repeated, unaligned, large };
+/// The name of the enumerator: "asked".
 std::string_view to_string(Boundary why);
 
 /// Limits of fusion.
@@ -45,11 +48,12 @@ struct Materialized {
   Boundary why = Boundary::asked;
   /// The root of the kernel that also stores this node; null: the node has a kernel of its own.
   const LazyNode* inside = nullptr;
-  Ints domain;  ///< the loop dimensions of the node's own kernel
+  Ints domain;  ///< the loop dimensions of the node's own kernel; empty with `inside`
 };
 using Cut [[deprecated("Materialized")]] = Materialized;
 
-/// The materialized nodes among the nodes that `roots` need and that are not realized, sources first.
+/// The materialized nodes among the nodes that `roots` need and that are not realized, sources first. `roots` themselves are among them;
+/// constants only where they are roots.
 std::vector<Materialized> boundaries(std::span<const LazyOp> roots, const FusionOptions& options = {});
 
 }  // namespace strata

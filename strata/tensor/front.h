@@ -22,7 +22,7 @@ namespace strata::front {
 
 using ops::Value;
 
-/// The one device of all tensors that are passed to an operation.
+/// The one device of all tensors that are passed to an operation; the default device where there are none.
 class CommonDevice {
  public:
   explicit CommonDevice(const char* operation) : operation_(operation) {}
@@ -80,6 +80,7 @@ inline std::vector<Value> lowered(std::span<const Tensor> xs, CommonDevice& d) {
   for (const Tensor& x : xs) out.push_back(d.node_of(x));
   return out;
 }
+/// Options with tensors in them, e.g. BasicAttentionOptions<Tensor>: options.of<Value>(f) are the same options on Values.
 template <class T>
 concept HasTensors = requires(const T& options, Value (*f)(const std::optional<Tensor>&)) {
   options.template of<Value>([](const std::optional<Tensor>&) { return std::optional<Value>(); });
@@ -106,8 +107,9 @@ inline std::vector<Tensor> raised(const std::vector<Value>& xs, const Device& d)
   return out;
 }
 
-/// Returns formula(lowered(args)...) as Tensors. @throws Error (domain) naming `operation` for tensors on different devices; what the
-/// formula throws
+/// Returns formula(lowered(args)...) as Tensors: a Tensor for a Value, a pair or vector of Tensors for those of Values.
+/// @pre `operation` lives as long as the program: a literal
+/// @throws Error (domain) naming `operation` for tensors on different devices; what the formula throws
 template <class F, class... Args>
 auto on_values(const char* operation, const At& at, const F& formula, const Args&... args) {
   const OriginScope scope(operation, at);

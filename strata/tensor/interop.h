@@ -32,7 +32,7 @@ namespace strata {
 
 // --- pointers and strides ---
 
-/// The memory of a tensor's elements with their layout; owns a share of the memory.
+/// The memory of a tensor's elements, on the host or on a device, with their layout; owns a share of the memory.
 struct StridedBuffer {
   Buffer buffer;
   Index shape;
@@ -40,10 +40,12 @@ struct StridedBuffer {
   std::int64_t offset = 0;  ///< of the element at index 0, in elements
 };
 /// The memory of `x`. Where `x` is realized memory seen through movement operations, and strides can describe the result, that memory
-/// itself is returned; otherwise `x` is realized and its row-major memory returned. @throws as realize()
+/// itself is returned; otherwise `x` is realized and its row-major memory returned. E.g. the memory of a realized (2, 3) transposed: shape
+/// (3, 2), strides (1, 3). Bound symbolic sizes become numbers. @throws as realize()
 StridedBuffer strided_buffer(const Tensor& x);
 
-/// strided_buffer(x) as a MemoryRef. @throws Error (domain) unless T is the C++ type of x's dtype; as strided_buffer()
+/// strided_buffer(x) as a MemoryRef. @throws Error (domain) unless T is the C++ type of x's dtype and the host sees the memory; as
+/// strided_buffer()
 template <class T>
 MemoryRef<const T> to_memory_ref(const Tensor& x) {
   const StridedBuffer b = strided_buffer(x);
