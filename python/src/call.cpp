@@ -260,7 +260,7 @@ void Function::set_types(const std::vector<const char*>& parameters, const char*
   result_ = result;
 }
 
-/// For each parameter, that of its names which is nearest to `given`.
+/// For each parameter, the one of its names that is nearest to `given`.
 std::vector<std::string> Function::names_to_give(std::string_view given) const {
   std::vector<std::string> out;
   for (const Parameter& p : parameters_) {

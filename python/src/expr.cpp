@@ -235,7 +235,7 @@ void bind_expr_conditions(ExprClass& c) {
       "prove() there.");
 }
 
-// --- what is known ---
+// --- bounds, congruences and structure of an expression ---
 
 std::int64_t known_bound(std::int64_t bound, std::int64_t none, const char* which) {
   STRATA_CHECK(bound != none, overflow, "[", which, "] no bound is known in 64 bits");

@@ -1,7 +1,7 @@
 // strata.jit: captures a Python function once and replays it (tensor/jit.h).
 //
-// Arguments are separated into tensors, also those inside tuples, lists and dictionaries, which are the inputs of the capture, and the
-// rest, a key: for each key there is a Jit of its own. Results are rebuilt from tensors and the rest of the first result in the same way.
+// The tensors among the arguments, also those inside tuples, lists and dictionaries, are the inputs of the capture. The other arguments
+// form a key; each key has its own Jit. A replayed result is rebuilt from its tensors and the key of the captured result.
 #include <Python.h>
 #include <structmember.h>
 

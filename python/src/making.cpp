@@ -78,7 +78,7 @@ void bind_data(Functions& f) {
       "tensor", "data, " STRATA_TAIL,
       [](const py::object& data, const py::object& dtype, const py::object& device, bool requires_grad) {
         const Tensor out = made_tensor(data.ptr(), dtype.ptr(), device.ptr(), false);
-        // A tensor of a list or a number has memory of its own already.
+        // The memory of a tensor made from a list or a number is already new.
         const bool is_own = PyList_Check(data.ptr()) || PyTuple_Check(data.ptr()) || out.ndim() == 0;
         const Tensor given = tensor_in(data.ptr()) != nullptr ? out.detach() : out;
         return finished(is_own ? given : copied_tensor(out), nullptr, requires_grad);

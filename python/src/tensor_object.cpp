@@ -81,7 +81,7 @@ PyObject* binary(const char* name, PyObject* a, PyObject* b, const F& f) {
   });
 }
 
-// Operators: those of C++, and those that C++ does not have.
+// Binary operators. STRATA_OPERATOR defines those that C++ has, too; the others follow.
 #define STRATA_OPERATOR(symbol, name)                                                           \
   PyObject* slot_##name(PyObject* a, PyObject* b) {                                             \
     return binary(#name, a, b,                                                                  \
@@ -245,7 +245,7 @@ PyObject* slot_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
                                   &dtype, &device, &requires_grad) == 0)
     return nullptr;
   return operation("Tensor", [&] {
-    const py::tuple nothing(0);  // Tensor() is the empty one
+    const py::tuple nothing(0);  // Tensor() is Tensor(()), without elements
     return made_object(
         type, made_tensor(data != nullptr ? data : nothing.ptr(), dtype, device, requires_grad != 0));
   });

@@ -16,7 +16,7 @@
 
 namespace strata {
 
-/// The text of a complete trace of what would run for `roots`. Nothing runs.
+/// The text of a complete trace of the run of realize(roots). Nothing runs.
 /// @param kernels the kernels of the items, each AST once
 std::string trace_of_graph(std::span<const LazyOp> roots, std::span<const ScheduleItem> items,
                            const MemoryPlan& plan,
