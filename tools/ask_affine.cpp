@@ -18,7 +18,7 @@ Affine create(AffinePrimitives& primitives, std::string_view text) {
   }
 }
 
-/// Sets the value of every name in the text to that of `point`.
+/// Sets the value of every name in the text to the name's value in `point`.
 void assign(const Point& point, std::map<std::string, std::int64_t*>& places, std::size_t entry) {
   const std::string where = "[at[" + std::to_string(entry) + "]] ";
   for (const auto& [name, value] : point) {

@@ -12,7 +12,7 @@
 
 namespace strata::tools {
 
-/// A value for each variable of the kernel: that of `given`, else its maximum.
+/// A value for each variable of the kernel: the value in `given`, else the variable's maximum.
 /// @throws Error (domain) if `given` names an unknown variable, or a value is outside the bounds
 VariableValues all_values(const KernelText& text, const VariableValues& given);
 

@@ -23,8 +23,8 @@ struct BatchOptions {
   NumberLists* memory = nullptr;  ///< for long lists of an answer; null: they are in its JSON
 };
 
-/// The answer to one request: one JSON object, without a line break. An invalid request gives an object with the error; whatever the line
-/// contains, nothing is thrown.
+/// The answer to one request: one JSON object, without a line break. An invalid request gives an object with the error; no content of the
+/// line makes the function throw.
 std::string answer(std::string_view line, const BatchOptions& options = {});
 
 /// Reads up to `size` bytes into `buffer`. Returns the number of bytes read; 0 at the end.

@@ -52,7 +52,7 @@ class ChainReader {
     return out;
   }
 
-  /// Returns make(); its errors that have no column get that of `part`.
+  /// Returns make(). An error without a column gets the column of `part`.
   template <class Make>
   auto at(std::string_view part, const Make& make) const {
     try {

@@ -20,7 +20,7 @@ std::size_t bracket_end(std::string_view text);
 bool opens(char c);
 /// The qualified name with which `text` begins, e.g. `layout.size` or `strata::View`; empty if there is none.
 std::string_view leading_name(std::string_view text);
-/// `text` without the bracket around all of it, if there is one. A name before a brace, as in `Ints{2, 1}`, is removed, too.
+/// `text` without its outer bracket, if one pair encloses the whole text. A name before a brace, as in `Ints{2, 1}`, is removed, too.
 std::string_view unbracketed(std::string_view text);
 /// The trimmed parts between commas outside of brackets. A comma at the end begins no part.
 std::vector<std::string_view> items_of(std::string_view list);

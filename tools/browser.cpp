@@ -16,13 +16,13 @@
 namespace strata::tools {
 namespace {
 
-/// The attributes of posix_spawn() for a browser: a session of its own, /dev/null as standard descriptors.
+/// The attributes of posix_spawn() for a browser: a new session, /dev/null as standard descriptors.
 class Spawning {
  public:
   Spawning() {
     posix_spawnattr_init(&attributes_);
     posix_spawn_file_actions_init(&files_);
-    // A session of its own: a signal to this program's terminal does not end the browser.
+    // A new session: a signal to this program's terminal does not end the browser.
     posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSID);
     posix_spawn_file_actions_addopen(&files_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&files_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);

@@ -1,4 +1,4 @@
-// `strata bench`: the roofline of this machine, and the share of it that generated kernels reach.
+// `strata bench`: the roofline of this machine, and the share of the roofline that generated kernels reach.
 #include <algorithm>
 #include <cmath>
 #include <ostream>

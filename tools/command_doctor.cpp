@@ -1,4 +1,5 @@
-// `strata doctor`: reports what this machine has and lacks, and tests the default device.
+// `strata doctor`: reports the CPU, threads, compilers, LLVM, OpenCL and cache of this machine, what is missing, and a test of the default
+// device.
 #include <algorithm>
 #include <ostream>
 

@@ -57,9 +57,9 @@ std::optional<std::int64_t> read_repeats(const Invocation& invocation) {
   return out;
 }
 
-// --- what is told ---
+// --- the report ---
 
-/// What is printed of a kernel that was compiled for a device. `run` has a value if the kernel ran.
+/// The data of the report on a kernel that was compiled for a device. `run` has a value if the kernel ran.
 struct Told {
   const KernelText& text;
   const Device& device;

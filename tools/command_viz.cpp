@@ -30,7 +30,7 @@ constexpr LinkRow kLinks[] = {
     {"kernel", link_kernel},
 };
 
-/// What the page shows, and how.
+/// The arguments of opening the page: its contents, and the way to show it.
 struct Show {
   std::string fragment = {};     ///< of the URL
   std::string trace = {};        ///< the path of a trace; empty: none
@@ -124,7 +124,7 @@ std::optional<int> read_serve(const Invocation& invocation, std::span<const std:
   return port;
 }
 
-/// Shows what the words of another command look at.
+/// Shows the subject of another command: `words` are that command's arguments.
 int show_command(const LinkRow& row, std::span<const std::string> words, Show show, Console& console) {
   const Command& command = *find_command(row.name);
   const Invocation inner(command, words);

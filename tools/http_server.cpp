@@ -15,7 +15,8 @@ namespace {
 
 constexpr const char* kHttpFile = "libstrata_http.so";
 
-/// The folders in which the plugin is sought: that of the program, then those of the LLVM plugin.
+/// The path of the plugin: its file in the folder of the program or, next, in one of the folders of the LLVM plugin.
+/// @throws Error (undefined) if there is no such file
 std::string find_http_file() {
   std::vector<std::string> folders = LlvmLibrary::default_folders();
   folders.insert(folders.begin(), program_folder());

@@ -1,4 +1,4 @@
-// Permalinks to the page: what a command looks at, in the notation of the page's box (docs/viz.md). `strata viz expr ...` opens the link,
+// Permalinks to the page: the subject of a command, in the notation of the page's box (docs/viz.md). `strata viz expr ...` opens the link,
 // and the option --link of four commands prints it.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Affine primitives: index arithmetic from a text, compiled once and evaluated many times.
+// The class AffinePrimitives: index arithmetic that is compiled once from a text and evaluated many times.
 #include "strata/affine/affine.h"
 
 #include <pybind11/numpy.h>

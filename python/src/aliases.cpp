@@ -1,4 +1,4 @@
-// Other names of methods and functions, those of NumPy, PyTorch and tinygrad, and methods in place: as the table of operations says.
+// Binds the other names of operations (NumPy's, PyTorch's, tinygrad's) and their in-place methods, as the table of operations lists them.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -12,16 +12,16 @@ namespace strata::python {
 
 namespace {
 
-/// Names of what is not in the table of operations, or that C++ cannot have.
+/// Other names of functions that are not in the table of operations, and names that are keywords in C++.
 constexpr std::pair<const char*, const char*> kOtherNames[] = {
     {"xor", "bitwise_xor"}, {"nelement", "numel"},    {"ndimension", "dim"},
     {"array", "tensor"},    {"asarray", "as_tensor"}, {"idiv", "trunc_divide"}};
-/// Functions of these names would hide Python's.
+/// Names that are only bound as methods, because a function of the module would hide Python's builtin.
 constexpr std::string_view kMethodsAlone[] = {"type"};
-/// Random ones, which are not in the table, and have a form in place.
+/// Random functions with an in-place method, which are not in the table.
 constexpr const char* kInPlaceOfChance[] = {"rrelu", "dropout", "bernoulli"};
 
-/// bool < integer < float: a result in place is of the tensor's kind or a lower one, as PyTorch has it.
+/// The category of a dtype, bool < integer < float. As in PyTorch, the category of an in-place result must not exceed the tensor's.
 int category_of(DType d) { return d.is_bool() ? 0 : d.is_int() ? 1 : 2; }
 
 bool has(const py::handle& o, const char* name) {
@@ -30,7 +30,7 @@ bool has(const py::handle& o, const char* name) {
 
 }  // namespace
 
-/// x.NAME_(...): x stands for x.NAME(...), in x's dtype. Gives x.
+/// The method x.NAME_(...): assigns x.NAME(...), cast to x's dtype, to x, and returns x.
 class InPlaceFunction final : public Function {
  public:
   InPlaceFunction(const char* name, std::shared_ptr<const Function> of)
@@ -71,12 +71,12 @@ void bind_name(Functions& f, const py::dict& methods, const std::string& name, c
     f.module().attr(name.c_str()) = f.module().attr(of.c_str());
 }
 
-/// NAME_ assigns what NAME gives.
+/// Binds NAME_, which assigns the result of NAME.
 void bind_in_place(Functions& f, const std::string& of) {
   const py::handle cls = f.tensor_class();
   const py::object method = cls.attr(of.c_str());
   STRATA_ASSERT(function_of_object(method) != nullptr, of, " is no function of tensors");
-  // Names live as long as the functions: as the process.
+  // Leaked: the name must live as long as the function, i.e. as the process.
   const std::string* const name = new std::string(of + "_");
   cls.attr(name->c_str()) = py::reinterpret_steal<py::object>(object_of_function(
       std::make_shared<InPlaceFunction>(name->c_str(), shared_function(method)), true));

@@ -30,7 +30,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// Names that NumPy, PyTorch and tinygrad have for the same.
+/// Synonyms of parameter names in NumPy, PyTorch and tinygrad.
 constexpr std::array<std::array<std::string_view, 4>, 3> kSynonyms{{
     {"axis", "dim", "axes", "dims"},
     {"keepdim", "keepdims"},
@@ -88,7 +88,7 @@ PyObject* bind_function(PyObject* self, PyObject* instance, PyObject*) {
   return PyMethod_New(self, instance);
 }
 
-/// inspect.Signature: what help() and editors show.
+/// The inspect.Signature, which help() and editors show.
 py::object inspected(const Function& f) {
   const py::object inspect = py::module_::import("inspect"), parameter = inspect.attr("Parameter");
   py::list parameters;
@@ -103,7 +103,7 @@ py::object inspected(const Function& f) {
   return inspect.attr("Signature")(parameters);
 }
 
-/// Names, type, default as it is written (None: there is none) and kind of each parameter.
+/// For each parameter: its names, its type, the default as it was written (None: required), and its kind.
 py::list parameter_rows(const Function& f) {
   py::list out;
   for (const Parameter& p : f.parameters()) {
@@ -137,7 +137,7 @@ PyObject* get_signature(PyObject* self, void*) { return got([&] { return inspect
 PyObject* show_function(PyObject* self) {
   return PyUnicode_FromFormat("<strata function %s>", function_in(self).name());
 }
-/// As a global name of the module: what pickle and copy take.
+/// __reduce__: pickle and copy treat a function as a global name of the module.
 PyObject* reduce_function(PyObject* self, PyObject*) { return get_name(self, nullptr); }
 
 PyGetSetDef function_properties[] = {
@@ -260,7 +260,7 @@ void Function::set_types(const std::vector<const char*>& parameters, const char*
   result_ = result;
 }
 
-/// Of each parameter the name that is nearest.
+/// For each parameter, the one of its names that is nearest to `given`.
 std::vector<std::string> Function::names_to_give(std::string_view given) const {
   std::vector<std::string> out;
   for (const Parameter& p : parameters_) {
@@ -290,7 +290,7 @@ void Function::fill(PyObject* const* args, std::size_t count, PyObject* names, P
   if (positions_ > 0 && parameters_[positions_ - 1].rest && count >= positions_) {
     const std::size_t at = positions_ - 1;
     if (is_several(args[at])) {
-      most = size;  // NumPy's way: what follows the tuple is the next parameter
+      most = size;  // as in NumPy, the arguments behind the tuple are those of the next parameters
     } else if (count > positions_ || !PySequence_Check(args[at]) || tensor_in(args[at]) != nullptr) {
       rest = py::reinterpret_steal<py::object>(PyTuple_New(static_cast<Py_ssize_t>(count - at)));
       for (std::size_t k = at; k < count; ++k)
@@ -326,7 +326,7 @@ PyObject* Function::operator()(PyObject* const* args, std::size_t count, PyObjec
   const PlaceScope scope(name_);
   try {
     return call(values.data());
-  } catch (const py::type_error& e) {  // of conversions that do not know for whom they are
+  } catch (const py::type_error& e) {  // from a conversion that does not know the function
     const std::string_view text = e.what();
     if (text.starts_with(name_) || text.find("(): ") != std::string_view::npos) throw;
     throw py::type_error(detail::message(name_, "(): ", text));

@@ -6,7 +6,7 @@ namespace strata::python {
 
 namespace {
 
-/// Whether `object` is a scalar of NumPy, such as np.float32(1): a number like Python's own.
+/// Whether `object` is a NumPy scalar, such as np.float32(1), which counts as a number.
 bool is_numpy_scalar(PyObject* object) {
   const std::string_view name = Py_TYPE(object)->tp_name;
   return name.starts_with("numpy.") && name != "numpy.ndarray" &&
@@ -18,7 +18,7 @@ bool is_bool(PyObject* object) {
          std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.bool");
 }
 
-/// One size, and no sequence: arrays have __index__, too, whatever is in them.
+/// Whether `object` is a single size. An array has __index__, too, whatever its shape, so its number of dimensions decides.
 bool is_size(PyObject* object) {
   if (py::isinstance<Expr>(py::handle(object))) return true;
   if (!PyIndex_Check(object) || is_integer(object)) return PyIndex_Check(object);
@@ -44,7 +44,7 @@ Number number_of_int(PyObject* object) {
               "[number] " + py::cast<std::string>(py::repr(object)) + " does not fit in 64 bits");
 }
 
-/// The items of the sequence that `g` is: a tuple of them, as what they are asked may change the sequence. @throws py::type_error
+/// The items of a sequence, as a tuple, because converting an item may run code that changes the sequence. @throws py::type_error
 py::tuple items_of(const Given& g, const char* wanted) {
   if (PyUnicode_Check(g.object) || !PySequence_Check(g.object)) g.refuse(wanted);
   PyObject* const items = PySequence_Tuple(g.object);
@@ -170,7 +170,7 @@ const Device& device_of(const Given& g) {
     throw Error(ErrorKind::domain, detail::message("[", g.function, "] there is no device \"", name,
                                                    "\": there are ", known_devices()));
   }
-  // A Device, of Strata or PyTorch, or whatever else has a name in this way.
+  // A Device of Strata has `name`, one of PyTorch `type`.
   const py::object name = py::getattr(g.object, "name", py::getattr(g.object, "type", py::none()));
   if (!PyUnicode_Check(name.ptr())) g.refuse("the name of a device");
   return device_of(g.with(name.ptr()));

@@ -49,7 +49,7 @@ Int size_of(const Given& g);    ///< of an integer, an expression, or a tensor w
 Ints sizes_of(const Given& g);  ///< of a size, or a sequence of sizes
 const Device& device_of(const Given& g);     ///< of a name or a Device, also PyTorch's
 const Device* try_device(std::string name);  ///< upper or lower case; "cpu" is the default; null: none
-std::string known_devices();                 ///< all names, and what those that are missing need
+std::string known_devices();                 ///< all names, and what unavailable devices need
 /// A tensor of an object with numbers: a tensor, a number, (nested) lists, an array. @throws py::type_error
 Tensor tensor_of(const Given& g);
 /// Of a sequence of such objects, or of a tensor, which is split along its first axis.

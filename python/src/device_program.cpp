@@ -1,4 +1,4 @@
-// Devices, buffers in their memory, and programs that run on them.
+// The classes Device, Buffer and Program.
 #include <pybind11/numpy.h>
 
 #include "python/src/memory.h"
@@ -15,7 +15,7 @@ namespace {
 
 using BufferClass = py::class_<Buffer>;
 
-// The array itself where its memory will do, else null.
+// A buffer on the memory of the array, if the array is contiguous, aligned and not empty; else nothing.
 std::optional<Buffer> shared_buffer(const py::array& array) {
   const DType dtype = dtype_of_object(array.dtype());
   const int usable = static_cast<int>(py::array::c_style) |
@@ -131,7 +131,7 @@ void bind_buffer(py::module_& m) {
 
 // --- programs ---
 
-// A buffer, or an array whose memory is what the program sees.
+// The buffer of an argument of a program: a Buffer, or the memory of a contiguous array.
 Buffer argument_of(const py::handle& object) {
   if (py::isinstance<Buffer>(object)) return object.cast<Buffer>();
   if (!py::isinstance<py::array>(object))

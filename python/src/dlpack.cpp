@@ -17,7 +17,7 @@ struct CapsuleName<dlpack::ManagedTensorVersioned> {
   static constexpr const char *fresh = "dltensor_versioned", *used = "used_dltensor_versioned";
 };
 
-/// What nobody took is let go with the capsule.
+/// The destructor of a capsule: releases the memory, if no consumer took it.
 template <class M>
 void delete_capsule(PyObject* capsule) {
   if (PyCapsule_IsValid(capsule, CapsuleName<M>::fresh) == 0) return;
@@ -38,18 +38,18 @@ template <class M>
 std::optional<Tensor> taken(PyObject* capsule) {
   if (PyCapsule_IsValid(capsule, CapsuleName<M>::fresh) == 0) return std::nullopt;
   auto* const managed = static_cast<M*>(PyCapsule_GetPointer(capsule, CapsuleName<M>::fresh));
-  PyCapsule_SetName(capsule, CapsuleName<M>::used);  // it is ours from here on
+  PyCapsule_SetName(capsule, CapsuleName<M>::used);  // marks the capsule as consumed
   return from_dlpack(managed);
 }
 
-/// What a producer gives: of version 1 where it has that, else of before.
+/// The capsule of a producer: with the versioned struct if the producer supports it, else with the older one.
 py::object ask_for_capsule(py::handle object) {
   if (PyCapsule_CheckExact(object.ptr())) return py::reinterpret_borrow<py::object>(object);
   const py::object ask = object.attr("__dlpack__");
   try {
     return ask(py::arg("max_version") = py::make_tuple(1, 0));
   } catch (const py::error_already_set& e) {
-    if (!e.matches(PyExc_TypeError)) throw;  // from before versions
+    if (!e.matches(PyExc_TypeError)) throw;  // a producer that does not know max_version
   }
   return ask();
 }

@@ -1,4 +1,4 @@
-// Dtypes as objects that know NumPy's, and the sizes that Python gives and gets.
+// The class DType, conversions between Python objects and dtypes, and conversions of sizes.
 #include <array>
 #include <string>
 
@@ -10,7 +10,7 @@ namespace {
 
 std::array<PyObject*, DType::kCount + 1> scalar_dtypes{};  // by id; live as long as the process
 
-/// NumPy's and PyTorch's name: "float32", "bool".
+/// The name of a dtype in NumPy and PyTorch: "float32", "bool".
 std::string long_name(DType d) {
   static constexpr std::string_view names[] = {
       "none",
@@ -21,7 +21,7 @@ std::string long_name(DType d) {
   return d == dtypes::boolean ? "bool" : std::string(names[static_cast<std::size_t>(d.id())]);
 }
 
-/// NumPy's dtype.str without the byte order: "f4"; empty where NumPy has no such dtype.
+/// NumPy's dtype.str without the byte order, e.g. "f4"; empty if NumPy has no such dtype.
 std::string array_code(DType d) {
   if (d.is_none() || d.is_vector() || d.is_pointer() || d == dtypes::bfloat16) return {};
   const char kind = d.is_bool() ? 'b' : d.is_float() ? 'f' : d.is_unsigned() ? 'u' : 'i';
@@ -36,14 +36,14 @@ std::optional<DType> dtype_of_code(std::string_view code) {
   return std::nullopt;
 }
 
-/// NOTE: "i8" and "u8" have eight bits here, eight bytes in NumPy, which writes "<i8".
+/// NOTE: "i8" and "u8" have eight bits here. In NumPy they have eight bytes, but dtype.str is "<i8" there.
 std::optional<DType> dtype_of_text(std::string_view text) {
   for (const DType d : dtypes::all())
     if (text == d.name() || text == long_name(d)) return d;
   return dtype_of_code(text);
 }
 
-/// What `object` means, where it means a dtype.
+/// The dtype of any object that dtype_of_object() accepts; nothing for other objects.
 std::optional<DType> meant_dtype(py::handle object) {
   if (py::isinstance<DType>(object)) return py::cast<DType>(object);
   if (PyUnicode_Check(object.ptr())) {
@@ -54,7 +54,7 @@ std::optional<DType> meant_dtype(py::handle object) {
   if (object.ptr() == reinterpret_cast<PyObject*>(&PyBool_Type)) return dtypes::boolean;
   if (object.ptr() == reinterpret_cast<PyObject*>(&PyLong_Type)) return dtypes::int64;
   if (object.ptr() == reinterpret_cast<PyObject*>(&PyFloat_Type)) return dtypes::float32;
-  // np.dtype("f4") has `str`; np.float32, a class, has `dtype` as a descriptor: its name is all that is needed.
+  // np.dtype("f4") is an object with `str`. np.float32 is a class, whose name is that of the dtype.
   if (PyType_Check(object.ptr())) {
     std::string name = py::cast<std::string>(object.attr("__name__"));
     if (name.ends_with('_')) name.pop_back();  // np.bool_
@@ -63,10 +63,10 @@ std::optional<DType> meant_dtype(py::handle object) {
   const py::object str = py::getattr(object, "str", py::none());
   if (py::isinstance<py::str>(str)) {
     if (const auto d = dtype_of_code(py::cast<std::string>(str))) return d;
-    // ml_dtypes.bfloat16 and the like say "<V2" and have a name.
+    // For ml_dtypes.bfloat16 `str` is "<V2"; its name is used.
     return dtype_of_text(py::cast<std::string>(py::getattr(object, "name", py::str())));
   }
-  // torch.float32 is written like this.
+  // The repr of torch.float32 is "torch.float32".
   const std::string text = py::cast<std::string>(py::repr(object));
   if (text.starts_with("torch.")) return dtype_of_text(text.substr(6));
   return std::nullopt;
@@ -77,7 +77,7 @@ bool equals(DType self, py::handle other) {
     const auto d = meant_dtype(other);
     return d.has_value() && *d == self;
   } catch (const Error&) {
-    return false;  // a text that is no dtype
+    return false;  // a text that is not a dtype
   }
 }
 
@@ -85,7 +85,7 @@ py::object numpy_dtype(DType d) {
   const std::string code = array_code(d);
   if (code.empty()) {
     if (d == dtypes::bfloat16) {
-      // NumPy has it where somebody has registered it.
+      // NumPy has bfloat16 only if the package ml_dtypes has been imported.
       const py::object modules = py::module_::import("sys").attr("modules");
       if (modules.contains("ml_dtypes"))
         return py::module_::import("numpy").attr("dtype")(

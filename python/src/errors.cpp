@@ -1,4 +1,4 @@
-// Errors as Python knows them: one class a kind, below strata.Error and the built-in exception that says the same.
+// The exception classes: one for each kind of Error, derived from strata.Error and from the builtin exception of the same meaning.
 #include <array>
 #include <new>
 #include <string>
@@ -12,8 +12,8 @@ namespace {
 
 struct ErrorClass {
   const char* name;
-  int parent;          // a row above; -1: none
-  PyObject** builtin;  // the built-in exception, where the parent does not bring it
+  int parent;          // the index of a row above; -1: none
+  PyObject** builtin;  // a builtin base class, unless the parent has it
   const char* doc;
 };
 
@@ -43,7 +43,7 @@ bool says(const Error& e, std::string_view words) {
   return std::string_view(e.what()).find(words) != std::string_view::npos;
 }
 
-/// The library's kinds say of what is in a file what they say of the file.
+/// Whether an error is about opening or writing a file. The kinds of Error do not distinguish that from an error in the file's contents.
 bool is_of_a_file(const Error& e) {
   return says(e, ": cannot read it: ") || says(e, "] cannot write ") ||
          says(e, ": it is not a regular file");
@@ -55,7 +55,7 @@ int class_of(const Error& e) {
     case ErrorKind::parse: return kParse;
     case ErrorKind::domain: return kDomain;
     case ErrorKind::shape:
-      // NumPy and PyTorch have an IndexError here; the library's kinds do not tell these apart.
+      // For these NumPy and PyTorch raise IndexError. The kinds of Error do not distinguish them, so the message decides.
       return says(e, " is outside of a") || says(e, "has no axis") ? kOutOfRange : kShape;
     case ErrorKind::undefined: return kUndefined;
     case ErrorKind::overflow: return kOverflow;

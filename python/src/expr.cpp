@@ -235,7 +235,7 @@ void bind_expr_conditions(ExprClass& c) {
       "prove() there.");
 }
 
-// --- what is known ---
+// --- bounds, congruences and structure of an expression ---
 
 std::int64_t known_bound(std::int64_t bound, std::int64_t none, const char* which) {
   STRATA_CHECK(bound != none, overflow, "[", which, "] no bound is known in 64 bits");
@@ -313,7 +313,7 @@ void bind_expr_texts(ExprClass& c) {
       },
       "The number that this is. Raises where it is no constant.");
   c.def(py::pickle(&state_of_expr, &expr_of_state));
-  c.attr("__array_ufunc__") = py::none();  // NumPy's scalars leave operators to Expr
+  c.attr("__array_ufunc__") = py::none();  // makes NumPy scalars leave binary operators to Expr
 }
 
 // --- methods ---

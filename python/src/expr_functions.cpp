@@ -1,4 +1,4 @@
-// Functions on expressions: strata.expr.
+// Binds the functions of strata.expr: proofs, parsing and other operations on expressions.
 #include "python/src/expr_casters.h"
 #include "python/src/running.h"
 #include "strata/expr/exact.h"

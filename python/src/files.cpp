@@ -1,4 +1,4 @@
-// Tensors in files: npy, npz and safetensors, told apart by the name.
+// save() and load() of tensors in npy, npz and safetensors files. The ending of the name decides the format.
 #include <string>
 
 #include "python/src/convert.h"
@@ -12,7 +12,7 @@ namespace strata::python {
 
 namespace {
 
-/// A text, or what os.fspath() makes one.
+/// The path of a str or of an object with __fspath__().
 std::string path_of(const py::object& path) {
   return py::cast<std::string>(py::module_::import("os").attr("fspath")(path));
 }
@@ -51,7 +51,7 @@ py::object load_file(const py::object& path) {
   }
 }
 
-/// What has a state, as a dictionary.
+/// The tensors to save: a dictionary, or the state_dict() of an object that has one.
 py::dict state_of_object(const py::object& what) {
   if (PyDict_Check(what.ptr())) return what;
   if (py::isinstance<nn::Module>(what)) return what.attr("state_dict")();

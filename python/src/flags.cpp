@@ -1,4 +1,4 @@
-// strata.flags: what the environment sets as STRATA_<NAME>, for the length of a block, or from now on.
+// strata.flags: reads and sets the flags that the environment variables STRATA_<NAME> set, permanently or for a block.
 #include <variant>
 #include <vector>
 
@@ -11,7 +11,7 @@ namespace {
 
 using FlagValue = std::variant<std::int64_t, bool, std::string>;
 
-/// Puts a value in force; gives what was before.
+/// Sets a flag, and returns its old value.
 FlagValue exchange_flag(const std::string& name, const FlagValue& value) {
   const auto as = [&]<class T>(Flag<T>& flag) -> FlagValue {
     if constexpr (std::is_same_v<T, bool>) {
@@ -38,7 +38,7 @@ FlagValue flag_value(const std::string& name) {
   throw py::attribute_error(name);
 }
 
-/// with strata.flags(DEBUG=2): ...
+/// The context manager `with strata.flags(DEBUG=2): ...`
 class FlagScope {
  public:
   explicit FlagScope(const py::kwargs& values) {
@@ -69,7 +69,7 @@ py::dict all_flags() {
   return out;
 }
 
-/// The type of strata.flags: pybind11's, which sets flags that are properties, but takes no other names.
+/// The metaclass of strata.flags. Flags are properties of the class, which pybind11's metaclass can set.
 py::object flags_metaclass() {
   const auto base = py::reinterpret_borrow<py::object>(
       reinterpret_cast<PyObject*>(py::detail::get_internals().default_metaclass));
@@ -77,7 +77,7 @@ py::object flags_metaclass() {
       "_FlagsType", py::make_tuple(base), py::dict());
 }
 
-/// From when the class is made: what it does not have cannot be set.
+/// Makes setting an unknown name an error. Called after the class is complete.
 void refuse_other_names(const py::object& metaclass) {
   const py::object base = py::getattr(metaclass, "__base__");
   metaclass.attr("__setattr__") = py::cpp_function(

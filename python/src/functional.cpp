@@ -1,4 +1,4 @@
-// The functions of neural networks, as torch.nn.functional has them; as methods, too, as tinygrad has them.
+// Binds the functions of neural networks, under the names of torch.nn.functional, and as methods, as in tinygrad.
 #include "python/src/call.h"
 #include "python/src/given_index.h"
 #include "strata/ops/at_hand.h"
@@ -154,7 +154,7 @@ void bind_pools(Functions& f) {
   f.op("max_unpool3d", back_how, &max_unpool3d, back_doc);
 }
 
-/// tinygrad's: over axes, without a weight.
+/// tinygrad's layernorm: over axes, without weight and bias.
 Tensor layernorm(const Tensor& x, const AxesArg& axes, double eps) {
   const Tensor centred = x - x.mean(axes, true);
   return centred * (centred.square().mean(axes, true) + eps).rsqrt();

@@ -1,4 +1,4 @@
-// Running and gradients: realize, assign, backward, no_grad, functions that differentiate functions.
+// Binds realize(), assign(), backward(), no_grad, and functions that differentiate functions.
 #include <memory>
 #include <vector>
 
@@ -16,7 +16,7 @@ namespace {
 
 // --- running ---
 
-/// Several at once share what they need.
+/// Realizes several tensors in one schedule, so that common intermediate results are computed once.
 void realize_all(const std::vector<Tensor>& tensors) {
   std::vector<LazyOp> nodes;
   for (const Tensor& t : tensors) nodes.push_back(t.node());
@@ -26,7 +26,7 @@ void realize_all(const std::vector<Tensor>& tensors) {
   });
 }
 
-/// What would run for all of them together.
+/// The schedule for all tensors together.
 std::string explained(std::span<const Tensor> tensors) {
   std::vector<LazyOp> nodes;
   for (const Tensor& t : tensors) nodes.push_back(t.node());
@@ -44,7 +44,7 @@ py::object assigned(const py::object& self, const Tensor& value) {
   return self;
 }
 
-/// Filled with one value, in place.
+/// Fills a tensor with one value, in place.
 py::object filled(const py::object& self, const Number& value) {
   const Tensor& x = *tensor_in(self.ptr());
   set_in_place(x, x.full_like(value), "fill_");
@@ -64,7 +64,7 @@ py::object with_requires_grad(const py::object& self, bool on) {
 
 // --- no_grad: strata/_functions.py makes a decorator of it, too ---
 
-/// One object may be entered again inside of itself.
+/// The context manager no_grad. One object may be entered several times, also inside itself.
 class NoGradContext {
  public:
   void enter() { inside_.push_back(std::make_unique<NoGrad>()); }
@@ -87,7 +87,7 @@ std::vector<std::size_t> places_in(const py::object& argnums) {
   return out;
 }
 
-/// f(*args) and its gradients by the arguments in those places.
+/// f(*args), and its gradients with respect to the arguments at the indices `argnums`.
 std::pair<py::object, py::object> value_and_gradients(const py::object& f, const py::object& argnums,
                                                       const py::args& args, const py::kwargs& kwargs) {
   py::list inputs(args);
@@ -99,10 +99,10 @@ std::pair<py::object, py::object> value_and_gradients(const py::object& f, const
                  " has no gradient");
     const Tensor x = TensorAccess::of(given.node().tracked({}), given);
     by.push_back(x);
-    inputs[k] = object_of(TensorAccess::of(x.node(), x));  // which f may set in place
+    inputs[k] = object_of(TensorAccess::of(x.node(), x));  // f may change it in place
   }
   const py::object result = f(*py::tuple(inputs), **kwargs);
-  // Of (value, more) the value is differentiated.
+  // If the result is a tuple (value, ...), the value is differentiated.
   const Tensor value = tensor_of({PyTuple_Check(result.ptr()) && PyTuple_GET_SIZE(result.ptr()) > 0
                                       ? PyTuple_GET_ITEM(result.ptr(), 0)
                                       : result.ptr(),
@@ -123,7 +123,7 @@ py::object gradients_of(const Tensor& y, const py::object& xs, const std::option
 
 Tensor with_custom_gradient(const Tensor& value, const std::vector<Tensor>& inputs,
                             const py::object& backward) {
-  const auto function = kept_object(backward);  // until nothing needs it, whatever thread that is in
+  const auto function = kept_object(backward);  // released later by any thread, see memory.h
   return with_gradient(value, inputs, [function](const Tensor& dy) {
     const Locked acquire;
     const py::tuple args = py::make_tuple(object_of(dy));

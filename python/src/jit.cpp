@@ -1,7 +1,7 @@
-// strata.jit: a function of Python that is captured once and replayed.
+// strata.jit: captures a Python function once and replays it (tensor/jit.h).
 //
-// Tensors among the arguments, also inside of tuples, lists and dictionaries, are inputs; all else is part of what is captured: other
-// values are another capture. What the function returns is put together in the same way.
+// The tensors among the arguments, also those inside tuples, lists and dictionaries, are the inputs of the capture. The other arguments
+// form a key; each key has its own Jit. A replayed result is rebuilt from its tensors and the key of the captured result.
 #include <Python.h>
 #include <structmember.h>
 
@@ -18,21 +18,22 @@ namespace strata::python {
 
 namespace {
 
-constexpr int kMostNesting = 32;  // of tuples, lists and dictionaries
+constexpr int kMostNesting = 32;  // the greatest depth of nested tuples, lists and dictionaries
 
 bool is_value(PyObject* o) {
   return o == Py_None || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o) ||
          PyUnicode_CheckExact(o) || PyBytes_CheckExact(o);
 }
 
-/// What is taken out of arguments or results.
+/// The tensors and other objects that taken_apart() found.
 struct Parts {
   std::vector<Tensor> tensors;
-  std::vector<py::object> objects;  // that are compared by identity
+  std::vector<py::object> objects;  // objects that the key identifies by their addresses; kept alive
 };
 
-/// Arguments or results without their parts: a tuple that is compared, and from which they are put together again.
-/// ("t",) a tensor; ("v", type, value); ("o", address) another object; ("l" | "u", parts...); ("d", keys, parts...).
+/// The key of arguments or results without their tensors: a hashable tuple, from which put_together() rebuilds them. Its forms are ("t",)
+/// for a tensor, ("v", type, value) for a simple value, ("o", address) for another object, ("l", parts...) for a list, ("u", parts...) for
+/// a tuple, ("d", keys, parts...) for a dictionary.
 py::object taken_apart(PyObject* o, Parts& parts, int depth = 0) {
   if (depth > kMostNesting) throw py::type_error("jit: arguments and results are nested too deep");
   if (const Tensor* const t = tensor_in(o)) {
@@ -88,13 +89,13 @@ py::object put_together(const py::tuple& shape, std::span<const Tensor> tensors,
       for (std::size_t k = 0; k < keys.size(); ++k) out[keys[k]] = part(k + 2);
       return out;
     }
-    default:  // which is kept beside the shape
+    default:  // an object, which is kept alive beside the key
       return py::reinterpret_borrow<py::object>(
           reinterpret_cast<PyObject*>(py::cast<std::uintptr_t>(shape[1])));
   }
 }
 
-/// "Model.step (train.py:12)", or what there is of it.
+/// The name of a function for errors and traces, e.g. "Model.step (train.py:12)".
 std::string name_of(PyObject* function) {
   const py::handle f(function);
   const py::object name = py::getattr(f, "__qualname__", py::none());
@@ -107,10 +108,10 @@ std::string name_of(PyObject* function) {
   return out;
 }
 
-/// The captures of calls whose arguments are put together in one way.
+/// The captures of calls whose arguments have the same key.
 class JitCalls {
  public:
-  /// @param arguments null: positions alone, all of them tensors
+  /// @param arguments the key; null: all arguments are tensors by position
   JitCalls(PyObject* function, py::object arguments, std::vector<py::object> objects,
            std::size_t captures)
       : function_(function),
@@ -127,7 +128,7 @@ class JitCalls {
   Jit& jit() { return jit_; }
 
  private:
-  /// As it is written. A run for another shape may return something else only in its tensors.
+  /// Runs the Python function. The key of its result must be the same at each run.
   std::vector<Tensor> run(std::span<const Tensor> inputs) {
     const Locked acquire;
     const py::object result = call(inputs);
@@ -159,7 +160,7 @@ class JitCalls {
     return result;
   }
 
-  PyObject* function_;  // which the object below keeps
+  PyObject* function_;  // borrowed: JitState keeps it alive
   py::object arguments_;
   std::vector<py::object> argument_objects_, result_objects_;
   py::tuple results_;
@@ -170,8 +171,8 @@ class JitCalls {
 struct JitState {
   py::object function;
   std::size_t captures;
-  std::map<std::size_t, std::unique_ptr<JitCalls>> plain;  // by how many tensors
-  py::dict by_arguments;                                   // places in `others`
+  std::map<std::size_t, std::unique_ptr<JitCalls>> plain;  // by the number of tensors
+  py::dict by_arguments;                                   // from keys to indices in `others`
   std::vector<std::unique_ptr<JitCalls>> others;
 
   JitCalls& for_plain(std::size_t count) {
@@ -205,7 +206,7 @@ struct JitObject {
 
 JitState& state_of(PyObject* self) { return *reinterpret_cast<JitObject*>(self)->state; }
 
-/// The tensors, where all arguments are tensors by position.
+/// Collects the tensors, if all arguments are tensors; else returns false.
 bool take_plain(PyObject* const* args, std::size_t count, std::vector<Tensor>& tensors) {
   for (std::size_t k = 0; k < count; ++k) {
     const Tensor* const t = tensor_in(args[k]);

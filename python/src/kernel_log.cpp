@@ -1,4 +1,4 @@
-// Which kernels realize() runs, for those who want to look at them.
+// The class KernelLog, which records the kernels that realize() runs.
 #include <mutex>
 
 #include "python/src/program_casters.h"
@@ -9,17 +9,17 @@ namespace strata::python {
 
 namespace {
 
-// Of all logs: a thread may run kernels, without the interpreter's lock, while another looks, or forks.
+// Guards the kernels of all logs. The GIL does not: a thread runs kernels without it, while another one reads the log or forks.
 constinit std::mutex heard_mutex;
 const ForkHook heard_hook(
     ForkOrder::kernel_cache, [] { heard_mutex.lock(); }, [] { heard_mutex.unlock(); });
 
-/// What was heard.
+/// The recorded kernels.
 struct HeardKernels {
   std::vector<RanKernel> kernels;  // guarded by heard_mutex
 };
 
-/// Hears what its thread runs from the moment it is made.
+/// Records the kernels of its thread, from its construction on.
 class KernelListener final : public RunListener {
  public:
   explicit KernelListener(std::shared_ptr<HeardKernels> heard) : heard_(std::move(heard)) {}
@@ -32,8 +32,8 @@ class KernelListener final : public RunListener {
   std::shared_ptr<HeardKernels> heard_;
 };
 
-/// NOTE: listeners nest by scope in C++; in Python nobody says that they do. So each thread keeps its own, and only the
-/// innermost one can stop.
+/// The active listeners of this thread. NOTE: RunListeners must nest by scope, which Python does not guarantee. So only the innermost log
+/// of a thread can be stopped.
 thread_local std::vector<std::pair<const void*, std::unique_ptr<KernelListener>>> thread_listeners;
 
 class KernelLog {

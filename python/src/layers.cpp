@@ -1,4 +1,4 @@
-// The layers of strata/nn. Each is called as a function of tensors; its tensors are attributes.
+// Binds the layers of strata/nn. A layer is called like a function of tensors; its tensors are attributes.
 #include "strata/nn/layers.h"
 #include "python/src/modules.h"
 #include "python/src/place.h"
@@ -12,13 +12,13 @@ Tensor layer_input(const py::object& x) { return tensor_of({x.ptr(), "layer", "i
 template <class L>
 using LayerClass = py::class_<L, nn::Module>;
 
-/// What the layer does, as a call and as forward().
+/// Binds the layer's function as __call__() and forward().
 template <class L, class F, class... More>
 void called(LayerClass<L>& c, const F& f, const More&... more) {
   c.def("__call__", f, more...).def("forward", f, more..., "What a call gives.");
 }
 
-/// Called with one tensor.
+/// Binds a layer that is called with one tensor.
 template <class L>
 LayerClass<L> layer(py::module_& m, const char* name, const char* doc) {
   LayerClass<L> out(m, name, py::dynamic_attr(), collected_once(), doc);
@@ -30,7 +30,7 @@ LayerClass<L> layer(py::module_& m, const char* name, const char* doc) {
   return out;
 }
 
-/// What was assigned to an attribute of a layer. @throws TypeError naming the layer's tensor
+/// The tensor, or nothing for None, that was assigned to an attribute of a layer. @throws py::type_error naming the attribute
 std::optional<Tensor> assigned_tensor(const py::object& value, const char* name, bool may_be_absent) {
   if (const Tensor* const t = tensor_in(value.ptr())) return *t;
   if (value.is_none() && may_be_absent) return std::nullopt;
@@ -39,7 +39,8 @@ std::optional<Tensor> assigned_tensor(const py::object& value, const char* name,
                                        value.is_none() ? "None" : Py_TYPE(value.ptr())->tp_name));
 }
 
-/// A tensor of a layer as an attribute: what is assigned to it is the parameter from then on. `state_name`: its name in the state.
+/// Binds a tensor of a layer as an attribute. Assignment makes another tensor the parameter (Module::set()). `state_name`: its name in
+/// state_dict(), if that differs.
 template <class T, class L>
 void with_tensor(LayerClass<L>& c, const char* name, T L::* member, const char* doc,
                  const char* state_name = nullptr) {
@@ -68,7 +69,7 @@ LayerClass<L>& with_bias(LayerClass<L>& c) {
   return c;
 }
 
-/// A layer inside of a layer.
+/// Binds an inner layer as a read-only attribute.
 template <class Inner, class L>
 void with_inner(LayerClass<L>& c, const char* name, Inner L::* member, const char* doc) {
   c.def_property_readonly(
@@ -76,12 +77,12 @@ void with_inner(LayerClass<L>& c, const char* name, Inner L::* member, const cha
       py::return_value_policy::reference_internal, doc);
 }
 
-/// One number for each of `axes` spatial axes.
+/// The kernel sizes of `axes` spatial axes, from one number or a sequence.
 std::vector<std::int64_t> kernel_sizes(const py::object& kernel, std::size_t axes) {
   return per_axis_of({kernel.ptr(), "Conv", "kernel_size"}).of("Conv", "kernel_size", axes, 1);
 }
 
-/// In as many dimensions as the name says: C++ has one class for all.
+/// The Python classes Conv1d, Conv2d and Conv3d. In C++ they have one class.
 template <std::size_t axes>
 class ConvLayer final : public nn::Conv {
  public:
@@ -107,7 +108,7 @@ void bind_conv(py::module_& m, const char* name) {
   with_bias(c);
 }
 
-/// Also where its input has so many dimensions.
+/// The Python classes BatchNorm1d, 2d and 3d, which all accept inputs of any number of dimensions.
 template <int dimensions>
 class BatchNormLayer final : public nn::BatchNorm {
  public:

@@ -1,4 +1,4 @@
-// Layouts and their algebra: nested tuples of sizes and strides, as CuTe writes them.
+// The class Layout and the functions of strata.layout.
 #include <variant>
 
 #include "python/src/expr_casters.h"
@@ -114,7 +114,7 @@ Layout layout_of(const AnyObject& shape, const std::optional<AnyObject>& stride)
 
 }  // namespace
 
-/// A layout, the integer n for n:1, or a text.
+/// The layout of an argument: a Layout, an integer n, which means n:1, or a text.
 struct LayoutArg {
   Layout value;
 };
@@ -148,7 +148,7 @@ Tiler tiler_of(const std::vector<LayoutArg>& layouts) {
   return out;
 }
 
-// A function that is a method and a function of strata.layout.
+// Binds a function as a method of Layout and as a function of strata.layout.
 template <class F, class... Arguments>
 void def_twice(LayoutClass& c, py::module_& m, const char* name, const F& f, const char* doc,
                const Arguments&... arguments) {

@@ -1,4 +1,4 @@
-// LazyOps: the graph of tensors and of kernels; and what a graph is scheduled as.
+// The class LazyOp, the nodes of the graphs of tensors and kernels, and the schedule of a graph.
 #include "strata/graph/lazy_op.h"
 #include "strata/engine/realize.h"
 

@@ -1,4 +1,4 @@
-// The Linearizer, and the kernel compiler behind it.
+// The class Linearizer of the specification, and compile_kernel().
 #include "strata/codegen/spec_linearizer.h"
 
 #include "python/src/pictures.h"
@@ -15,16 +15,16 @@ Target chosen_target(const std::optional<std::string>& device) {
   return device ? target_of(Device::get(*device)) : Target();
 }
 
-/// The specification's Linearizer over a list that Python holds, too.
+/// The specification's Linearizer. Its list of UOps is also an object in Python.
 class LinearizerObject {
-  // A Variable, or (Variable, begin, end).
+  // The range of a loop, given as a Variable or as (Variable, begin, end).
   static LoopRange range_of(const py::handle& loop) {
     if (py::isinstance<Variable>(loop)) return {loop.cast<Variable>()};
     const auto [variable, begin, end] = loop.cast<std::tuple<Variable, ExprArg, ExprArg>>();
     return {variable, *begin, *end};
   }
 
-  // Calls `f` while the inner Linearizer has the list.
+  // Lends the list to the inner Linearizer while `f` runs.
   template <class F>
   auto with_list(const F& f) {
     STRATA_CHECK(!uops_.is_frozen, domain,
@@ -46,7 +46,7 @@ class LinearizerObject {
 
   void linearize(const std::string& opts) {
     const std::vector<Opt> given = parse_opts(opts);
-    Linearizer fresh(ast_, target_);  // others may use the inner one meanwhile
+    Linearizer fresh(ast_, target_);  // without the GIL, so other threads may use inner_
     {
       const Unlocked unlocked;
       fresh.linearize(given);
@@ -56,7 +56,7 @@ class LinearizerObject {
 
   const UOpList& uops() const { return uops_; }
   void set_uops(const UOpList& uops) {
-    inner_.loop_uops.clear();  // they are of the list before
+    inner_.loop_uops.clear();  // they belong to the old list
     uops_ = uops;
   }
 

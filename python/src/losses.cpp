@@ -1,4 +1,4 @@
-// Losses, as torch.nn.functional has them: methods of what was computed, too.
+// Binds losses, under the names of torch.nn.functional, and as methods of the prediction.
 #include "python/src/call.h"
 
 namespace strata::python {
@@ -21,7 +21,7 @@ Tensor triplet_with_distance(const Tensor& anchor, const Tensor& positive, const
   return triplet_margin_with_distance_loss(anchor, positive, negative, options);
 }
 
-/// tinygrad's: classes by number, -1 for those that do not count.
+/// tinygrad's sparse_categorical_crossentropy: targets are class numbers; those equal to ignore_index (-1) are left out.
 Tensor by_classes(const Tensor& x, const Tensor& target, std::int64_t ignore_index,
                   double label_smoothing, Reduction reduction) {
   const Tensor scores = x.ndim() > 2 ? x.movedim({-1}, {1}) : x;

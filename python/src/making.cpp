@@ -1,4 +1,4 @@
-// Functions that make tensors: of numbers, of sizes, of random numbers.
+// Binds functions that create tensors: from data, from sizes, and of random numbers; and the class Generator.
 #include "python/src/call.h"
 #include "python/src/memory.h"
 #include "python/src/tensor_values.h"
@@ -9,7 +9,7 @@ namespace strata::python {
 
 namespace {
 
-/// What many functions of PyTorch end with.
+/// The last parameters of many PyTorch functions: dtype, device, requires_grad.
 #define STRATA_TAIL "dtype=None, device=None, requires_grad=False"
 
 Tensor finished(const Tensor& made, const Device* device, bool requires_grad) {
@@ -34,12 +34,12 @@ Tensor full_of(const Ints& shape, const Number& value, const std::optional<DType
                   requires_grad);
 }
 
-/// arange(end), arange(begin, end, step)
+/// The function arange(end), or arange(begin, end, step).
 Tensor counted(const Number& begin, const std::optional<Number>& end, const Number& step,
                const std::optional<DType>& dtype, const Device* device, bool requires_grad) {
   const Number from = end ? begin : Number(0), to = end.value_or(begin);
   Tensor made = Tensor::arange(from, to, step);
-  if (dtype && made.dtype().is_float())  // from f64 to the dtype, and not by way of f32
+  if (dtype && made.dtype().is_float())  // computed in f64, not rounded to f32 in between
     made = Tensor::arange(made.size(0).value()).cast(dtypes::float64) * step.value().as_double() +
            from.value().as_double();
   return finished(made, dtype, device, requires_grad);
@@ -54,7 +54,7 @@ Tensor gaussian(const Ints& shape, const std::optional<DType>& dtype, const Gene
   return finished(randn(shape, dtype.value_or(dtypes::float32), g), device, requires_grad);
 }
 
-/// randint(high, size=...), randint(low, high, size)
+/// The function randint(high, size=...), or randint(low, high, size).
 Tensor integers(std::int64_t low, const py::object& high, const std::optional<Ints>& size,
                 const std::optional<DType>& dtype, const Generator& g, const Device* device) {
   std::int64_t from = 0, to = low;
@@ -78,7 +78,7 @@ void bind_data(Functions& f) {
       "tensor", "data, " STRATA_TAIL,
       [](const py::object& data, const py::object& dtype, const py::object& device, bool requires_grad) {
         const Tensor out = made_tensor(data.ptr(), dtype.ptr(), device.ptr(), false);
-        // Lists and numbers have no memory that others see.
+        // The memory of a tensor made from a list or a number is already new.
         const bool is_own = PyList_Check(data.ptr()) || PyTuple_Check(data.ptr()) || out.ndim() == 0;
         const Tensor given = tensor_in(data.ptr()) != nullptr ? out.detach() : out;
         return finished(is_own ? given : copied_tensor(out), nullptr, requires_grad);
@@ -187,7 +187,7 @@ void bind_random_numbers(Functions& f) {
       "Seeds the default generator: random numbers from the beginning of a sequence.");
 }
 
-/// Initial values, as tinygrad's classes have them.
+/// Functions for initial values that tinygrad has as static methods of Tensor.
 void bind_initial_values(Functions& f) {
   f.making(
       "uniform", "*shape|size=(), low=0.0, high=1.0, dtype=None",

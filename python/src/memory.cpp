@@ -14,11 +14,11 @@ namespace strata::python {
 
 namespace {
 
-/// Objects that nothing needs any more.
+/// Objects whose references are to be dropped, see memory.h.
 class PutAside {
  public:
   static PutAside& instance() {
-    static PutAside* const one = new PutAside;  // deleters run until the end of the process
+    static PutAside* const one = new PutAside;  // never destroyed: deleters run late
     return *one;
   }
   void hold() { mutex_.lock(); }
@@ -31,7 +31,7 @@ class PutAside {
       is_first = objects_.empty();
       objects_.push_back(object);
     }
-    // May find no room: then the next one that shares memory lets go of these.
+    // The queue of pending calls may be full: then the next call of letting_go() drops these references.
     if (is_first && Py_IsInitialized() != 0) Py_AddPendingCall(&PutAside::pending, nullptr);
   }
 
@@ -65,7 +65,7 @@ py::dtype numpy_element(DType d) {
   return py::reinterpret_borrow<py::dtype>(dtype);
 }
 
-/// What a Py_buffer of ours points to.
+/// The data of an exported Py_buffer: the tensor's memory, and arrays of sizes and strides.
 struct Exported {
   StridedBuffer memory;
   std::vector<Py_ssize_t> shape, strides;
@@ -142,7 +142,7 @@ std::optional<DType> dtype_of_format(const char* format) {
   std::string_view f = format == nullptr ? "B" : format;
   if (f.starts_with('@') || f.starts_with('=') || f.starts_with('<') || f.starts_with('|'))
     f.remove_prefix(1);
-  if (f == "l") f = "q";  // eight bytes on the systems that Strata runs on
+  if (f == "l") f = "q";  // long has eight bytes on all supported systems
   if (f == "L") f = "Q";
   for (const DType d : dtypes::all()) {
     const char* const own = format_of(d);

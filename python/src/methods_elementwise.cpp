@@ -1,4 +1,4 @@
-// Methods of tensors that work element by element.
+// Binds elementwise methods of tensors that are not in the table of operations.
 #include "python/src/call.h"
 
 namespace strata::python {
@@ -14,7 +14,7 @@ Tensor rounded_quotient(const Tensor& x, const Operand& other, const std::option
   return which == 0 ? x.floor_divide(other) : x.trunc_divide(other);
 }
 
-/// PyTorch's x.where(condition, other); and tinygrad's condition.where(a, b), where `a` is no condition.
+/// PyTorch's x.where(condition, other), or tinygrad's condition.where(a, b): the first argument decides, by whether it is a condition.
 Tensor where_method(const Tensor& self, const Operand& a, const Operand& b) {
   if (a.tensor() != nullptr && a.tensor()->dtype().is_bool()) return a.tensor()->where(self, b);
   STRATA_CHECK(self.dtype().is_bool(), domain, "[where] neither the tensor, of ",
@@ -38,7 +38,7 @@ DType named_dtype(const Given& g) {
                                                  all, "; nor a device: ", known_devices()));
 }
 
-/// to(dtype), to(device), to(other), to(device, dtype).
+/// The method to(dtype), to(device), to(other) or to(device, dtype).
 Tensor moved_to(const Tensor& x, const py::object& what, const py::object& dtype,
                 const py::object& device) {
   Tensor out = x;
@@ -125,7 +125,7 @@ void bind_of_several(Functions& f) {
 }  // namespace
 
 void bind_elementwise(Functions& f) {
-  // Those that take more in Python.
+  // Methods with more parameters than in C++.
   f.op(
       "add", "other|b|y, *, alpha=1",
       [](const Tensor& x, const Operand& other, const Number& alpha) {

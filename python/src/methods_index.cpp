@@ -1,4 +1,4 @@
-// Methods of tensors: products, and elements by tensors of indices.
+// Binds methods of tensors for products, and for access by tensors of indices.
 #include "python/src/call.h"
 #include "python/src/given_index.h"
 #include "python/src/subscripts.h"
@@ -29,7 +29,7 @@ Tensor crossed(const Tensor& x, const Tensor& other, const std::optional<std::in
   return x.cross(other);
 }
 
-/// Of a tensor and those behind the formula; as a function of the class, of a formula and all tensors.
+/// The method x.einsum(formula, ...), and on the class einsum(formula, x, ...).
 Tensor einsum_of(const FirstOrFormula& first, const py::object& more) {
   const Tensor* const x = tensor_in(first.object.ptr());
   const py::tuple all = rest_of(more);
@@ -45,7 +45,7 @@ Tensor einsum_of(const FirstOrFormula& first, const py::object& more) {
   return Tensor::einsum(formula, operands);
 }
 
-/// `out`, what an operation gives for indices that are inside, if they were written here. @throws Error (shape) where one is not
+/// Returns `out`, the result of an operation, after checking indices that were given as numbers. @throws Error (shape) for one out of range
 Tensor checked(const char* operation, const Tensor& out, const Tensor& x,
                const std::optional<std::int64_t>& axis, const GivenIndex& index) {
   if (!index.is_written) return out;
@@ -54,7 +54,7 @@ Tensor checked(const char* operation, const Tensor& out, const Tensor& x,
   return out;
 }
 
-/// PyTorch's scatter: put, or reduced with what is there.
+/// PyTorch's scatter(): writes the values, or combines them with the old ones by `reduce`.
 Tensor scattered(const Tensor& x, std::int64_t axis, const Tensor& index, const Operand& value,
                  const std::optional<std::string>& reduce) {
   if (!reduce) return x.scatter(axis, index, value);

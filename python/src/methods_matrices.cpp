@@ -1,4 +1,4 @@
-// Systems of equations, determinants and factors of matrices; and how the elements of a tensor lie.
+// Binds linear algebra (solvers, determinants, factorizations), and methods about the memory layout of tensors.
 #include "python/src/call.h"
 #include "python/src/tensor_values.h"
 #include "strata/tensor/linear_algebra.h"
@@ -49,7 +49,7 @@ void bind_systems(Functions& f) {
   f.op("matrix_exp", "", &linalg::matrix_exp, "The exponential of matrices: the sum of x^k / k!.");
 }
 
-/// Of elements in row-major order.
+/// The strides of a shape in row-major order.
 Axes strides_of(const Tensor& x) {
   Axes out(x.shape().size(), 1);
   for (std::size_t k = out.size(); k-- > 1;) {

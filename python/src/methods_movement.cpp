@@ -1,4 +1,4 @@
-// Methods of tensors that move elements, join tensors and take them apart.
+// Binds methods of tensors that move elements, and that join and split tensors.
 #include <algorithm>
 
 #include "python/src/call.h"
@@ -19,7 +19,7 @@ Axes axes_in(const std::vector<std::int64_t>& axes) {
   return out;
 }
 
-/// As PyTorch's view: a shape, or a dtype of the same size.
+/// PyTorch's view(): of another shape, or bitcast to a dtype of the same size.
 Tensor viewed(const Tensor& x, const py::object& shape) {
   if (py::isinstance<DType>(shape)) return x.bitcast(py::cast<DType>(shape));
   if (PyTuple_Check(shape.ptr()) && PyTuple_GET_SIZE(shape.ptr()) == 1 &&
@@ -28,7 +28,7 @@ Tensor viewed(const Tensor& x, const py::object& shape) {
   return x.reshape(sizes_of(given(shape, "view", "shape")));
 }
 
-/// Two axes swap, by default the last ones; another number of them is NumPy's order.
+/// Swaps two axes, by default the last two. A list of another length is NumPy's: the order of all axes.
 Tensor transposed(const Tensor& x, const std::vector<std::int64_t>& axes,
                   const std::optional<std::int64_t>& a, const std::optional<std::int64_t>& b) {
   if (a || b) return x.transpose(a.value_or(axes.empty() ? -2 : axes[0]), b.value_or(-1));
@@ -46,7 +46,8 @@ Tensor rolled(const Tensor& x, const Axes& shifts, const std::optional<Axes>& ax
   return x.roll(shifts[0]);
 }
 
-/// A count, or a tensor of them, one for each index of the axis: their sum is a size, so that it is realized.
+/// repeat_interleave() by a count, or by a tensor with a count for each index of the axis, which is realized, because the sum of the counts
+/// is a size of the result.
 Tensor repeated_each(const Tensor& x, const py::object& repeats,
                      const std::optional<std::int64_t>& axis) {
   const Tensor* const counts = tensor_in(repeats.ptr());
@@ -70,7 +71,8 @@ py::object item_at(const py::object& sequence, Py_ssize_t k) {
   return py::reinterpret_steal<py::object>(PySequence_GetItem(sequence.ptr(), k));
 }
 
-/// (before, after) for each dimension; PyTorch's list of numbers begins with the last dimension.
+/// Pairs (before, after) for each dimension: given as pairs, first dimension first; or as PyTorch's flat list, last dimension first; or as
+/// one number.
 Padding padding_of(const Tensor& x, const py::object& padding) {
   const auto is_number = [](const py::object& o) {
     return PyIndex_Check(o.ptr()) || py::isinstance<Expr>(o);
@@ -109,7 +111,7 @@ Tensor padded(const Tensor& x, const py::object& padding, Tensor::PadMode mode, 
   return x.pad(padding_of(x, padding), mode, value);
 }
 
-/// (begin, end) for each dimension, None for all of it.
+/// shrink() by pairs (begin, end) for each dimension; None keeps the whole dimension.
 Tensor shrunk(const Tensor& x, const py::object& bounds) {
   Mask out;
   if (!PyTuple_Check(bounds.ptr()) && !PyList_Check(bounds.ptr()))
@@ -144,7 +146,7 @@ Tensors tensor_split_in(const Tensor& x, const py::object& where, std::int64_t a
   return x.tensor_split(integers_of(given(where, "tensor_split", "indices")), axis);
 }
 
-/// hsplit() and its relatives, by what is given.
+/// hsplit(), vsplit() and dsplit(): into a number of parts, or at indices.
 Tensors split_at(const Tensor& x, const py::object& where, const char* name,
                  Tensors (Tensor::*into)(std::int64_t, At) const,
                  Tensors (Tensor::*before)(std::span<const std::int64_t>, At) const) {
@@ -153,13 +155,13 @@ Tensors split_at(const Tensor& x, const py::object& where, const char* name,
   return (x.*before)(integers_of(indices), At::current());
 }
 
-/// Several tensors as positions, or one sequence of them.
+/// A joining function, e.g. vstack(), of several tensors or one sequence of them.
 template <Tensor (*join)(std::span<const Tensor>, At)>
 Tensor joined(std::span<const Tensor> tensors) {
   return join(tensors, At::current());
 }
 
-/// The items of a sequence that is an argument: tensors, and sequences of tensors.
+/// Adds an argument of a joining method: a tensor, or each tensor of a sequence.
 void add_joined(Tensors& to, const Given& g) {
   const auto is_list = [](PyObject* o) { return PyTuple_Check(o) || PyList_Check(o); };
   if (try_number(g.object)) g.refuse("tensors (an axis is given by name: dim=1)");
@@ -171,7 +173,7 @@ void add_joined(Tensors& to, const Given& g) {
     to.push_back(tensor_of(g));
 }
 
-/// As a method, of the tensor and of those that are given; as a function of the class, of a list of all: Tensor.cat([a, b], 1).
+/// A joining method: a.cat(b, ...) joins the instance and the arguments; on the class, Tensor.cat([a, b], 1) joins all tensors of a list.
 template <Tensor (*join)(std::span<const Tensor>, std::int64_t, At)>
 Tensor joined_to(const char* name, const FirstOrAll& first, const py::object& others,
                  std::int64_t axis) {

@@ -1,11 +1,11 @@
-// Methods of tensors that reduce, accumulate and order.
+// Binds methods of tensors for reductions, scans and sorting.
 #include "python/src/call.h"
 
 namespace strata::python {
 
 namespace {
 
-/// In a dtype where one is said: before it is reduced, and after, as sums of small integers are i64.
+/// A reduction in a given dtype: casts before it, and after it, too, because sums of small integers are i64.
 Tensor in_dtype(const Tensor& x, const std::optional<DType>& dtype) {
   return dtype ? x.cast(*dtype) : x;
 }
@@ -25,7 +25,7 @@ Tensor along_as(const Tensor& x, std::int64_t axis, const std::optional<DType>& 
   return in_dtype((in_dtype(x, dtype).*method)(axis, At::current()), dtype);
 }
 
-/// What is divided by is the count less this. PyTorch says `unbiased` or `correction`, NumPy `ddof`.
+/// The correction of a variance, which divides by count - correction. PyTorch calls it `unbiased` or `correction`, NumPy `ddof`.
 double correction_of(const std::optional<bool>& unbiased, const std::optional<double>& correction,
                      const std::optional<double>& ddof) {
   if (correction) return *correction;
@@ -48,7 +48,7 @@ py::object pair_object(std::pair<Tensor, Tensor> both) {
 
 using Extreme = std::pair<Tensor, Tensor> (Tensor::*)(std::int64_t, bool, At) const;
 
-/// Values over axes, as NumPy has them; by PyTorch's name of an axis with their places, as PyTorch has them.
+/// max() and min(): with NumPy's parameter `axis` the values, with PyTorch's `dim` the pair (values, indices).
 template <Reduction1 values, Extreme with_places>
 ValuesByAxis extreme_of(const Tensor& x, const std::optional<Axes>& axes, bool keepdim,
                         const std::optional<std::int64_t>& dim) {
@@ -58,7 +58,7 @@ ValuesByAxis extreme_of(const Tensor& x, const std::optional<Axes>& axes, bool k
   return {pair_object((x.*with_places)(*dim, keepdim, At::current()))};
 }
 
-/// The lower one of two in the middle: of all elements, or along an axis, with its place.
+/// PyTorch's median, the lower one of two middle elements: of all elements, or along an axis the pair (values, indices).
 py::object median_of(const Tensor& x, const std::optional<std::int64_t>& axis, bool keepdim) {
   return axis ? pair_object(x.median(*axis, keepdim)) : object_of(x.median());
 }

@@ -1,7 +1,7 @@
-// What is inside of a module: modules and tensors in its attributes, also in lists, tuples and dictionaries of them, by name.
+// Finds the modules and tensors inside a module of Python: in its attributes, also in nested lists, tuples and dictionaries, with names.
 //
-// A tensor or module in several places has several names. parameters(), train() and the like meet it once; state_dict() names it in
-// every place. Modules that hold each other would have names without end: these stand under their first name alone.
+// A tensor or module in several places has several names. parameters(), train() and others use it once; state_dict() lists all its names. A
+// module that contains itself would have infinitely many names, so only its first name is used.
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostNames = std::size_t{1} << 20;
 
-/// What an attribute holds, under a name: a module or a tensor.
+/// A module or tensor that was found, with its name inside the holder.
 struct Inside {
   std::string name;
   py::object object;
@@ -28,22 +28,22 @@ py::dict attributes_of(const py::object& module) {
 
 bool is_container(PyObject* o) { return PyDict_Check(o) || PyList_Check(o) || PyTuple_Check(o); }
 
-/// A list, tuple or dictionary on the way through what is in it.
+/// A list, tuple or dictionary whose items are being visited.
 struct OpenContainer {
   std::string name;
   py::object container;
-  py::object items;  // a list or tuple: of pairs where it is a dictionary
+  py::object items;  // a list or tuple; of a dictionary the list of its (key, value) pairs
   Py_ssize_t next = 0;
 };
 
 OpenContainer opened(std::string name, const py::object& container) {
-  // Copies of dictionaries, as texts of keys may be made by code that changes them.
+  // The items of a dictionary are copied, because str(key) may run code that changes the dictionary.
   const bool is_dict = PyDict_Check(container.ptr()) != 0;
   py::object items = is_dict ? py::object(py::list(container.attr("items")())) : container;
   return {std::move(name), container, std::move(items)};
 }
 
-/// The next of it, under its name. NOTE: a list may change meanwhile.
+/// The next item with its name; nothing at the end. NOTE: a list may change between calls.
 std::optional<Inside> next_of(OpenContainer& open) {
   PyObject* const items = open.items.ptr();
   if (open.next >= PySequence_Fast_GET_SIZE(items)) return std::nullopt;
@@ -54,7 +54,7 @@ std::optional<Inside> next_of(OpenContainer& open) {
   return Inside{open.name + "." + py::cast<std::string>(py::str(pair[0])), pair[1]};
 }
 
-/// In an attribute: itself, or what is in containers that are in each other, in order. Leaves are modules and tensors.
+/// Adds the modules and tensors of an attribute: the value itself, or those in nested containers, in order.
 void add_inside(const std::string& name, const py::object& value, std::vector<Inside>& out) {
   std::vector<OpenContainer> open;
   std::unordered_set<const PyObject*> on_the_way;
@@ -77,7 +77,7 @@ void add_inside(const std::string& name, const py::object& value, std::vector<In
   }
 }
 
-/// A module's attributes, read once however often the module is met.
+/// A cache of the modules and tensors in the attributes of each module.
 class InsideOfModules {
  public:
   const std::vector<Inside>& of(const py::object& module) {
@@ -90,7 +90,7 @@ class InsideOfModules {
     }
     return *known;
   }
-  /// Whether a module is inside of itself.
+  /// Whether a module contains itself, directly or through other modules.
   bool is_in_itself(const py::object& module) {
     const auto [known, is_new] = in_itself_.try_emplace(module.ptr(), false);
     if (!is_new) return known->second;
@@ -113,12 +113,12 @@ class InsideOfModules {
   std::unordered_map<const PyObject*, bool> in_itself_;
 };
 
-/// The module and those inside of it: each once, or under all names.
+/// The module and all modules inside it: each once, or with `all_names` under each of its names.
 std::vector<FoundModule> found_in(const py::object& module, InsideOfModules& inside, bool all_names) {
   std::vector<FoundModule> out{{"", module}};
   std::unordered_set<const PyObject*> met{module.ptr()};
   for (std::size_t k = 0; k < out.size(); ++k) {
-    const py::object holder = out[k].object;  // the vector grows
+    const py::object holder = out[k].object;  // a copy, because the vector grows
     for (const Inside& inner : inside.of(holder)) {
       if (tensor_in(inner.object.ptr()) != nullptr) continue;
       const bool is_new = met.insert(inner.object.ptr()).second;
@@ -135,7 +135,7 @@ bool is_buffer(const py::dict& attributes, const std::string& name) {
          py::cast<bool>(attributes[kBuffers].attr("__contains__")(name));
 }
 
-/// The tensors of a module that are not those of modules inside of it.
+/// Adds the tensors of a module itself, without those of inner modules.
 void add_own(const FoundModule& found, const std::vector<Inside>& inside, bool with_buffers,
              nn::NamedTensors& out) {
   const auto& native = py::cast<const nn::Module&>(found.object);
@@ -145,7 +145,8 @@ void add_own(const FoundModule& found, const std::vector<Inside>& inside, bool w
   for (const Inside& one : inside) {
     const Tensor* const t = tensor_in(one.object.ptr());
     if (t == nullptr) continue;
-    // What was computed is no parameter, but where it stands for one by mistake: an optimiser says so. Lists hold losses and caches.
+    // A parameter is a leaf that requires gradients. In a list, computed tensors (losses, caches) are skipped. An attribute that is a
+    // computed tensor is most likely a mistake: it counts as a parameter, and the optimiser refuses it.
     const bool is_attribute = attributes.contains(one.name);
     const bool takes = is_attribute ? t->requires_grad() : TensorAccess::state(*t)->slot != nullptr;
     if (is_attribute && is_buffer(attributes, one.name) ? with_buffers : takes)

@@ -1,6 +1,6 @@
-// strata.nn: modules. One of C++ (a layer) names its tensors itself; one that is written in Python has them in its attributes, as
-// PyTorch's users write it: tensors that gradients are taken by are parameters, and modules are inside, also in lists, tuples and
-// dictionaries of them. Other tensors are part of the state where register_buffer() said so.
+// The class nn.Module. A layer of C++ registers its tensors itself. A module that is written in Python has them in its attributes, as in
+// PyTorch: tensors that require gradients are parameters, modules are inner modules, also in lists, tuples and dictionaries. Another tensor
+// is part of the state if register_buffer() named it.
 #include <memory>
 #include <unordered_set>
 
@@ -25,7 +25,8 @@ py::list list_of(const nn::NamedTensors& tensors) {
   return out;
 }
 
-/// Takes the values of tensors by name, of those with several names by one at least; nothing has changed where it throws.
+/// load_state_dict(): assigns the values to the tensors of the same names. A tensor with several names needs a value under one of them. If
+/// it throws, nothing has changed.
 void load_state(const py::object& module, const py::dict& state, bool strict) {
   const nn::NamedTensors own = tensors_of_module(module, true, true);
   std::vector<std::pair<Tensor, Tensor>> changes;
@@ -90,7 +91,7 @@ void register_buffer(const py::object& self, const std::string& name, const Tens
 }
 
 int traverse_module(PyObject* self, visitproc visit, void* argument) {
-  // A class of Python has a function of its own, which sees the attributes from 3.11 on.
+  // From Python 3.11 on, the traverse function of a subclass that is written in Python visits the attributes itself.
   constexpr bool is_seen_below = PY_VERSION_HEX >= 0x030B0000;
   PyObject** const attributes = _PyObject_GetDictPtr(self);
   const bool sees = !is_seen_below || Py_TYPE(self)->tp_traverse == &traverse_module;
@@ -176,7 +177,7 @@ them: net.l[0] has the name 'l.0', net.d["key"] 'd.key'. What was computed of su
       .def("__repr__", &text_of_module);
 }
 
-/// One object may be entered again inside of itself.
+/// The context manager for nn::NoInitialValues. One object may be entered several times, also inside itself.
 class NoInitialValuesContext {
  public:
   void enter() { inside_.push_back(std::make_unique<nn::NoInitialValues>()); }
@@ -259,7 +260,7 @@ py::custom_type_setup collected_once() {
 void check_made(py::handle module) {
   if (!py::isinstance<nn::Module>(module)) return;
   auto* const instance = reinterpret_cast<py::detail::instance*>(module.ptr());
-  if (!instance->owned) return;  // a part of another
+  if (!instance->owned) return;  // an inner layer, which its layer has constructed
   py::detail::values_and_holders parts(instance);
   for (const auto& part : parts)
     if (!part.holder_constructed())

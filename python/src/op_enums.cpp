@@ -1,4 +1,4 @@
-// The op tables as classes of Python's enum module, and numbers as typed scalars.
+// The Enum classes UnaryOps, BinaryOps, ... of the op tables, and conversions of numbers to typed scalars.
 #include <array>
 #include <cmath>
 

@@ -1,5 +1,5 @@
-// The methods and functions that the table of operations says: parameters, defaults, docstrings, further names and forms in place
-// come from their rows. The rows themselves, for pages and tests, are strata._strata._operations().
+// Binds the methods and functions of the table of operations (ops/operations.def). Parameters, defaults, docstrings, other names and
+// in-place forms come from the rows. strata._strata._operations() returns the rows, for documentation and tests.
 #include <algorithm>
 #include <string>
 
@@ -14,14 +14,14 @@ using ops::ParameterText;
 using UnaryMember = Tensor (Tensor::*)(At) const;
 using BinaryMember = Tensor (Tensor::*)(const Operand&) const;
 
-/// A default of C++ as Python writes it.
+/// The Python literal of a default in C++.
 std::string python_literal(const ParameterText& p) {
   const std::string text = p.fallback;
   if (text == "{}") return "None";
   if (text == "true") return "True";
   if (text == "false") return "False";
   if (const std::size_t colons = text.rfind("::"); colons != std::string::npos)
-    return text.substr(colons + 1).replace(0, 1, 1, '\'').append(1, '\'');  // an enumerator, in quotes
+    return text.substr(colons + 1).replace(0, 1, 1, '\'').append(1, '\'');  // an enumerator becomes a text
   const bool is_whole = text.find_first_of(".e") == std::string::npos;
   return std::string_view(p.type) == "double" && is_whole ? text + ".0" : text;
 }
@@ -36,10 +36,10 @@ std::string signature(std::initializer_list<ParameterText> parameters, std::size
   return out;
 }
 
-/// In the order of OperationKind.
+/// The names of OperationKind, in its order.
 constexpr const char* kKinds[] = {"unary", "binary", "method", "static", "function", "linalg"};
 
-/// A row as its fields say it; each parameter as (type, name, default or None, names or None).
+/// A row as a dictionary; each parameter is a tuple (type, name, default or None, names or None).
 py::dict row_object(const ops::OperationRow& row) {
   py::list parameters, names;
   for (const ParameterText& p : row.parameters)

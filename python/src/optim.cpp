@@ -1,4 +1,4 @@
-// strata.optim: optimisers, gradients that are too large, learning rates by step.
+// strata.optim: optimisers, gradient clipping, schedules of learning rates.
 #include "strata/nn/optim.h"
 #include "python/src/convert.h"
 #include "python/src/modules.h"
@@ -10,7 +10,7 @@ namespace strata::python {
 
 namespace {
 
-/// Tensors of anything that can be iterated: also pairs (name, tensor), or a module's.
+/// The tensors of an iterable of tensors or of pairs (name, tensor), or the parameters of a module.
 std::vector<Tensor> parameters_of(const py::object& given) {
   const py::object all =
       py::isinstance<nn::Module>(given) ? py::object(given.attr("parameters")()) : given;

@@ -1,5 +1,5 @@
-// The line of a frame, which CPython finds by reading a table from its beginning, is kept by code object and instruction: loops ask
-// for the same ones again and again.
+// Finds the calling line of Python code. CPython finds the line of a frame by reading a table from its beginning, so lines are cached by
+// code object and instruction: a loop asks for the same lines again and again.
 #include "python/src/place.h"
 
 #include <array>
@@ -11,7 +11,7 @@ namespace strata::python {
 namespace {
 
 struct KnownPlace {
-  PyObject* code = nullptr;  // held: its address is not another's
+  PyObject* code = nullptr;  // a reference, so that no other object gets its address
   int instruction = -1;
   const char* file = nullptr;
   unsigned line = 0;
@@ -37,7 +37,7 @@ const std::string& package_folder() {
   return folder;
 }
 
-/// The text itself, for as long as the process lives: there are as many as files of source.
+/// A copy of the name that lives as long as the process; there are as many as source files.
 const char* kept_file_name(const std::string& name) {
   static std::unordered_set<std::string> names;
   return names.insert(name).first->c_str();
@@ -70,7 +70,7 @@ const KnownPlace& place_of_frame(PyFrameObject* frame) {
 }  // namespace
 
 Origin calling_place(const char* operation) {
-  py::object held;  // frames that the current one does not keep
+  py::object held;  // the reference to `frame`, unless it is the current frame
   for (PyFrameObject* frame = PyEval_GetFrame(); frame != nullptr;) {
     const KnownPlace& place = place_of_frame(frame);
     if (!place.is_ours) return {operation, place.file, place.line};

@@ -1,5 +1,5 @@
-// All functions of pybind11 are one function of C, its dispatcher, which finds the overload. It is called by a function of our own,
-// which looks at what it throws where no overload took the arguments: signatures are in that text.
+// All functions of pybind11 are one C function, its dispatcher, which chooses the overload. Here it is replaced by dispatched(), which
+// calls it. If no overload takes the arguments, dispatched() reads the signatures in pybind11's message, and raises a message of one line.
 #include "python/src/refusals.h"
 
 #include <algorithm>
@@ -19,18 +19,18 @@ struct SignatureParameter {
   std::string name, text;  // "bias", "bias: bool = True"
   bool has_default = false;
 };
-/// One overload, as Python shows it.
+/// The signature of one overload.
 struct Signature {
-  std::string owner;  // of a constructor: the class
+  std::string owner;  // the class, if it is a constructor
   std::vector<SignatureParameter> parameters;
   bool takes_any_position = false, takes_any_name = false;
 };
 
-/// Without the module's path: "strata._strata._nn.Linear" is "Linear".
+/// Removes the paths of modules from names: "strata._strata._nn.Linear" gives "Linear".
 std::string without_modules(std::string text) {
   for (std::size_t at; (at = text.find("strata._strata.")) != std::string::npos;) {
     std::size_t end = at + std::string_view("strata._strata.").size();
-    while (text.compare(end, 1, "_") == 0) {  // a module inside: _nn.
+    while (text.compare(end, 1, "_") == 0) {  // an inner module, e.g. _nn
       const std::size_t dot = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", end);
       if (dot == std::string::npos || text[dot] != '.') break;
       end = dot + 1;
@@ -40,7 +40,7 @@ std::string without_modules(std::string text) {
   return text;
 }
 
-/// "x: int, f: Callable[[int, int], int] = None" at its outer commas.
+/// Splits "x: int, f: Callable[[int, int], int] = None" at commas outside of brackets and quotes.
 std::vector<std::string> parts_of(std::string_view text) {
   std::vector<std::string> out;
   int depth = 0;
@@ -70,7 +70,7 @@ std::vector<std::string> parts_of(std::string_view text) {
   return out;
 }
 
-/// "strata._strata._nn.Linear(in_features: int, bias: bool = True)", or "(self: X, x: int) -> Y".
+/// Reads a signature: "strata._strata._nn.Linear(in_features: int, bias: bool = True)", or "(self: X, x: int) -> Y".
 std::optional<Signature> read_signature(std::string_view line, bool is_constructor) {
   const std::size_t open = line.find('(');
   const std::size_t arrow = is_constructor ? std::string_view::npos : line.rfind(") -> ");
@@ -93,16 +93,16 @@ std::optional<Signature> read_signature(std::string_view line, bool is_construct
   return out;
 }
 
-/// A call, and what the text of pybind11's error says of the function.
+/// A call that was refused, with the signatures from pybind11's message.
 struct RefusedCall {
   std::string function;
   bool is_constructor = false;
   std::vector<Signature> signatures;
-  std::vector<std::string> positions;                      // types of what was given
-  std::vector<std::pair<std::string, std::string>> names;  // with types
+  std::vector<std::string> positions;                      // the types of positional arguments
+  std::vector<std::pair<std::string, std::string>> names;  // keywords with types
 };
 
-/// str(o); empty where it cannot be had, as of names that are no UTF-8.
+/// str(o); empty if that fails, e.g. because it is not UTF-8.
 std::string text_of(PyObject* o) {
   PyObject* const text = PyObject_Str(o);
   Py_ssize_t size = 0;
@@ -114,7 +114,7 @@ std::string text_of(PyObject* o) {
 }
 
 std::string type_name(PyObject* o) {
-  const std::string_view full = Py_TYPE(o)->tp_name;  // with its modules or without
+  const std::string_view full = Py_TYPE(o)->tp_name;  // with or without its module
   return std::string(full.substr(full.rfind('.') + 1));
 }
 
@@ -146,7 +146,7 @@ bool has_parameter(const Signature& s, const std::string& name) {
                                          [&](const SignatureParameter& p) { return p.name == name; });
 }
 
-/// Names that can be given: no "arg0", which pybind11 makes of what has none.
+/// The names of all parameters, except self and pybind11's "arg0" for parameters without a name.
 std::vector<std::string> names_to_give(const RefusedCall& call) {
   std::vector<std::string> out;
   for (const Signature& s : call.signatures)
@@ -157,7 +157,7 @@ std::vector<std::string> names_to_give(const RefusedCall& call) {
   return out;
 }
 
-/// What is wrong with the number of arguments of the only overload; empty where that is not it.
+/// The message for a wrong number of arguments, if there is only one overload; empty if the number is right.
 std::string wrong_count(const RefusedCall& call) {
   if (call.signatures.size() != 1) return {};
   const Signature& s = call.signatures[0];
@@ -185,7 +185,7 @@ std::string joined_texts(const std::vector<std::string>& texts) {
   return out;
 }
 
-/// "Linear(in_features: int, bias: bool = True) does not take (str, bias=int)"
+/// The message for wrong types: "Linear(in_features: int, bias: bool = True) does not take (str, bias=int)".
 std::string wrong_types(const RefusedCall& call) {
   std::string out;
   for (const Signature& s : call.signatures) {
@@ -212,9 +212,9 @@ std::string text_of_refusal(const RefusedCall& call) {
   return counted.empty() ? wrong_types(call) : counted;
 }
 
-PyCFunctionWithKeywords dispatcher = nullptr;  // of pybind11: one for all functions
+PyCFunctionWithKeywords dispatcher = nullptr;  // pybind11's dispatcher, one for all functions
 
-/// pybind11's error in a line; other errors stay as they are.
+/// Replaces pybind11's current error by a message of one line; other errors stay.
 void tell_in_a_line(PyObject* args, PyObject* kwargs) {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
@@ -225,7 +225,7 @@ void tell_in_a_line(PyObject* args, PyObject* kwargs) {
   Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
 }
 
-/// Whether each name is UTF-8: pybind11 ends the process where it is to print one that is not. If not, the error is set.
+/// Whether every keyword is UTF-8; if not, sets the error. pybind11 would abort the process when it prints such a name.
 bool names_are_texts(PyObject* kwargs) {
   PyObject *name = nullptr, *value = nullptr;
   Py_ssize_t at = 0;
@@ -241,12 +241,12 @@ PyObject* dispatched(PyObject* self, PyObject* args, PyObject* kwargs) {
   return out;
 }
 
-/// A function of pybind11, in whatever it is wrapped; null for others.
+/// The pybind11 function in an object, also inside an instance method or static method; null for other objects.
 PyCFunctionObject* bound_function(PyObject* o) {
   if (PyInstanceMethod_Check(o)) o = PyInstanceMethod_GET_FUNCTION(o);
   py::object inner;
   if (Py_TYPE(o) == &PyStaticMethod_Type) {
-    inner = py::handle(o).attr("__func__");  // which the object holds, too
+    inner = py::handle(o).attr("__func__");  // the static method keeps it alive, too
     o = inner.ptr();
   }
   if (!PyCFunction_Check(o)) return nullptr;

@@ -1,4 +1,4 @@
-// Lists of UOps as programs: C, CUDA, OpenCL, Metal, WGSL, LLVM IR.
+// The renderers of lists of UOps: to C, CUDA, OpenCL C, Metal, WGSL and LLVM IR.
 #include "python/src/uop_casters.h"
 #include "strata/render/cstyle.h"
 #include "strata/render/llvm.h"

@@ -6,15 +6,16 @@ namespace strata::python {
 
 namespace {
 
-/// The one that runs handlers of signals, and that ends the interpreter.
+/// Whether this is the first thread, which runs signal handlers and ends the interpreter.
 bool is_first_thread() { return getpid() == gettid(); }
 
-/// Where a thread stays whose interpreter has ended.
+/// Sleeps forever: for a thread whose interpreter has ended.
 [[noreturn]] void stay() {
   for (;;) pause();
 }
 
-/// f(), which throws nothing by itself: what unwinds the stack is the end of the thread.
+/// Returns f(), which throws nothing itself. If the stack is unwound anyway, Python is ending the thread; the thread sleeps forever
+/// instead.
 template <class F>
 auto staying(const F& f) {
   try {
@@ -30,7 +31,7 @@ Unlocked::~Unlocked() {
   staying([this] { PyEval_RestoreThread(state_); });
 }
 
-// NOTE: an interpreter that has ended has forgotten its threads, too.
+// NOTE: an interpreter that has ended does not know its threads any more, so it is not asked.
 Locked::Locked()
     : state_(staying([] {
         if (Py_IsInitialized() == 0 && !is_first_thread()) stay();
@@ -48,7 +49,7 @@ void check_signals() {
 }
 
 void watch_signals() {
-  static const InterruptCheck& check = *new InterruptCheck(&check_signals);  // as long as the thread lives
+  static const InterruptCheck& check = *new InterruptCheck(&check_signals);  // for the life of the thread
   static_cast<void>(check);
 }
 

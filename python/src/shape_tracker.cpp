@@ -1,4 +1,4 @@
-// ShapeTracker: a stack of Views, and what can be asked of it.
+// The class ShapeTracker: a stack of Views.
 #include "strata/view/shape_tracker.h"
 
 #include "python/src/pictures.h"

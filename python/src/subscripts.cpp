@@ -31,10 +31,10 @@ Subscript subscript_of(PyObject* o) {
   if (PyIndex_Check(o) && !PyObject_CheckBuffer(o)) return int_of_object(o);
   if (PyUnicode_Check(o)) throw py::type_error("a text is no subscript of a tensor");
   const Tensor t = tensor_from_object(o, "index");
-  // An integer of NumPy takes its axis away; an empty list has no dtype of its own.
+  // A NumPy integer removes its axis, like an int. An empty list becomes f32, and is cast to integers.
   if (t.ndim() == 0 && t.dtype().is_int() && PyIndex_Check(o)) return int_of_object(o);
   if (t.numel() == Int(0) && t.dtype() == dtypes::float32) return t.cast(dtypes::int64);
-  return Subscript::checked(t);  // a list or an array: its values are at hand
+  return Subscript::checked(t);  // the values of a list or an array are known, so they are checked
 }
 
 std::vector<Subscript> subscripts_of(PyObject* key) {
@@ -47,7 +47,7 @@ std::vector<Subscript> subscripts_of(PyObject* key) {
   return out;
 }
 
-/// Masks are realized: their counts are sizes.
+/// Whether a subscript is a mask, which must be realized, because the number of its true elements is a size.
 bool has_mask(const std::vector<Subscript>& subscripts) {
   for (const Subscript& s : subscripts)
     if (const auto* const t = std::get_if<std::shared_ptr<const Tensor>>(&s.what()))

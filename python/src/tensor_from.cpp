@@ -1,4 +1,4 @@
-// Tensors of what Python has: numbers, nested lists, and the memory of others, which is not copied where strides say how it lies.
+// Creates tensors from Python objects: numbers, nested lists, and objects with memory, which is shared if strides can describe it.
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -11,7 +11,7 @@ namespace strata::python {
 
 namespace {
 
-constexpr std::size_t kMostDepth = 64;  // of nested lists: one that holds itself has no end
+constexpr std::size_t kMostDepth = 64;  // of nested lists, which may contain themselves
 
 bool is_list(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o) || PyRange_Check(o); }
 
@@ -30,7 +30,7 @@ bool is_negative(const Scalar& integer) {
   return !integer.dtype().is_bool() && !integer.dtype().is_unsigned() && integer.as_int() < 0;
 }
 
-/// Nested lists as one list of leaves.
+/// Flattens nested lists to a list of numbers, and finds the shape and the dtype.
 class Nested {
  public:
   Nested(PyObject* list, const char* owner) : owner_(owner) {
@@ -69,7 +69,7 @@ class Nested {
   }
 
  private:
-  /// Recursive: no deeper than kMostDepth.
+  /// Recursive, but not deeper than kMostDepth.
   void collect(PyObject* o, std::size_t depth) {
     if (depth == sizes_.size()) {
       STRATA_CHECK(!is_list(o), shape, "[", owner_,
@@ -78,7 +78,7 @@ class Nested {
       leaves_.push_back(py::reinterpret_borrow<py::object>(o));
       return;
     }
-    // A tuple: classes below list may say another size than they have.
+    // Copied to a tuple, because a subclass of list may report a wrong length.
     const py::object items = is_list(o) ? py::reinterpret_steal<py::object>(PySequence_Tuple(o))
                                         : py::object(py::none());
     if (!items) throw py::error_already_set();
@@ -88,7 +88,7 @@ class Nested {
     for (Py_ssize_t k = 0; k < size; ++k) collect(PyTuple_GET_ITEM(items.ptr(), k), depth + 1);
   }
 
-  /// i64; u64 where one does not fit.
+  /// i64, or u64 if a number does not fit in i64.
   DType integer_dtype() const {
     const bool fit = std::all_of(leaves_.begin(), leaves_.end(), [](const py::object& leaf) {
       int overflow = 0;
@@ -124,7 +124,7 @@ class Nested {
 Tensor tensor_from_list(PyObject* list, const char* owner, std::optional<DType> dtype,
                         std::size_t depth);
 
-/// Lists with arrays or tensors in them. Recursive: no deeper than kMostDepth.
+/// The tensor of a list that contains arrays or tensors. Recursive, but not deeper than kMostDepth.
 Tensor stacked(PyObject* list, const char* owner, std::optional<DType> dtype, std::size_t depth) {
   STRATA_CHECK(depth < kMostDepth, shape, "[", owner, "] lists are nested more than ", kMostDepth,
                " deep");
@@ -161,7 +161,7 @@ Tensor tensor_from_list(PyObject* list, const char* owner, std::optional<DType> 
 
 // --- memory of others ---
 
-/// Elements in row-major order in memory of their own.
+/// A tensor with a copy of the elements of a buffer.
 Tensor copied_view(const Py_buffer& view, DType dtype, const Ints& shape) {
   const Buffer out = Buffer::allocate(view.len / view.itemsize, dtype);
   if (view.len > 0 && PyBuffer_ToContiguous(out.data(), &view, view.len, 'C') != 0)
@@ -173,7 +173,7 @@ Tensor copied_view(const Py_buffer& view, DType dtype, const Ints& shape) {
   return Tensor::from_buffer(out, shape);
 }
 
-/// Strides in elements; nothing where they are no multiples of an element, or there are pointers between.
+/// The strides of a buffer in elements; nothing if they are not multiples of the itemsize, or the buffer has suboffsets.
 std::optional<Index> element_strides(const Py_buffer& view) {
   if (view.suboffsets != nullptr) return std::nullopt;
   Index out;
@@ -184,7 +184,7 @@ std::optional<Index> element_strides(const Py_buffer& view) {
   return out;
 }
 
-/// A tensor over the memory of an object that has a buffer; nothing where no dtype has its elements.
+/// A tensor on the memory of an object with the buffer protocol; nothing if no dtype matches its elements.
 std::optional<Tensor> tensor_over_buffer(PyObject* object) {
   const py::object memory = py::reinterpret_steal<py::object>(PyMemoryView_FromObject(object));
   if (!memory) {
@@ -197,7 +197,7 @@ std::optional<Tensor> tensor_over_buffer(PyObject* object) {
   Ints shape;
   for (int k = 0; k < view.ndim; ++k) shape.push_back(static_cast<std::int64_t>(view.shape[k]));
   const auto strides = element_strides(view);
-  // Booleans of others may be other than 0 and 1.
+  // Booleans are copied, because the bytes of other libraries may be other than 0 and 1.
   if (!strides || *dtype == dtypes::boolean || view.len == 0)
     return copied_view(view, *dtype, shape);
   return Tensor::from_blob(
@@ -205,7 +205,7 @@ std::optional<Tensor> tensor_over_buffer(PyObject* object) {
       {.strides = strides, .deleter = letting_go(memory), .read_only = view.readonly != 0});
 }
 
-/// What has an array of NumPy's, or can make one.
+/// A tensor of an object that is, or can be converted to, a NumPy array.
 Tensor tensor_from_array(PyObject* object, const char* owner) {
   const py::module_ numpy = py::module_::import("numpy");
   py::object array = numpy.attr("asarray")(py::handle(object));
@@ -242,7 +242,7 @@ Tensor tensor_from_object(PyObject* object, const char* owner, std::optional<DTy
     try {
       return tensor_from_dlpack(object);
     } catch (const py::error_already_set&) {
-      // PyTorch 1 gives no bools that way.
+      // PyTorch 1 does not export bools by DLPack; __array__() below does.
       if (PyObject_HasAttrString(object, "__array__") == 0) throw;
     }
   }

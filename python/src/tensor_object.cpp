@@ -1,4 +1,4 @@
-// The class Tensor: its slots. Methods are added to it by name, from the files methods_*.cpp.
+// The class Tensor: its type slots (operators, iteration, construction). The methods are bound in other files, e.g. methods_*.cpp.
 #include "python/src/tensor_object.h"
 
 #include <Python.h>
@@ -22,7 +22,7 @@ PyTypeObject* tensor_class = nullptr;
 
 namespace {
 
-/// f(), under the name of an operation; its exception becomes Python's.
+/// Returns f(), run as the operation `name` for errors; an exception becomes a Python exception.
 template <class F>
 PyObject* operation(const char* name, const F& f) {
   try {
@@ -34,7 +34,7 @@ PyObject* operation(const char* name, const F& f) {
   }
 }
 
-/// One side of an operator, or what is none.
+/// An operand of an operator; is_operand() is false for an object that cannot be one.
 class Side {
  public:
   explicit Side(PyObject* o) : operand_(0) {
@@ -54,7 +54,7 @@ class Side {
   Side& operator=(const Side&) = delete;
   bool is_operand() const { return is_operand_; }
   const Operand& operand() const { return operand_; }
-  /// As a tensor; a number in the dtype that it has beside `other`.
+  /// The operand as a tensor. A number gets the dtype that it has in an operation with `other`.
   Tensor tensor_beside(const Side& other) const {
     if (operand_.tensor() != nullptr) return *operand_.tensor();
     const DType number = operand_.number().value().dtype(), beside = other.operand_.tensor()->dtype();
@@ -81,7 +81,7 @@ PyObject* binary(const char* name, PyObject* a, PyObject* b, const F& f) {
   });
 }
 
-// Operators of C++, and those that it has not.
+// Binary operators. STRATA_OPERATOR defines those that C++ has, too; the others follow.
 #define STRATA_OPERATOR(symbol, name)                                                           \
   PyObject* slot_##name(PyObject* a, PyObject* b) {                                             \
     return binary(#name, a, b,                                                                  \
@@ -165,12 +165,13 @@ Py_ssize_t slot_length(PyObject* self) {
   }
   return static_cast<Py_ssize_t>(shape[0].value());
 }
-/// For iteration, which ends where IndexError comes.
+/// x[k] for iteration, which ends with IndexError.
 PyObject* slot_item(PyObject* self, Py_ssize_t k) {
   return operation(
       "select", [&] { return new_tensor(tensor_in(self)->select(0, static_cast<std::int64_t>(k))); });
 }
-/// NOTE: each row that is read would be a kernel of its own: many are made by one first. A few stay lazy, as `a, b = x` is no reading.
+/// iter(x). NOTE: reading the rows of a lazy tensor would run a kernel for each row. So a tensor of more than kMostLazyRows rows is
+/// realized first, by one kernel. One of few rows stays lazy, because `a, b = x` reads no values.
 PyObject* slot_iter(PyObject* self) {
   constexpr Py_ssize_t kMostLazyRows = 16;
   const Py_ssize_t rows = slot_length(self);
@@ -207,7 +208,7 @@ int slot_put(PyObject* self, PyObject* key, PyObject* value) {
 
 // --- the object ---
 
-/// The object of a tensor, not counted. NOTE: another thread may hold the tensor, but only Python's lock leads here.
+/// The Python object of a tensor, without a reference count. NOTE: only accessed with the GIL, although other threads may use the tensor.
 void*& object_slot(const Tensor& x) { return TensorAccess::state(x)->object; }
 
 PyObject* made_object(PyTypeObject* type, Tensor&& tensor) {
@@ -219,7 +220,7 @@ PyObject* made_object(PyTypeObject* type, Tensor&& tensor) {
   return out;
 }
 
-/// What is said of a name that is not among those known; empty where there is none.
+/// The message for a keyword that is not in `known`; empty if there is none.
 std::string unknown_keyword(PyObject* kwargs, const std::vector<std::string>& known) {
   PyObject *name = nullptr, *value = nullptr;
   for (Py_ssize_t at = 0; kwargs != nullptr && PyDict_Next(kwargs, &at, &name, &value) != 0;)
@@ -244,7 +245,7 @@ PyObject* slot_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
                                   &dtype, &device, &requires_grad) == 0)
     return nullptr;
   return operation("Tensor", [&] {
-    const py::tuple nothing(0);  // Tensor() is the empty one
+    const py::tuple nothing(0);  // Tensor() is Tensor(()), without elements
     return made_object(
         type, made_tensor(data != nullptr ? data : nothing.ptr(), dtype, device, requires_grad != 0));
   });

@@ -1,4 +1,4 @@
-// Numbers, lists, arrays and texts of tensors; their properties.
+// Conversions of tensors to numbers, lists, arrays, texts, pickles and DLPack capsules; the properties of the class Tensor.
 #include "python/src/tensor_values.h"
 
 #include "python/src/call.h"
@@ -11,7 +11,7 @@ namespace strata::python {
 
 namespace {
 
-/// One element at `at`.
+/// The element at `at` as a bool, int or float.
 PyObject* element_object(DType dtype, const void* at) {
   const Scalar s = load_scalar(dtype, at);
   if (dtype.is_bool()) return PyBool_FromLong(s.as_bool() ? 1 : 0);
@@ -20,14 +20,14 @@ PyObject* element_object(DType dtype, const void* at) {
   return PyLong_FromLongLong(s.as_int());
 }
 
-/// A list of nested ones that is not full yet.
+/// A level of the nested lists that nested_list() is filling.
 struct OpenList {
-  PyObject* list;  // borrowed: the outermost owns all
+  PyObject* list;  // borrowed: the outermost list owns all others
   std::int64_t filled;
-  const std::byte* at;  // of the element that fills it next
+  const std::byte* at;  // where the next item begins in memory
 };
 
-/// The elements from `at` on as nested lists.
+/// The elements of `b` as nested lists, without recursion. `at`: the first element.
 py::object nested_list(const StridedBuffer& b, const std::byte* at) {
   const DType dtype = b.buffer.dtype();
   const auto itemsize = static_cast<std::int64_t>(dtype.itemsize());
@@ -79,7 +79,8 @@ PyObject* property_value(PyObject* self, const char* name, const F& f) {
   }
 }
 
-/// { data, strides, ... } over memory that the object keeps from now on, even where it is assigned to.
+/// The dictionary __array_interface__. Nobody else owns the memory that it points to, so the object keeps the memory as long as it lives,
+/// also after an assignment.
 py::object array_interface(PyObject* self) {
   const Tensor& x = *tensor_in(self);
   const char* const format = format_of(x.dtype());
@@ -130,7 +131,7 @@ int set_requires_grad(PyObject* self, PyObject* value, void*) {
   return done == nullptr ? -1 : 0;
 }
 
-/// The axes in the other order; PyTorch has that of matrices, too.
+/// The property T: reverses the order of all axes. (mT swaps the last two.)
 Tensor reversed_axes(const Tensor& x) {
   Axes order;
   for (std::int64_t a = x.ndim(); a > 0; --a) order.push_back(a - 1);
@@ -168,12 +169,12 @@ py::object dlpack_of(const Tensor& x, const py::object&, const py::object& max_v
   return dlpack_capsule(x, is_versioned, !copy.is_none() && py::cast<bool>(copy));
 }
 
-/// As an object of a class below Tensor, with its attributes, where `self` is one.
+/// `tensor` as an object of the class of `self`, a subclass of Tensor, with these attributes.
 py::object as_class_of(const py::object& self, const py::object& tensor, const py::object& attributes) {
   return py::module_::import("strata._pickles").attr("tensor_of_class")(py::type::of(self), tensor, attributes);
 }
 
-/// What pickle and copy make it of: its elements' bytes.
+/// __reduce_ex__: a function and its arguments, among them the bytes of the elements; the attributes, too, of a subclass.
 py::object reduced(const py::object& self) {
   const Tensor& x = *tensor_in(self.ptr());
   const StridedBuffer b = host_memory(x.contiguous());
@@ -199,7 +200,7 @@ Tensor tensor_from_bytes(const std::string& bytes, DType dtype, const Ints& shap
   return out;
 }
 
-/// With a gradient of its own, as PyTorch has it.
+/// __deepcopy__: copies the gradient, too, as in PyTorch.
 py::object deep_copy(const py::object& self, const py::object& memo) {
   const Tensor& x = *tensor_in(self.ptr());
   Tensor out = copied_tensor(x);
@@ -241,7 +242,7 @@ Tensor made_tensor(PyObject* data, PyObject* dtype, PyObject* device, bool requi
   Tensor out = tensor_from_object(data, "Tensor", wanted);
   if (wanted && *wanted != out.dtype()) out = out.cast(*wanted);
   if (device != nullptr && device != Py_None) out = out.to(device_of({device, "Tensor", "device"}));
-  // Other handles on the same tensor stay as they are.
+  // detach(): requires_grad must not change for other handles on the same tensor.
   if (requires_grad) out = out.detach().requires_grad(true);
   return out;
 }

@@ -1,4 +1,4 @@
-// Tensors: the class, and what fills it.
+// Binds the class Tensor, and the methods and functions of tensors, in groups.
 #include "python/src/call.h"
 
 namespace strata::python {
@@ -8,7 +8,7 @@ void bind_tensors(py::module_& m) {
   bind_generator(m);
   Functions f(m, py::handle(reinterpret_cast<PyObject*>(tensor_class)));
   f.tensor_class().attr("__array_priority__") = 1000;
-  // Operators with an array on the left are ours.
+  // `array + tensor` calls Tensor.__radd__ and not NumPy's operator.
   f.tensor_class().attr("__array_ufunc__") = py::none();
   bind_tensor_values(f);
   bind_operations(f);

@@ -1,4 +1,4 @@
-// UOps and the lists that own them.
+// The classes UOp and UOpGraph: the instructions of a kernel, and the list that owns them.
 #include "strata/ir/uop.h"
 
 #include <limits>
@@ -10,14 +10,14 @@ namespace strata::python {
 
 namespace {
 
-// --- arguments: what Python gives and gets in the place of UOpArg ---
+// --- conversions between UOpArg and Python objects ---
 
 constexpr const char* kUOpNames[] = {
 #define STRATA_UOP(name, least, most, value, text) #name,
 #include "strata/ir/uops.def"
 };
 
-std::vector<PyObject*> uop_members;  // of UOps, by number; live as long as the process
+std::vector<PyObject*> uop_members;  // the members of the enum UOps, by value; never destroyed
 
 UOps uop_kind_of(const py::handle& object) {
   const std::string name = py::str(object);
@@ -51,7 +51,7 @@ struct ArgToObject {
   }
 };
 
-// slot, "data0", ("data0", dtype) or ("name", dtype, slot)
+// The argument of a DEFINE_GLOBAL, in one of the forms slot, "data0", ("data0", dtype) and ("name", dtype, slot).
 Global global_of_object(const py::handle& object) {
   if (PyIndex_Check(object.ptr())) {
     const int slot = object.cast<int>();

@@ -1,4 +1,4 @@
-// View: shape, strides, offset and mask; what movement does to it.
+// The class View: shape, strides, offset and mask, and the movement ops.
 #include "strata/view/view.h"
 
 #include "python/src/pictures.h"
@@ -12,7 +12,8 @@ using ViewClass = py::class_<View>;
 
 // --- trees of UOps, as the specification prints them ---
 
-// `Expr(Op.RANGE, arg=ridx0, src=(` is `UOp(Ops.RANGE, dtypes.int, arg=0, src=(`; what has no sources says `src=()`.
+// A line of Expr::tree() in the notation of the specification: `Expr(Op.RANGE, arg=ridx0, src=(` becomes
+// `UOp(Ops.RANGE, dtypes.int, arg=0, src=(`. A node without sources gets `src=()`.
 std::string uop_line(std::string_view line) {
   constexpr std::string_view kBegin = "Expr(Op.", kArg = ", arg=";
   const std::size_t begin = line.find(kBegin);
@@ -53,7 +54,7 @@ View create_view(const Ints& shape, const std::optional<Ints>& strides, const In
   return View::create(shape, strides, offset, mask_of_pairs(mask));
 }
 
-// The View that a repr says.
+// The View of a constructor call as repr() writes it: `contiguous` is only compared with the View.
 View view_as_written(const Ints& shape, const std::optional<Ints>& strides, const Int& offset,
                      const std::optional<Padding>& mask, std::optional<bool> contiguous) {
   View out = create_view(shape, strides, offset, mask);

@@ -73,7 +73,7 @@ class Realizing {
     return true;
   }
 
-  /// The memory of a node: that of a realized node, the block of the memory plan, or a new buffer.
+  /// The memory of a node: the buffer of a realized node, the node's block in the memory plan, or a new buffer.
   Buffer memory_of(const LazyOp& n) {
     if (const auto it = memory_.find(n.node()); it != memory_.end()) return it->second;
     const auto made = [&]() -> Buffer {
@@ -92,7 +92,7 @@ class Realizing {
   }
 
   /// Runs an item that is not a kernel: the output shares the memory of the input. For a FROM (values for another device) this is possible
-  /// because all devices work on the memory of the host; for a LOAD the output is the input's memory as it is.
+  /// because all devices work on the memory of the host; for a LOAD the output is the unchanged memory of the input.
   void share(const ScheduleItem& item) {
     memory_.insert_or_assign(item.outputs[0].node(), memory_of(item.inputs[0]));
   }

@@ -16,7 +16,7 @@ namespace strata {
 /// Computes `roots` and realizes them. An intermediate result that a gradient may need (LazyOp::is_tracked) is realized, too, if it is
 /// materialized; the memory of the others is reused. Thread-safe, also for graphs that share nodes.
 ///
-/// Flags: NOFUSE makes every computing op a kernel of its own. NAN_CHECK does that, too, and stops at the first op whose result has a NaN.
+/// Flags: NOFUSE makes every computing op a separate kernel. NAN_CHECK does that, too, and stops at the first op whose result has a NaN.
 /// CHECK_INDEX stops at integers outside their range (LazyOp::in_range), e.g. an index of a gather.
 /// @throws Error as schedule(), compile() and CompiledKernel::run(), with the place where the user wrote the failed operation; (domain) for
 ///   a NaN under NAN_CHECK, (shape) for an index under CHECK_INDEX; what an InterruptCheck of this thread throws. Nodes that were realized
@@ -26,10 +26,10 @@ inline void realize(const LazyOp& root, const Device& device = Device::default_d
   realize({&root, 1}, device);
 }
 
-/// The schedule that realize(roots) would run, one line for each item: what it computes, and why it is not fused into its user.
+/// The schedule that realize(roots) would run, one line for each item: its ops, and the reason why it is not fused into its user.
 std::string explain(std::span<const LazyOp> roots);
 
-/// What realize(roots) would run, as a complete trace (docs/viz-trace.md): graph, schedule, memory plan, and each kernel with its code.
+/// A complete trace (docs/viz-trace.md) of the run of realize(roots): graph, schedule, memory plan, and each kernel with its code.
 /// Nothing runs. @throws as schedule() and compile_kernel()
 std::string explain_as_trace(std::span<const LazyOp> roots,
                              const Device& device = Device::default_device());

@@ -1,5 +1,5 @@
 // Recording: the kernels of some realize() calls with their arguments, to be run again, perhaps on other memory. A replay schedules
-// nothing, checks nothing and allocates nothing, so its cost is that of the kernels. Captures (tensor/jit.h) are made of it.
+// nothing, checks nothing and allocates nothing, so it costs as much as its kernels. Captures (tensor/jit.h) consist of recordings.
 #pragma once
 
 #include <cstdint>

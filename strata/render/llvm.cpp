@@ -329,7 +329,7 @@ void LlvmKernel::begin_loop(UOp u, Block block, DType dtype) {
   if (u.op() == UOps::LOOP) look(u, opened);
 }
 
-/// Writes the call of `look`, every so many iterations; the function returns if the result is not 0.
+/// Writes the call of `look`, once in looks_.every(loop) iterations; the function returns if the result is not 0.
 void LlvmKernel::look(UOp loop, const Block& block) {
   const std::int64_t every = looks_.every(loop.num());
   if (every == 0) return;

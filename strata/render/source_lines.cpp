@@ -12,7 +12,7 @@ class Inlined {
       : has_line_(list.size()), line_(list.size(), 0), phis_(list.size()) {
     for (const UOp u : owners)
       if (u) has_line_[u.num()] = true;
-    // In LLVM IR an assignment (PHI) has no line of its own; the line of its accumulator's phi node counts for it.
+    // In LLVM IR an assignment (PHI) has no line; it is assigned the line of its accumulator's phi node.
     for (const UOp u : list)
       if (u.op() == UOps::PHI && !has_line_[u.num()]) phis_[u.src(0).num()].push_back(u);
   }

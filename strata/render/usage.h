@@ -13,8 +13,9 @@ namespace strata::rendering {
 /// The value of a CONST; null for other UOps.
 inline const Scalar* constant_of(UOp u) { return u.op() == UOps::CONST ? &u.constant() : nullptr; }
 
-/// The constant that an ALU op always gives by its form alone, whatever the other operand is: e.g. false for `x < 0` and 0 for `min(x, 0)`
-/// of unsigned x, 0 for a left shift by the width or more. Renderers write the constant, because compilers warn about such expressions.
+/// The constant value of an ALU op whose form determines it for each value of the other operand: e.g. false for `x < 0` and 0 for
+/// `min(x, 0)` of unsigned x, 0 for a left shift by the width or more. Renderers write the constant, because compilers warn about such
+/// expressions.
 std::optional<Scalar> folded(UOp u);
 
 /// Whether a WHERE of floats may compute an absolute value: one of its choices is a negation, e.g. `x < 0 ? -x : x`. Renderers hide those

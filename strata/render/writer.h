@@ -119,7 +119,7 @@ class Writer {
   std::set<std::tuple<DType::Id, int, bool>> vectors_;
 };
 
-/// `text` without the parentheses around all of it, if there are any: "(a+b)" gives "a+b".
+/// `text` without its outer parentheses, if one pair encloses the whole text: "(a+b)" gives "a+b".
 std::string_view unwrapped(std::string_view text);
 /// Whether a name is a keyword of one of the languages, or of a form that they or Strata reserve ("_x", "a__b", "strata_x").
 bool is_reserved(std::string_view name);

@@ -56,7 +56,8 @@ class LongRun {
         threads_(threads) {}
 
   void on(Executor& executor) {
-    // Each thread takes the next free iterations. A fixed share for each thread could leave the caller idle, and nobody would check.
+    // Each thread takes the next free iterations. With fixed shares the caller could be idle while others work, and only the caller runs
+    // InterruptChecks.
     if (threads_ == 1) return work();
     executor.parallel_for(0, threads_, 1, [this](std::int64_t begin, std::int64_t end) {
       for (std::int64_t k = begin; k < end; ++k) work();

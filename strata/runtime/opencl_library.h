@@ -21,7 +21,7 @@
 
 namespace strata {
 
-/// A buffer argument: memory of the host. A device with memory of its own works on a copy.
+/// A buffer argument: memory of the host. A device with separate memory works on a copy.
 struct OpenClMemory {
   void* data = nullptr;
   std::size_t bytes = 0;  ///< 0: the kernel gets a null pointer

@@ -80,8 +80,8 @@ struct ForkedPool {
   ThreadPool threads;
 };
 
-/// The fork generation of the process that used oneTBB first, among this process and those that it was forked from. oneTBB's threads exist
-/// only in that process.
+/// The fork generation (base/fork.h) at the first call, which may have been in an ancestor of this process. oneTBB's threads exist only in
+/// the process of that generation.
 std::uint64_t generation_of_tbb() {
   constexpr std::uint64_t none = ~std::uint64_t{0};
   static constinit std::atomic<std::uint64_t> first{none};

@@ -7,7 +7,7 @@
 //   }
 //
 // A trace does not change the behavior of the program. If a write fails, one line on standard error says so and the trace ends. A child of
-// fork() writes a trace of its own.
+// fork() writes its own trace.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ namespace strata {
 enum class TraceTable : std::uint8_t {
   device,
   kernel,
-  compiled,  ///< by CompiledKernel::id(); its number is that of its line, which equal kernels share
+  compiled,  ///< a CompiledKernel, by its id(); equal kernels share a line of the trace and its number
   graph,
   realize,
   capture,

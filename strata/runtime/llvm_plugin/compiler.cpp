@@ -68,7 +68,7 @@ llvm::CodeGenOptLevel codegen_level(int opt_level) {
                           : llvm::CodeGenOptLevel::Default;
 }
 
-/// Inlines each private function with a single call, i.e. the kernel into its entry: a function of its own costs more to compile than the
+/// Inlines each private function with a single call, i.e. the kernel into its entry: a separate function costs more to compile than the
 /// loop inside it.
 void inline_private_functions(llvm::Module& module) {
   for (llvm::Function& f : llvm::make_early_inc_range(module)) {
@@ -88,8 +88,8 @@ bool knows_cpu(const llvm::Target& target, llvm::StringRef triple, llvm::StringR
 
 }  // namespace
 
-// call_once, not a static with an initializer: the plugin is not instrumented, so that ThreadSanitizer would not see that who reads
-// the static comes after who made it. call_once is a call that it intercepts.
+// NOTE: std::call_once instead of a static with an initializer. The plugin is not instrumented, so ThreadSanitizer would not see that the
+// initialization of the static happens before its uses. ThreadSanitizer intercepts call_once.
 const Host& Host::get() {
   static std::once_flag once;
   static Host host;
