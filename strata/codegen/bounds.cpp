@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "strata/codegen/index_ends.h"
+#include "strata/codegen/index_bounds.h"
 
 namespace strata {
 

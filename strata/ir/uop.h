@@ -127,7 +127,13 @@ inline std::size_t UOp::num() const { return node_->num; }
 
 /// The variables between which a call runs the iterations of the parallel loop: each is of one kernel alone.
 inline constexpr std::string_view kRangeBegin = "begin0", kRangeEnd = "end0";
-inline bool is_range_end(std::string_view name) { return name == kRangeBegin || name == kRangeEnd; }
+inline bool is_range_bound(std::string_view name) {
+  return name == kRangeBegin || name == kRangeEnd;
+}
+[[deprecated("renamed to is_range_bound")]]
+inline bool is_range_end(std::string_view name) {
+  return is_range_bound(name);
+}
 
 /// Owns UOps, in the order in which they were added. Movable, not copyable; not for two threads at once.
 class UOpGraph {
