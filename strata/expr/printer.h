@@ -63,7 +63,7 @@ class Printer {
   /// What stands before each term of `sum`.
   virtual std::string_view term_prefix(const Node*) const { return {}; }
   /// Are turned quotients printed the shorter way?  See `term`.
-  virtual bool turns() const { return true; }
+  virtual bool turns_quotients() const { return true; }
   /// An atom of a sum or a factor.
   virtual void operand(const Node* n, const Node* parent);
 
