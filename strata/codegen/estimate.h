@@ -11,7 +11,7 @@ namespace strata {
 inline constexpr double kLongIteration =
     0.05;  // seconds; what takes longer is cut, or looks whether to go on
 
-/// Seconds of one thread of a slow machine; functions count as one operation, and are dearer than that.
+/// Seconds of one thread of a slow machine; functions count as one operation, and cost more than that.
 inline double estimated_seconds(const KernelCost& cost) {
   constexpr double kOperations = 5e8, kBytes = 1e9;  // a second
   return cost.operations / kOperations + cost.bytes / kBytes;
