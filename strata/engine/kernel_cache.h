@@ -12,7 +12,7 @@
 
 namespace strata {
 
-/// Compiled kernels by AST, device, and whether they are deterministic.
+/// Compiled kernels by kernel, device, and whether they are deterministic.
 class KernelCache {
  public:
   /// How often a kernel was there, how often not, and how many are.
@@ -24,10 +24,10 @@ class KernelCache {
   /// That of the process, which keeps as many kernels as the flag KERNEL_CACHE says: those used last.
   static KernelCache& instance();
 
-  /// The kernel of `ast` (a SINK) on `device`, compiled if it is not there, deterministic as the flag says. Two threads that
+  /// What is compiled of `kernel` (a SINK) on `device`, compiled if it is not there, deterministic as the flag says. Two threads that
   /// ask for one at once may both compile it.
   /// @throws what compile() throws
-  std::shared_ptr<const CompiledKernel> get(const LazyOp& ast, const Device& device);
+  std::shared_ptr<const CompiledKernel> get(const LazyOp& kernel, const Device& device);
 
   Statistics statistics() const;
   void clear();
@@ -35,14 +35,14 @@ class KernelCache {
  private:
   struct AtFork;
   struct Key {
-    LazyOp ast;
+    LazyOp kernel;
     const Device* device;
     bool deterministic;
     bool operator==(const Key&) const = default;
   };
   struct HashKey {
     std::size_t operator()(const Key& k) const {
-      return std::hash<const void*>()(k.ast.node()) * 31 + std::hash<const void*>()(k.device) +
+      return std::hash<const void*>()(k.kernel.node()) * 31 + std::hash<const void*>()(k.device) +
              (k.deterministic ? 1 : 0);
     }
   };
