@@ -83,7 +83,7 @@ class Writer {
   std::string value_type_of(UOp u, int mask_bits);
 
  private:
-  struct Value {
+  struct WrittenValue {
     std::string text;
     bool simple = false;
     int mask_bits = 0;        // of native vectors of bool
@@ -93,7 +93,7 @@ class Writer {
 
   const Language& language_;
   Usage usage_;
-  std::vector<Value> values_;
+  std::vector<WrittenValue> values_;
   LineOwners owners_;
   std::string body_;
   int indent_ = 1;
