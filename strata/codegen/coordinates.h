@@ -46,7 +46,7 @@ struct HashIndexedNode {
 Coordinates moved(const LazyNode& n, Coordinates at, const ShapeTracker& simple);
 
 /// Sets the indices that output axes `of` run over, or (those of a group) those that `places` names: axis of[k] is at at[k].
-void set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t> places,
+void set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t> positions,
               std::span<const std::size_t> of, std::span<const Expr> at, const KernelAxes& axes);
 
 /// That of no dimensions.

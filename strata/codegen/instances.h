@@ -12,7 +12,8 @@ namespace strata {
 /// gidx0 makes iteration gidx0. Instance max(trip_count, 1) - 1 is the call that ends the range, and makes what is left over.
 /// Instances beyond it do nothing, so that a launch may be rounded up; SPECIAL says how many there are at most.
 /// Linear time.
-/// @param places where not null, gets for each UOp of `list` what stands for it; empty where nothing does
-UOpGraph to_instances(const UOpGraph& list, const Int& trip_count, std::vector<UOp>* places = nullptr);
+/// @param stand_ins where not null, gets for each UOp of `list` what stands for it; empty where nothing does
+UOpGraph to_instances(const UOpGraph& list, const Int& trip_count,
+                      std::vector<UOp>* stand_ins = nullptr);
 
 }  // namespace strata

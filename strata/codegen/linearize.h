@@ -11,8 +11,8 @@ namespace strata {
 /// The list of `kernel`: what its stores need, in loops. A UOp stands in the innermost loop that it depends on, so that
 /// nothing is computed again that stays the same; a reduction becomes an accumulator before its loops and an assignment in
 /// the innermost of them; reductions over the same loops share them. Loads of a buffer come before the stores to it.
-/// @param places where not null, gets for each UOp of the graph what stands for it in the list; empty where nothing does
+/// @param stand_ins where not null, gets for each UOp of the graph what stands for it in the list; empty where nothing does
 /// @post verify(result) finds nothing
-UOpGraph linearize(const Lowered& kernel, bool contract, std::vector<UOp>* places = nullptr);
+UOpGraph linearize(const Lowered& kernel, bool contract, std::vector<UOp>* stand_ins = nullptr);
 
 }  // namespace strata

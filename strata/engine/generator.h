@@ -23,7 +23,7 @@ class Generator {
     state_->drawn = 0;
   }
   std::uint64_t seed() const { return state_->seed; }
-  /// The place of the first of `count` numbers, which are drawn then.
+  /// The position of the first of `count` numbers, which are drawn then.
   std::uint64_t draw(std::uint64_t count) { return state_->drawn.fetch_add(count); }
 
  private:

@@ -29,7 +29,7 @@ struct Origin {
 class OriginScope {
  public:
   OriginScope(const char* operation, const std::source_location& where);
-  /// The same for a place in a program of another language. @pre what `origin` points to lives as long as the program
+  /// The same for a location in a program of another language. @pre what `origin` points to lives as long as the program
   explicit OriginScope(const Origin& origin);
   ~OriginScope();
   OriginScope(const OriginScope&) = delete;

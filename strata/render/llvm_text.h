@@ -53,12 +53,12 @@ class LlvmText {
   /// The label of the block that lines go to.
   const std::string& block() const { return block_; }
 
-  /// A place in the text that is filled later, by lines without their "  " and end.
+  /// A position in the text that is filled later, by lines without their "  " and end.
   std::size_t reserve();
   template <class... Parts>
-  void fill(std::size_t place, const Parts&... parts) {
-    text_[place] += detail::message("  ", parts..., "\n");
-    own(place);
+  void fill(std::size_t position, const Parts&... parts) {
+    text_[position] += detail::message("  ", parts..., "\n");
+    own(position);
   }
 
   /// Lines are of `u` from now on; of none where it is empty.
@@ -71,8 +71,8 @@ class LlvmText {
   std::string declarations() const;
 
  private:
-  void own(std::size_t place) {
-    LineOwners& of = owners_[place];
+  void own(std::size_t position) {
+    LineOwners& of = owners_[position];
     if (!of.is_on()) return;
     of.begin(owner_);
     of.line();

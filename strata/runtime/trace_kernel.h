@@ -36,8 +36,8 @@ class TracedCompile {
 
   TraceFile* const trace_ = TraceFile::current();
   const std::int64_t begin_ = trace_ != nullptr ? trace_->now() : 0;
-  std::vector<FiredRule> fired_;    // in the order in which they fired first
-  std::vector<std::size_t> place_;  // in it, by rule, and 1
+  std::vector<FiredRule> fired_;       // in the order in which they fired first
+  std::vector<std::size_t> position_;  // in it, by rule, and 1
   bool is_writing_ = false;
   std::optional<RewriteTrace> rewrites_;
 };
