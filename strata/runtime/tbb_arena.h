@@ -21,8 +21,8 @@ class TbbArena {
   /// Makes what oneTBB makes on first use; nothing from the second call on.
   void initialize();
 
-  /// Calls f(context, begin, end) on parts that cover [0, count) once, and returns when all calls have. A thread that
-  /// waits in a nested call does not begin another part of the outer one meanwhile.
+  /// Calls f(context, begin, end) on chunks that cover [0, count) once, and returns when all calls have. A thread that
+  /// waits in a nested call does not begin another chunk of the outer one meanwhile.
   /// @throws what f threw
   void run(std::uint64_t count, void (*f)(void* context, std::uint64_t begin, std::uint64_t end),
            void* context);

@@ -17,20 +17,20 @@
 namespace strata {
 namespace {
 
-// oneTBB orders what happens before a loop, in its parts and after it; this says it again where ThreadSanitizer sees it.
-// It is never anything but a place to meet, and initialised before anything runs.
-std::atomic<std::uint64_t> meeting{0};
+// oneTBB orders what happens before a loop, in its chunks and after it; this says it again where ThreadSanitizer sees it.
+// It is never anything but a variable to synchronize by, and initialised before anything runs.
+std::atomic<std::uint64_t> synchronized{0};
 
 /// What happens before the beginning or the end of one of these is seen after those of later ones.
 class InOrder {
  public:
-  InOrder() { meet(); }
+  InOrder() { synchronize(); }
   InOrder(const InOrder&) = delete;
   InOrder& operator=(const InOrder&) = delete;
-  ~InOrder() { meet(); }
+  ~InOrder() { synchronize(); }
 
  private:
-  static void meet() { meeting.fetch_add(1, std::memory_order_acq_rel); }
+  static void synchronize() { synchronized.fetch_add(1, std::memory_order_acq_rel); }
 };
 
 // Threads that begin to use oneTBB are inside. The gate is shut while the process forks, and for good when it ends: oneTBB's
@@ -60,8 +60,8 @@ struct Loop {
   const Executor::Body& body;
   std::uint64_t first, size, grain;
 
-  static void run_part(void* context, std::uint64_t begin, std::uint64_t end) {
-    const InOrder part;
+  static void run_chunks(void* context, std::uint64_t begin, std::uint64_t end) {
+    const InOrder worker;
     const Loop& loop = *static_cast<const Loop*>(context);
     for (std::uint64_t k = begin; k < end; ++k) {
       const std::uint64_t from = k * loop.grain, count = std::min(loop.grain, loop.size - from);
@@ -126,7 +126,7 @@ class TbbExecutor final : public Executor {
       const Gate::Visit visit(gate_of_tbb());
       arena_->initialize();
     }
-    arena_->run(size / step + (size % step != 0 ? 1 : 0), Loop::run_part, &loop);
+    arena_->run(size / step + (size % step != 0 ? 1 : 0), Loop::run_chunks, &loop);
   }
 
   const std::uint64_t generation_ = generation_of_tbb();
