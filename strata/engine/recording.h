@@ -57,7 +57,7 @@ class Recording {
     std::shared_ptr<const CompiledKernel> kernel;
     std::vector<std::size_t> places;  // by slot, temporaries among them
     std::vector<std::int64_t> values;
-    bool looks;  // whether to go on, before it: what ran since another that did takes a while
+    bool polls;  // whether to go on, before it: what ran since another that did takes a while
   };
   void run(Launch& launch);
   void replay_traced(TraceFile& trace);
@@ -67,7 +67,7 @@ class Recording {
 
   std::unique_ptr<Listening> listening_;
   std::vector<Launch> launches_;
-  double unlooked_ = 0;  // seconds since the last launch that looks
+  double unpolled_ = 0;  // seconds since the last launch that looks
   std::vector<FeedListener::Fed> fed_;
   std::vector<Buffer> held_;
   std::vector<void*> memory_;

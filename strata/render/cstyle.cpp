@@ -105,7 +105,7 @@ class Renderer {
   void expression(UOp u);
   void gep(UOp u);
   void loop(UOp u);
-  void look(UOp loop);
+  void poll(UOp loop);
   void define_acc(UOp u);
   void phi(UOp u);
 
@@ -127,7 +127,7 @@ class Renderer {
   Writer w_;
   GnuVectors vectors_;
   Signature signature_;
-  std::string look_;      // the parameter of that name
+  std::string poll_;      // the parameter of that name
   int open_ = 0;          // loops over instances
   bool streams_ = false;  // stores past the caches
 };
@@ -157,9 +157,9 @@ void Renderer::define_parameters() {
     signature_.buffers.push_back(
         {w_.simple(u), u.dtype().scalar(), stored[u.num()], w_.usage().live(u), slot(u)});
   }
-  if (options_.looks.any()) {
-    look_ = w_.claim("look");
-    signature_.buffers.push_back({look_, dtypes::int32, false, true, options_.looks.slot});
+  if (options_.polls.any()) {
+    poll_ = w_.claim("poll");
+    signature_.buffers.push_back({poll_, dtypes::int32, false, true, options_.polls.slot});
   }
   for (const UOp u : list_) {
     if (u.op() != UOps::DEFINE_VAR) continue;
@@ -308,15 +308,15 @@ void Renderer::loop(UOp u) {
            : c == 'a' ? begin
                       : end;
   }));
-  look(u);
+  poll(u);
 }
 
-void Renderer::look(UOp loop) {
-  const std::int64_t every = options_.looks.every(loop.num());
+void Renderer::poll(UOp loop) {
+  const std::int64_t every = options_.polls.every(loop.num());
   if (every == 0) return;
   const std::string mask = std::to_string(every - 1);
   const std::string now = every > 1 ? message("(", w_.simple(loop), "&", mask, ") == 0 && ") : "";
-  w_.line(message("if (", now, "((int (*)(void))", look_, ")()) { return; }"));
+  w_.line(message("if (", now, "((int (*)(void))", poll_, ")()) { return; }"));
 }
 
 void Renderer::define_acc(UOp u) {
@@ -565,7 +565,7 @@ std::string uops_to_cstyle(const Language& language, std::string_view function_n
                "[render] ", in_quotes(function_name), " is not a name for a function");
   STRATA_CHECK(!options.entry || language.gnu_vectors, domain, "[render] ", language.name,
                " has no entry for the host");
-  STRATA_CHECK(!options.looks.any() || language.gnu_vectors, domain, "[render] ", language.name,
+  STRATA_CHECK(!options.polls.any() || language.gnu_vectors, domain, "[render] ", language.name,
                " does not call the host");
   verify(uops);
   return rendering::Renderer(language, function_name, uops, options).program();

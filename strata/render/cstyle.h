@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "strata/codegen/looks.h"
+#include "strata/codegen/polls.h"
 #include "strata/ir/uop.h"
 #include "strata/render/language.h"
 #include "strata/render/source_lines.h"
@@ -30,14 +30,21 @@ const Language& OpenCLLanguageWithoutHalf();  ///< for devices without cl_khr_fp
 const Language& MetalLanguage();
 const Language& WGSLLanguage();
 
+// GCC and clang warn of a deprecated field where they make the constructors.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 /// What else the text of a kernel has.
 struct CStyleOptions {
   /// Also `void NAME_entry(void* const* buffers, const long long* values)`, which calls the kernel. C alone.
   bool entry = false;
-  /// Where it asks whether to go on: buffers[looks.slot] of the entry is `int look(void)`. C alone.
-  Looks looks = {};
+  /// Where it asks whether to go on: buffers[polls.slot] of the entry is `int poll(void)`. C alone.
+  Polls polls = {};
   SourceLines* lines = nullptr;  ///< where not null, gets what each line says
+  [[deprecated("renamed to polls")]] Polls looks = {};
 };
+
+#pragma GCC diagnostic pop
 
 /// The program. @throws Error (domain) for a list that `verify` refuses, a name that is none, or an op or dtype that
 /// the language lacks, naming it.

@@ -25,11 +25,15 @@
 #include <string>
 #include <string_view>
 
-#include "strata/codegen/looks.h"
+#include "strata/codegen/polls.h"
 #include "strata/ir/uop.h"
 #include "strata/render/source_lines.h"
 
 namespace strata {
+
+// GCC and clang warn of a deprecated field where they make the constructors.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 /// What floats may be, beyond what the list says. All off: each op is rounded once and in the list's order.
 struct LlvmOptions {
@@ -38,9 +42,12 @@ struct LlvmOptions {
   bool exact_mulacc =
       false;  ///< MULACC is rounded once on every machine (slow where there is no FMA); else once where
               ///< that is quick, and twice elsewhere
-  Looks looks = {};  ///< whether to go on: buffers[looks.slot] of the entry is `int look(void)`
+  Polls polls = {};  ///< whether to go on: buffers[polls.slot] of the entry is `int poll(void)`
   SourceLines* lines = nullptr;  ///< where not null, gets what each line says
+  [[deprecated("renamed to polls")]] Polls looks = {};
 };
+
+#pragma GCC diagnostic pop
 
 /// Loops and IFs that are open at once, and bytes of DEFINE_LOCALs, which live on the stack.
 inline constexpr std::size_t kMostLlvmBlocks = 200;

@@ -29,7 +29,7 @@ inline std::string_view stem(UOps op) {
 }
 inline constexpr std::string_view kStems[] = {"load",  "store",   "cast", "bits", "vec",  "lane",
                                               "acc",   "if",      "alu",  "ridx", "loop", "values",
-                                              "entry", "buffers", "end",  "look", "left"};
+                                              "entry", "buffers", "end",  "poll", "left"};
 
 /// A name of the list's own as the function has it: no other value or label is called that.
 inline std::string local_name(std::string_view name) {
@@ -48,7 +48,7 @@ inline bool is_identifier(std::string_view name) {
 struct LlvmArgument {
   std::string name;
   DType dtype;
-  std::size_t place = 0;  ///< among the buffers, or the values
+  std::size_t position = 0;  ///< among the buffers, or the values
   bool stored = false;
 };
 

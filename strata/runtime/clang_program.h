@@ -25,9 +25,9 @@ class ClangProgram final : public Program {
 
   /// Loads `object`. Where it exports `void NAME_entry(void* const* buffers, const long long* values)`, that is
   /// called, with any number of buffers; else `void NAME(T0* data0, T1* data1, ...)`, with up to kMostPointers.
-  /// @param looks as Program::looks() says
+  /// @param polls as Program::polls() says
   /// @throws Error (undefined) where it cannot be loaded, or has neither.
-  ClangProgram(std::string name, std::span<const std::byte> object, bool looks = false);
+  ClangProgram(std::string name, std::span<const std::byte> object, bool polls = false);
 
   /// Calls the function on the buffers' memory. @pre it takes that many pointers and stays within the buffers
   /// @throws Error (domain) for a buffer that the host does not see,
@@ -39,7 +39,8 @@ class ClangProgram final : public Program {
   }
 
   const std::string& name() const override { return name_; }
-  bool looks() const override { return looks_; }
+  bool polls() const override { return polls_; }
+  [[deprecated("renamed to polls")]] bool looks() const override { return polls_; }
   /// @pre as of the call  @throws Error (shape) for values, too, without an entry.
   void run(std::span<void* const> buffers, std::span<const std::int64_t> values) override {
     call(buffers, values);
@@ -54,7 +55,7 @@ class ClangProgram final : public Program {
   std::shared_ptr<const SharedObject> object_;
   Entry entry_ = nullptr;
   void* function_ = nullptr;
-  bool looks_;
+  bool polls_;
 };
 
 }  // namespace strata

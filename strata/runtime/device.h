@@ -118,12 +118,12 @@ class CompiledKernel {
   const Device* device_;
   std::uint64_t id_;
   std::vector<CompiledKernel> first_;  // what runs before it
-  std::vector<std::vector<int>> places_;  // for each of their variables, the place among those of this one; -1: begin0, end0
-  int begin_ = -1, end_ = -1;               // places of begin0 and end0 among the variables
+  std::vector<std::vector<int>> positions_;  // for each of their variables, the position among those of this one; -1: begin0, end0
+  int begin_ = -1, end_ = -1;               // positions of begin0 and end0 among the variables
   std::optional<std::int64_t> trip_count_;  // of the parallel loop, where it is a number
   std::int64_t iterations_at_once_ = 0;     // of the parallel loop, that are not long
   double seconds_ = 0;                      // that a run may take, at most
-  bool has_parts_, looks_;                  // the program
+  bool has_chunks_, polls_;                 // the program
 };
 
 /// What kernels are made of on `device`: its target, or that target deterministic, as the flag DETERMINISTIC says.

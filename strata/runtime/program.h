@@ -24,11 +24,15 @@ class Program {
   /// @pre each buffer has the size that the kernel was compiled for
   /// @throws Error (shape) where the numbers of buffers or values are not the kernel's.
   virtual void run(std::span<void* const> buffers, std::span<const std::int64_t> values) = 0;
-  /// Whether parts of its parallel loop are parts of its work; else the part that begins at 0 does all of it, and looks itself
+  /// Whether chunks of its parallel loop are chunks of its work; else the chunk that begins at 0 does all of it, and polls itself
   /// whether to go on (base/interrupt.h).
-  virtual bool has_parts() const { return true; }
-  /// Whether one buffer more is the address of what it calls to look whether to go on (codegen/looks.h).
-  virtual bool looks() const { return false; }
+  virtual bool has_chunks() const;
+  /// Whether one buffer more is the address of what it calls to look whether to go on (codegen/polls.h).
+  virtual bool polls() const;
+
+  // What a class that was derived before overrides.
+  [[deprecated("renamed to has_chunks")]] virtual bool has_parts() const { return true; }
+  [[deprecated("renamed to polls")]] virtual bool looks() const { return false; }
 };
 
 /// A program that exports `void NAME_entry(void* const* buffers, const long long* values)`.

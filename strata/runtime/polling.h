@@ -1,4 +1,4 @@
-// What kernels call that look whether to go on (codegen/looks.h).
+// What kernels call that look whether to go on (codegen/polls.h).
 #pragma once
 
 #include <atomic>
@@ -8,27 +8,27 @@ namespace strata {
 
 /// While it lives, kernels that its thread runs stop where `is_stopped` is set; on the thread that asked for the run they ask its
 /// InterruptChecks (base/interrupt.h), and set it where one throws.
-class Looking {
+class Polling {
  public:
-  Looking(std::atomic<bool>& is_stopped, bool is_asking);
-  ~Looking();
-  Looking(const Looking&) = delete;
-  Looking& operator=(const Looking&) = delete;
+  Polling(std::atomic<bool>& is_stopped, bool is_asking);
+  ~Polling();
+  Polling(const Polling&) = delete;
+  Polling& operator=(const Polling&) = delete;
 
   /// The kernel has returned. @throws what a check threw
   void finish() {
     if (thrown_.valid()) thrown_.get();
   }
-  /// Of `int look(void)`, which is 1 where the kernel has to return.
+  /// Of `int poll(void)`, which is 1 where the kernel has to return.
   static void* address();
 
  private:
-  static int look() noexcept;
+  static int poll() noexcept;
 
   std::atomic<bool>& is_stopped_;
   const bool is_asking_;
   std::future<void> thrown_;  // what a check threw, if any did
-  Looking* outer_;            // of a kernel in which a check runs others
+  Polling* outer_;            // of a kernel in which a check runs others
 };
 
 }  // namespace strata
