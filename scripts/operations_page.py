@@ -20,8 +20,8 @@ kernels take them from. What they mean together, broadcasting and dtypes among i
 
 - **names**: what stands in brackets are further names. `NAME_()` is there in place where the column says so.
 - **parameters** are written as Python has them, by their first names. C++ has the same order.
-- **dtype** of the result. *same*: the operand's. *number*: the operands', bools as int64 or refused. *met*: that in which the operands
-  meet. *real*: a float, float32 of integers. *integer*: the operands', floats are refused. *boolean*, *float64*: that one.
+- **dtype** of the result. *same*: the operand's. *number*: the operands', bools as int64 or refused. *promoted*: that to which the operands
+  are promoted. *real*: a float, float32 of integers. *integer*: the operands', floats are refused. *boolean*, *float64*: that one.
 - **reference**: what gives the same in NumPy or PyTorch; where nothing does, why.
 """
 SECTIONS = {

@@ -1,4 +1,4 @@
-// Affine functions of names: from a text at run time and at compile time, from named axes.
+// Affine functions of names: from a text at run time and at compile time, and from named axes.
 #pragma once
 
 #include "strata/base/standard.h"

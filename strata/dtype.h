@@ -1,4 +1,4 @@
-// Element types, their promotion, and typed scalars.
+// Element types (DType), the promotion of two of them to a common one, and typed scalar values (Scalar).
 #pragma once
 
 #include "strata/base/standard.h"

@@ -1,4 +1,4 @@
-// The index algebra: exact integer expressions over bounded variables; and, beside it, affine functions.
+// The index algebra: exact integer expressions over bounded variables, with text in and out. Includes affine functions.
 #pragma once
 
 #include "strata/base/standard.h"

@@ -1,4 +1,4 @@
-// The layout algebra: hierarchies of sizes and strides, at run time and at compile time.
+// The layout algebra (CuTe's layouts): hierarchies of sizes and strides, at run time and at compile time.
 #pragma once
 
 #include "strata/base/standard.h"

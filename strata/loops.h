@@ -1,4 +1,4 @@
-// Loops over plain memory, planned before the first element is visited.
+// Loops over tensors in plain memory, fully checked and planned before the first element is visited.
 #pragma once
 
 #include "strata/base/standard.h"

@@ -1,4 +1,4 @@
-// Views, stacks of them, plain memory as a tensor; and, beside them, layouts and loops.
+// Views, stacks of Views, and plain memory as a tensor; includes the layout algebra and loops over memory.
 #pragma once
 
 #include "strata/base/standard.h"

@@ -16,7 +16,7 @@ from unittest import mock
 import check_version
 
 ROOT = check_version.ROOT
-PORT = ROOT / "packaging/vcpkg/strata"
+PORT = Path("packaging/vcpkg/strata")
 PRINTED = "(a%10) 0 9\n"  # by tests/consumer
 
 
@@ -26,6 +26,14 @@ def run(*command, **environment):
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert result.returncode == 0, f"{command}: exit status {result.returncode}\n{result.stdout[-4000:]}"
     return result.stdout
+
+
+def copy_checkout(folder):
+    """The files of the checkout, as a clone would have them."""
+    for name in filter(None, run("git", "-C", ROOT, "ls-files", "-z", "-co", "--exclude-standard").split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
 
 
 def consumer(prefix, build_type, build):
@@ -43,14 +51,15 @@ class Recipes:
 
     def check_vcpkg(self):
         work = self.work / "vcpkg"
-        port = json.loads((PORT / "vcpkg.json").read_text())
+        copy_checkout(work / "source")
+        port = json.loads((work / "source" / PORT / "vcpkg.json").read_text())
         features = ["core", *port["default-features"]]
-        run("cmake", f"-DPORT_DIR={PORT}", f"-DWORK={work}", f"-DFEATURES={';'.join(features)}",
+        run("cmake", f"-DPORT_DIR={work / 'source' / PORT}", f"-DWORK={work}", f"-DFEATURES={';'.join(features)}",
             "-P", ROOT / "tests/recipes/vcpkg.cmake")
         self.look_at_port(work / "packages", work)
         installed = work / "moved"
         (work / "packages").rename(installed)
-        shutil.rmtree(work / "buildtrees")
+        shutil.rmtree(work / "source")
         for build_type, prefix in {"Release": installed, "Debug": installed / "debug"}.items():
             commands = consumer(installed, build_type, work / build_type)
             assert f"{prefix}/lib/libstrata_view.a" in commands, commands
@@ -105,6 +114,7 @@ def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
         recipes = Recipes(Path(folder).resolve())
+        os.environ["CCACHE_BASEDIR"] = str(recipes.work)  # so that the recipes share compilations
         for check in [name for name in vars(Recipes) if name.startswith("check_")]:
             try:
                 getattr(recipes, check)()

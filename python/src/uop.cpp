@@ -46,6 +46,9 @@ struct ArgToObject {
   py::object operator()(const Local& l) const { return py::make_tuple(l.name, l.size); }
   py::object operator()(const Special& s) const { return py::make_tuple(s.name, s.axis, s.size); }
   py::object operator()(const Variable& v) const { return py::cast(v); }
+  py::object operator()(const LoopReduction& r) const {
+    return py::make_tuple(object_of_op(r.op), r.loops);
+  }
 };
 
 // slot, "data0", ("data0", dtype) or ("name", dtype, slot)
@@ -72,8 +75,11 @@ Global global_of_object(const py::handle& object) {
 UOpArg arg_of_object(UOps op, DType dtype, const py::object& object) {
   switch (op) {
     case UOps::CONST: return scalar_of_object(object, dtype.scalar());
-    case UOps::ALU:
-    case UOps::REDUCE: return op_of_object(object);
+    case UOps::ALU: return op_of_object(object);
+    case UOps::REDUCE: {
+      const auto [op, loops] = object.cast<std::pair<py::object, std::int64_t>>();
+      return LoopReduction{op_of_object(op), loops};
+    }
     case UOps::DEFINE_GLOBAL: return global_of_object(object);
     case UOps::DEFINE_VAR: return object.cast<Variable>();
     case UOps::DEFINE_LOCAL: {

@@ -1,4 +1,4 @@
-// Affine primitives: names, domains, and how a text becomes a function.
+// AffinePrimitives: names, domains, and the compilation of a text to a function.
 
 #include "strata/affine/affine.h"
 
@@ -35,7 +35,7 @@ AffineText read_or_throw(std::string_view text) {
   return out;
 }
 
-/// The function in its canonical form where every name has values to take.
+/// The canonical form of a function, when every name has a range that is not empty.
 std::optional<Expr> canonical(const AffineProgram& steps, const AffineCode& code,
                               const AffineText& text, std::vector<Expr>& inputs) {
   for (const DomainAxis& axis : code.domain.axes())
@@ -50,7 +50,7 @@ std::optional<Expr> canonical(const AffineProgram& steps, const AffineCode& code
   return build_expr(steps, inputs);
 }
 
-/// The fast form of `value = k0 + sum of k * input`.
+/// Recognizes a program of the form `k0 + sum of k * input`, which has a faster evaluation.
 void find_linear(AffineCode& code) {
   const AffineProgram& p = code.program;
   if (p.steps.empty()) {
@@ -99,7 +99,7 @@ std::shared_ptr<const AffineCode> make_code(const std::shared_ptr<AffineSlots>& 
   code->expr = canonical(code->program, *code, text, inputs);
   if (code->expr) code->program = lower_expr(*code->expr, inputs);
   allocate_registers(code->program);
-  // Nothing fails from here on: only now the names become known.
+  // Nothing fails from here on; only now the names are added, so a failed call adds none.
   for (std::size_t i = 0; i < text.names.size(); ++i)
     code->inputs[i].slot = &slots->find_or_add(text.names[i].text);
   find_linear(*code);
@@ -128,7 +128,7 @@ void check_ranges(const AffineCode& code) {
   }
 }
 
-/// The linear form where a partial sum leaves 64 bits.
+/// Evaluates a linear function whose partial sums do not fit in 64 bits.
 [[gnu::noinline]] std::int64_t run_linear_exact(const AffineCode& code) {
   WideSum wide(code.k0);
   for (const AffineCode::Term& term : code.terms) wide.add(term.coefficient, *term.value);

@@ -1,4 +1,5 @@
-// Affine primitives: index arithmetic from a text, compiled once and evaluated many times.
+// AffinePrimitives: index arithmetic from a text, compiled once and evaluated many times. An `Affine` is a compiled function
+// of names; its AffinePrimitives holds the names' values. Loops over memory read their index texts this way.
 //
 //   AffinePrimitives ap;
 //   auto affine = ap.create("i * 128 + 64");
@@ -7,14 +8,14 @@
 //     assert(affine() == i * 128 + 64);
 //   }
 //
-// The grammar is grammar.h's. Values are integers of 64 bits, overflow is detected, `/` and `%` floor. A failure in a
-// branch that select, `?:`, `if else`, `and` or `or` do not take does not count; an intermediate that leaves 64 bits
-// is a failure, sums of terms excepted, which are exact. The compile-time form is in affine_static.h.
+// grammar.h defines the grammar. Values are 64-bit integers; `/` and `%` floor; overflow is detected. An intermediate value
+// that does not fit in 64 bits is a failure, except inside a sum of terms, which is exact. A failure does not count in a
+// branch of select, `?:`, `if else`, `and` or `or` that is not taken. affine_static.h has the compile-time form.
 //
-// With a domain the text goes through the algebra, so the function is as small as its canonical form, divisors are
-// proven nonzero when it is created, and it can fill a table of its values over the domain.
+// With a domain the text goes through the algebra: the function is as small as its canonical form, divisors are proven
+// nonzero at creation, and `fill` can write a table of all values over the domain.
 //
-// Threads. Functions may be evaluated by any number of threads as long as nobody writes names or creates functions.
+// Threads. Any number of threads may evaluate functions while no thread writes names or creates functions.
 #pragma once
 
 #include <cstddef>
@@ -36,57 +37,56 @@ namespace strata {
 struct AffineCode;   // affine_program.h
 struct AffineSlots;  // affine_program.h
 
-/// The values begin, ..., end - 1 of one name.
+/// The range of one name: begin, ..., end - 1.
 struct DomainAxis {
   std::string name;
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
 
-/// A box of values, in the order of declaration: the last axis is the fastest.
+/// A box of values: one range for each name, in the order of declaration. The last axis varies fastest.
 class Domain {
  public:
   Domain() = default;
-  /// @throws Error (domain) where begin > end or a name occurs twice, (parse) where a name is not an identifier.
+  /// @throws Error (domain) when begin > end or a name occurs twice; (parse) when a name is not an identifier.
   Domain(std::initializer_list<DomainAxis> axes) : Domain(std::vector<DomainAxis>(axes)) {}
   explicit Domain(std::vector<DomainAxis> axes);
   const std::vector<DomainAxis>& axes() const { return axes_; }
-  /// Number of points. @throws Error (overflow) when it leaves 64 bits.
+  /// The number of points. @throws Error (overflow) when it does not fit in 64 bits.
   std::int64_t size() const;
 
  private:
   std::vector<DomainAxis> axes_;
 };
 
-/// As it is written in a call: ap.create("i / 4", domain{{"i", 0, 128}})
+/// Domain under the name that reads well in a call: ap.create("i / 4", domain{{"i", 0, 128}})
 using domain = Domain;
 
-/// A compiled function of the names of its AffinePrimitives. A value: copies share the code.
+/// A compiled function of the names of its AffinePrimitives. A value type: copies share the code.
 class Affine {
  public:
   Affine(const Affine&) = default;  // no move: a moved-from function would be empty
   Affine& operator=(const Affine&) = default;
 
-  /// The value for the current values of the names. Neither allocates nor hashes, and calls cost no more than the
-  /// operations that are left (functions of more than 64 live values use a scratch area that each thread grows once).
-  /// @throws Error (parse) when a name has no value, (domain) for a zero divisor or a value outside of its declared
-  ///   domain, (overflow).
+  /// The value for the current values of the names. A call neither allocates nor hashes; it costs the operations that are
+  /// left after compilation. (A function with more than 64 live values uses a scratch area, which each thread grows once.)
+  /// @throws Error (parse) when a name has no value; (domain) for a zero divisor or a value outside its declared range;
+  ///   (overflow) when a value does not fit in 64 bits.
   std::int64_t operator()() const;
 
   /// The names in the text, in order of first appearance.
   std::vector<std::string> names() const;
-  /// True iff a call is k0 + sum k_j * name_j.
+  /// True iff the function has the form k0 + sum of k_j * name_j.
   bool is_linear() const;
-  /// The canonical form, when all names have a domain that is not empty.
+  /// The canonical form; nothing unless all names have a range that is not empty.
   const std::optional<Expr>& expr() const;
 
-  /// The declared domain.
+  /// The domain that the function was created with.
   const Domain& domain() const;
-  /// Writes the values over the domain in row-major order, the last axis fastest. The current values of the names do
-  /// not matter. Work linear in the number of values, without a division for most of them.
-  /// @pre every name has a declared domain: else Error (undefined).
-  /// @throws Error (shape) when out.size() != domain().size(), (overflow) when a value leaves 64 bits: `out` is then
-  ///   unspecified.
+  /// Writes the values over the whole domain in row-major order, the last axis fastest. The current values of the names do
+  /// not matter. Work is linear in the number of values; most values need no division.
+  /// @throws Error (undefined) when a name has no declared range; (shape) when out.size() != domain().size(); (overflow)
+  ///   when a value does not fit in 64 bits, which leaves `out` unspecified.
   void fill(std::span<std::int64_t> out) const;
 
  private:
@@ -95,26 +95,27 @@ class Affine {
   std::shared_ptr<const AffineCode> code_;
 };
 
-/// A set of named values and the functions over them. Copies share the values; functions keep them alive.
+/// A set of named values, and the maker of functions over them. Copies share the values; functions keep them alive.
 class AffinePrimitives {
  public:
   AffinePrimitives();
   AffinePrimitives(const AffinePrimitives&) = default;  // no move: a moved-from set would be empty
   AffinePrimitives& operator=(const AffinePrimitives&) = default;
 
-  /// @throws Error with the column: (parse) for bad text, (overflow) for a constant that leaves 64 bits, (domain) for a
-  ///   divisor 0, (budget) above 200,000 open brackets.
+  /// Compiles `text`; its names may take any value. @throws Error with the column: (parse) for bad text; (overflow) for a
+  ///   constant that does not fit in 64 bits; (domain) for a divisor 0; (budget) above 200,000 open brackets.
   Affine create(std::string_view text);
-  /// The same, where a name in `ranges` is only to take values of its axis: this is checked by each call. Names that
-  /// `ranges` leaves out take any value.
-  /// @throws also Error (domain) where all names have ranges and the bounds of a divisor hold 0 (else each call looks at divisors).
+  /// Compiles `text`, where a name in `ranges` may only take values of its range; each call checks this. Names that
+  /// `ranges` leaves out may take any value.
+  /// @throws also Error (domain) when all names have ranges and a divisor's bounds hold 0 (otherwise each call checks
+  ///   the divisors).
   Affine create(std::string_view text, const Domain& ranges);
-  /// The same, where all names have to be in `ranges`: for `fill`.
-  /// @throws also Error (parse) for a name that is not.
+  /// Compiles `text`, where every name must be in `ranges`, as `fill` requires.
+  /// @throws also Error (parse) for a name that is not in `ranges`.
   Affine compile(std::string_view text, const Domain& ranges);
 
-  /// The value of `name`, 0 and regarded as set from the first call on. The reference stays valid as long as this, a
-  /// copy, or a function made from it lives.
+  /// The value of `name`, to read or to set. The first call adds the name with the value 0 and counts as setting it. The
+  /// reference stays valid while this set, a copy of it, or a function made from it lives.
   /// @throws Error (parse) when `name` is not an identifier.
   std::int64_t& operator[](std::string_view name);
 

@@ -1,4 +1,4 @@
-// Affine functions as expressions over named axes: all of it known to the compiler.
+// Affine functions as C++ expressions over named axes, known completely to the compiler.
 //
 //   const auto [i, j] = axes<"i", "j">;
 //   constexpr auto g = i * 128 + j % 16 * 8 + j / 16;
@@ -6,8 +6,8 @@
 //   g(i = Variable("i", 0, 127), j = 5)         // an Expr
 //   g.text() == "(((i * 128) + ((j % 16) * 8)) + (j / 16))"
 //
-// Operators: + - * / % < <= > >= == != && || ! and unary -, functions min max ceildiv select; meaning as in
-// affine_static.h. A call names each axis of the expression once, in any order; anything else does not compile.
+// Operators: + - * / % < <= > >= == != && || ! and unary -; functions: min max ceildiv select. Their meaning is that of
+// affine_static.h. A call names each axis of the expression exactly once, in any order; any other call does not compile.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 
 namespace strata {
 
-/// What the compiler shows where the axes of a call are not those of the expression.
+/// The compiler shows one of these types when the axes of a call are not those of the expression.
 template <FixedString Name>
 struct axis_without_value {
   static_assert(Name.view().empty(),
@@ -42,7 +42,7 @@ struct axis_not_in_expression {
                 "axis_not_in_expression<name>");
 };
 
-/// `i = 3`
+/// The assignment `i = 3` in a call.
 template <FixedString Name, class A>
 struct AxisValue {
   A value;
@@ -56,14 +56,14 @@ template <FixedString Name, class A>
 inline constexpr bool is_axis_value<AxisValue<Name, A>> = true;
 
 template <class T>
-struct AxisValueOf;  // name and type of an AxisValue
+struct AxisValueOf;  // the name and type of an AxisValue
 template <FixedString Name, class A>
 struct AxisValueOf<AxisValue<Name, A>> {
   static constexpr auto name = Name;
   using Type = A;
 };
 
-/// The operations on an expression E that a user calls.
+/// The operations that a user calls on an expression of type E.
 template <class E>
 struct AxisFunction {
   template <class... B>
@@ -79,7 +79,7 @@ struct AxisFunction {
           });
     }
   }
-  /// In the grammar of affine.h, with all brackets.
+  /// The expression in the grammar of affine.h, fully bracketed.
   std::string text() const {
     std::string out;
     static_cast<const E&>(*this).write(out);
@@ -98,7 +98,7 @@ struct AxisFunction {
 
 }  // namespace detail
 
-/// A name, to be given a value in each call.
+/// A named axis; each call gives it a value.
 template <FixedString Name>
 struct Axis : detail::AxisFunction<Axis<Name>> {
   static_assert(!Name.view().empty() && is_name_start(Name.view()[0]) &&
@@ -133,7 +133,7 @@ struct Axis : detail::AxisFunction<Axis<Name>> {
 
 namespace detail {
 
-/// A number in an expression.
+/// A number inside an expression.
 struct AxisNumber {
   std::int64_t number;
 
@@ -154,7 +154,7 @@ constexpr std::string_view axis_symbol(Action action) {
   return action == Action::neg ? "-" : "!";
 }
 
-/// An action on expressions.
+/// The action A applied to expressions X.
 template <Action A, class... X>
 struct AxisTerm : AxisFunction<AxisTerm<A, X...>> {
   static constexpr std::size_t kCount = sizeof...(X);
@@ -198,7 +198,7 @@ inline constexpr bool is_axis_expression<AxisTerm<A, X...>> = true;
 
 template <class T>
 concept AxisOperand = is_axis_expression<T> || (std::integral<T> && !std::same_as<T, bool>);
-/// Operands of which at least one is an expression.
+/// Operands of which at least one is an expression over axes.
 template <class... T>
 concept AxisOperands = (AxisOperand<T> && ...) && (is_axis_expression<T> || ...);
 
@@ -275,7 +275,7 @@ constexpr auto select(const C& condition, const L& a, const R& b) {
   return detail::axis_term<Action::select>(condition, a, b);
 }
 
-/// What `axes` is: taken apart by a structured binding.
+/// The type of `axes`; a structured binding takes it apart.
 template <FixedString... Names>
 struct AxisTuple {
   static constexpr std::tuple<Axis<Names>...> all{};
@@ -284,7 +284,7 @@ struct AxisTuple {
     return std::get<I>(all);
   }
 };
-/// const auto [i, j] = axes<"i", "j">;   (C++20 has no constexpr structured binding; this one is usable in constants.)
+/// Named axes: const auto [i, j] = axes<"i", "j">;   (C++20 has no constexpr structured binding; these work in constants.)
 template <FixedString... Names>
 inline constexpr AxisTuple<Names...> axes{};
 

@@ -1,11 +1,11 @@
-// Affine steps over a box, a tile of points at a time, with divisions reduced.
+// Evaluates affine steps over a box, one tile of points at a time, with reduced divisions.
 //
-// A register holds one value for the tile, an affine sequence start + step * t, or an array. Sums of sequences are
-// sequences. x // c and x % c of a sequence are runs: with step = c * X + s and |s| <= c / 2, the quotient is
-// Q + X * t with Q constant, and the modulus an affine sequence, until r + s * t leaves [0, c); the lengths of the runs
-// need no division. Where runs are short, and for arrays, the division is a shift, or a product with ceil(2^64 / c).
+// A register holds one value for the whole tile, an affine sequence start + step * t, or an array. A sum of sequences is a
+// sequence. x // c and x % c of a sequence come in runs: write step = c * X + s with |s| <= c / 2. Until r + s * t leaves
+// [0, c), the quotient is Q + X * t with a constant Q, and the modulus is an affine sequence. The lengths of runs need no
+// division. For short runs, and for arrays, a division is a shift, or a multiplication by ceil(2^64 / c).
 //
-// All steps are proven to fit in 64 bits on the box, so unsigned arithmetic, which wraps, gives their values exactly.
+// Every step is proven to fit in 64 bits on the box, so wrapping unsigned arithmetic gives the exact values.
 
 #include <algorithm>
 #include <bit>
@@ -17,16 +17,16 @@ namespace strata {
 
 namespace {
 
-constexpr std::size_t kTile = 1024;    // points in a tile, at most
-constexpr std::size_t kWhole = 64;     // trailing axes are taken whole up to this many points
-constexpr std::int64_t kLongRun = 16;  // shorter ones are not worth a run
+constexpr std::size_t kTile = 1024;    // the most points of a tile
+constexpr std::size_t kWhole = 64;     // trailing axes are whole in a tile up to this many points
+constexpr std::int64_t kLongRun = 16;  // shorter runs are divided element by element
 
 __extension__ using Unsigned128 = unsigned __int128;
 
 std::uint64_t bits(std::int64_t v) { return static_cast<std::uint64_t>(v); }
 std::int64_t value(std::uint64_t v) { return static_cast<std::int64_t>(v); }
 
-/// What a register holds: element t is start + step * t, or data[t].
+/// The contents of a register: element t is start + step * t, or data[t].
 struct Lane {
   bool array = false;
   std::int64_t start = 0;
@@ -46,7 +46,7 @@ void write_sequence(std::int64_t* out, std::size_t count, std::int64_t start, st
   for (std::size_t t = 0; t < count; ++t) out[t] = value(bits(start) + bits(step) * t);
 }
 
-/// The values of a lane, in `scratch` when they are a sequence.
+/// The values of a lane; a sequence is written to `scratch`.
 const std::int64_t* read(const Lane& x, std::int64_t* scratch, std::size_t count) {
   if (x.array) return x.data;
   write_sequence(scratch, count, x.start, x.step);
@@ -70,7 +70,7 @@ void divide_each(Action action, const std::int64_t* x, std::int64_t c, std::int6
   constexpr std::uint64_t limit = std::uint64_t{1} << 32;
   const std::int64_t base = floor_div(lo, c);
   const std::uint64_t low = bits(base) * bits(c);
-  // With y = x - low in [0, 2^32) and m = ceil(2^64 / c): y * m = 2^64 * y / c + less than 2^64 / c, so no carry.
+  // Let y = x - low in [0, 2^32) and m = ceil(2^64 / c). Then y * m exceeds 2^64 * y / c by less than 2^64 / c: no carry.
   if (bits(hi) - bits(lo) < limit && bits(c) < limit && bits(hi) - low < limit) {
     const std::uint64_t m = ~std::uint64_t{0} / bits(c) + 1;
     for (std::size_t t = 0; t < count; ++t) {
@@ -84,7 +84,7 @@ void divide_each(Action action, const std::int64_t* x, std::int64_t c, std::int6
     out[t] = quotient ? floor_div(x[t], c) : floor_mod(x[t], c);
 }
 
-/// A sequence divided by c: element t is quotient + X * t + floor((r + s * t) / c), with |s| <= c / 2.
+/// The quotient of a sequence by c: element t is quotient + X * t + floor((r + s * t) / c), with |s| <= c / 2.
 struct Divided {
   Divided(const Lane& x, std::int64_t divisor)
       : c(divisor),
@@ -96,7 +96,7 @@ struct Divided {
     s -= c;
     ++X;
   }
-  /// How many elements from the first have r + s * t in [0, c).
+  /// The number of elements from the first on that have r + s * t in [0, c).
   std::uint64_t first_run() const {
     if (s == 0) return ~std::uint64_t{0};
     return bits(s > 0 ? (c - 1 - r) / s : r / -s) + 1;
@@ -107,7 +107,7 @@ struct Divided {
 };
 
 void write_runs(Action action, const Divided& d, std::int64_t* out, std::size_t count) {
-  // u counts up by |s| in both directions: a run ends where it reaches c.
+  // u grows by |s| in both directions; a run ends where u reaches c.
   const std::int64_t s = d.s > 0 ? d.s : -d.s;
   const std::int64_t whole = d.c / s, rest = d.c % s;
   std::int64_t u = d.s > 0 ? d.r : d.c - 1 - d.r;
@@ -187,7 +187,7 @@ class TileRun {
   void run(std::size_t count, std::int64_t* out) {
     count_ = count;
     Lane& result = lanes_[program_.result];
-    // The register of the result is the output itself; whatever else it held on the way is overwritten.
+    // The result's register is the output array itself; other values that it holds before the last step are overwritten.
     if (program_.result >= program_.inputs) result.data = out;
     for (const AffineStep& step : program_.steps) {
       Lane& target = lanes_[step.target];
@@ -268,7 +268,7 @@ class TileRun {
     }
     target.array = true;
   }
-  /// A product where only one operand changes inside the tile.
+  /// A product in which at most one operand varies inside the tile.
   bool scale(const AffineStep& step, Lane& target) {
     std::uint64_t factor = 1;
     const Lane* changing = nullptr;
@@ -299,14 +299,14 @@ class TileRun {
   const AffineProgram& program_;
   std::vector<Lane> lanes_;
   std::vector<std::int64_t> store_;
-  std::int64_t* scratch_;  // three more arrays
+  std::int64_t* scratch_;  // three arrays beyond the registers
   std::size_t capacity_;
   std::size_t count_ = 0;
 };
 
 // --- the box ---
 
-/// Axes before `split` have one value in a tile, `split` has `chunk` values, those after it all of theirs.
+/// Inside a tile, axes before `split` have one value, `split` has `chunk` values, and later axes have all of theirs.
 struct Tiling {
   std::size_t split = 0;
   std::size_t whole = 1;  // points of the axes after `split`
@@ -350,7 +350,7 @@ class BoxFill {
     return code_.domain.axes()[axis].begin + static_cast<std::int64_t>(place_[axis]);
   }
   Tiling plan() const {
-    const std::size_t memory = (std::size_t{1} << 22) / code_.program.registers;  // values
+    const std::size_t memory = (std::size_t{1} << 22) / code_.program.registers;  // in values
     const std::size_t capacity = std::clamp(memory, kWhole, kTile);
     Tiling out;
     out.split = extents_.size() - 1;
@@ -360,7 +360,7 @@ class BoxFill {
                                         std::max<std::size_t>(1, capacity / out.whole));
     return out;
   }
-  /// The inputs that are the same arrays in all tiles, and bounds.
+  /// Sets the inputs that are the same array in every tile, and the bounds of all inputs.
   void prepare(TileRun& run, const Tiling& tiling) {
     for (std::size_t i = 0; i < code_.inputs.size(); ++i) {
       const std::size_t axis = code_.inputs[i].axis;
@@ -392,7 +392,7 @@ class BoxFill {
                     coordinate(axis) + static_cast<std::int64_t>(c));
     }
   }
-  /// Steps `axis` by `by` and carries into the slower ones.
+  /// Moves `axis` by `by` and carries into slower axes.
   void advance(std::size_t axis, std::size_t by) {
     place_[axis] += by;
     for (; axis > 0 && place_[axis] == extents_[axis]; --axis) {
@@ -404,7 +404,7 @@ class BoxFill {
   const AffineCode& code_;
   std::span<std::int64_t> out_;
   std::vector<std::size_t> extents_;
-  std::vector<std::size_t> place_;  // the tile's first point
+  std::vector<std::size_t> place_;  // the first point of the tile
 };
 
 }  // namespace

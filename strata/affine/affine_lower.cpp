@@ -1,7 +1,7 @@
-// Affine texts and canonical expressions to steps.
+// Lowers affine texts and canonical expressions to steps.
 //
-// From a text: each maximal tree of + - and products by constants becomes one sum, found by passing multipliers from
-// the root down. So the values are those of the text in mathematical integers, whatever the order of its operations.
+// In a text, each maximal tree of + - and products by constants becomes one sum; multipliers are passed from the root down.
+// The value is therefore that of the text in mathematical integers, whatever the order of its operations.
 
 #include <algorithm>
 #include <numeric>
@@ -37,7 +37,7 @@ class TextLowering {
   }
 
  private:
-  /// Where a node's value goes: into the sum of `owner`, `multiplier` times, or (own) into a value of its own.
+  /// The destination of a node's value: the sum of `owner`, `multiplier` times; or (own) a value of its own.
   struct Destination {
     bool reached = false;
     bool own = false;
@@ -64,7 +64,7 @@ class TextLowering {
     if (t.action == Action::mul) return is_number(children(t)[0]) || is_number(children(t)[1]);
     return t.action == Action::add || t.action == Action::sub || t.action == Action::neg;
   }
-  /// The last operand of most actions may be a number inside of the step.
+  /// True when an operand is a number that is stored inside the step: the last operand of most actions may be.
   bool is_immediate(const TextNode& t, std::size_t operand) const {
     return operand > 0 && operand + 1 == t.count && !chooses(t.action) &&
            is_number(children(t)[operand]);
@@ -72,7 +72,7 @@ class TextLowering {
 
   void need(std::uint32_t n) { destinations_[n].reached = destinations_[n].own = true; }
 
-  // --- down: who sums what ---
+  // --- down: which sum a node belongs to ---
 
   void distribute(std::uint32_t n) {
     const TextNode& t = node(n);
@@ -81,6 +81,7 @@ class TextLowering {
     for (std::size_t i = 0; i < t.count; ++i)
       if (!is_immediate(t, i)) need(children(t)[i]);
   }
+  /// Passes the multiplier of a linear node on to its children. A node whose multiplier overflows becomes a value of its own.
   void distribute_linear(std::uint32_t n, const TextNode& t) {
     Destination& destination = destinations_[n];
     std::int64_t m[2] = {0, 0};
@@ -95,7 +96,7 @@ class TextLowering {
       if (const std::uint32_t child = children(t)[i]; !scales || !is_number(child))
         contribute(child, owner, m[i]);
   }
-  /// What each child of a linear node is multiplied with, when the node is multiplied with m.
+  /// The multipliers of the children of a linear node with multiplier m; false when one does not fit in 64 bits.
   bool multipliers(const TextNode& t, std::int64_t m, std::int64_t (&out)[2]) const {
     out[0] = m;
     if (t.action == Action::neg) return try_sub(0, m, out[0]);
@@ -107,6 +108,7 @@ class TextLowering {
     const std::size_t scaled = is_number(children(t)[0]) ? 1 : 0;
     return try_mul(m, node(children(t)[1 - scaled]).value, out[scaled]);
   }
+  /// Adds m * child to the sum of `owner`: a linear child passes m on, a number goes into k0, any other child is a term.
   void contribute(std::uint32_t child, std::uint32_t owner, std::int64_t m) {
     Destination& destination = destinations_[child];
     const TextNode& t = node(child);
@@ -127,7 +129,7 @@ class TextLowering {
     if (m != 0 || t.kind == TextKind::action) terms_.push_back({owner, child, m});
   }
 
-  // --- gathering: the terms by owner, names once ---
+  // --- gathering: terms grouped by owner, each name once ---
 
   void group_terms() {
     std::sort(terms_.begin(), terms_.end(), [this](const SumTerm& a, const SumTerm& b) {
@@ -258,7 +260,7 @@ class ExprLowering {
     }
     return Action::add;
   }
-  /// The value of a node that is an operand; constants become steps here.
+  /// The value of an operand node; a constant becomes a step here.
   std::uint32_t value(const Node* n) {
     if (const auto at = values_.find(n); at != values_.end()) return at->second;
     STRATA_ASSERT(n->is(Op::Const), "a variable of a canonical form is not an input");
@@ -303,7 +305,7 @@ class ExprLowering {
   AffineProgram program_;
 };
 
-/// A step with Expr's operators.
+/// One step, evaluated with the operators of Expr.
 Expr apply_step(Action action, const std::vector<Expr>& x) {
   if (action == Action::select) return select(x[0], x[1], x[2]);
   Expr out = x[0];
@@ -371,7 +373,7 @@ void allocate_registers(AffineProgram& program) {
   program.registers = program.inputs;
   for (std::size_t k = 0; k < program.steps.size(); ++k) {
     AffineStep& step = program.steps[k];
-    // The target is taken first: a step never writes a register that it reads.
+    // The target register is chosen before operands are freed: a step never writes a register that it reads.
     step.target = free.empty() ? program.registers++ : free.back();
     if (!free.empty()) free.pop_back();
     place[program.inputs + k] = step.target;

@@ -1,7 +1,8 @@
-// What an affine text is compiled to: straight-line code over registers. Internal to affine/.
+// AffineProgram: the straight-line code over registers that an affine text or a canonical expression is compiled to, and
+// AffineCode, a program with the names it reads. Internal to affine/.
 //
-//   affine_lower.cpp   text -> steps, with all sums of products by constants gathered; canonical Expr -> steps
-//   affine_run.cpp     steps at one point, overflow detected
+//   affine_lower.cpp   text -> steps, every tree of + - and products by constants as one sum; canonical Expr -> steps
+//   affine_run.cpp     steps at one point, with overflow detected
 //   affine_fill.cpp    steps over a box, strength-reduced
 #pragma once
 
@@ -23,23 +24,23 @@
 namespace strata {
 
 struct AffineOperand {
-  std::int64_t coefficient;  // of a sum; 1 elsewhere
-  std::uint32_t value;  // while lowering: input i is i, step k is inputs + k; later the register
+  std::int64_t coefficient;  // the factor in a sum; 1 elsewhere
+  std::uint32_t value;  // while lowering: i for input i, inputs + k for step k; after allocate_registers: the register
 };
 
-/// One operation. Action::add is `constant + sum of coefficient * operand`, Action::mul the product of any number of
-/// operands, min max and or take any number, the rest as in the grammar. With `immediate`, `constant` is one more
-/// operand, the last.
+/// One operation. Action::add is `constant + sum of coefficient * operand`; Action::mul is the product of any number of
+/// operands; min, max, and, or also take any number; other actions are those of the grammar. With `immediate`, `constant`
+/// is the last operand.
 struct AffineStep {
   Action action = Action::add;
   bool immediate = false;
-  bool bounded = false;  // the value is known to fit in 64 bits on the whole domain
+  bool bounded = false;  // the value is proven to fit in 64 bits on the whole domain
   std::uint32_t target = 0;
   std::uint32_t first = 0;  // operands[first, first + count)
   std::uint32_t count = 0;
   std::int64_t constant = 0;
   std::int64_t lo = 0, hi = 0;  // bounds, when bounded
-  std::size_t column = 0;       // 0 when it comes from a canonical form
+  std::size_t column = 0;       // in the text; 0 for a step of a canonical form
 };
 
 struct AffineProgram {
@@ -54,18 +55,18 @@ struct AffineProgram {
   }
 };
 
-/// The steps of a text without fault, inputs numbered as text.names; values are not registers yet.
+/// The steps of a text without a fault. Inputs are numbered as text.names; operands are values, not registers yet.
 AffineProgram lower_text(const AffineText& text);
-/// The canonical form of `steps` over `inputs`. @throws as Expr's operators, with the column
+/// The canonical form of `steps` over `inputs`. @throws as Expr's operators, with the column in the text
 Expr build_expr(const AffineProgram& steps, std::span<const Expr> inputs);
-/// The steps of a canonical form; `inputs` are its variables and perhaps more.
+/// The steps of a canonical form. `inputs` holds its variables and may hold more.
 AffineProgram lower_expr(const Expr& e, std::span<const Expr> inputs);
-/// Turns values into registers, each reused after its last reader.
+/// Replaces values by registers. A register is reused after the last reader of its value.
 void allocate_registers(AffineProgram& program);
 
-/// Runs the steps on `registers` (inputs filled in) and returns the result. @throws Error (domain) or (overflow)
+/// Runs the steps and returns the result. @pre registers hold the inputs. @throws Error (domain, overflow)
 std::int64_t run_program(const AffineProgram& program, std::int64_t* registers);
-/// The same with room found for the registers: f(registers) fills in the inputs.
+/// run_program with registers on the stack or in a scratch area of the thread; f(registers) fills in the inputs.
 template <class F>
 std::int64_t run_program_with(const AffineProgram& program, F&& f) {
   constexpr std::size_t kInline = 64;
@@ -80,7 +81,7 @@ std::int64_t run_program_with(const AffineProgram& program, F&& f) {
   return run_program(program, scratch.data());
 }
 
-/// A sum of products that is exact whatever its parts, in two halves: high and low parts are summed apart.
+/// A sum of products, exact however large its parts: high and low words are summed apart.
 class WideSum {
  public:
   explicit WideSum(std::int64_t k0)
@@ -101,7 +102,7 @@ class WideSum {
   Wide low_, high_;
 };
 
-/// The named values of an AffinePrimitives. Addresses are stable.
+/// One named value of an AffinePrimitives. Its address is stable.
 struct AffineSlot {
   std::string name;
   std::int64_t value = 0;
@@ -111,28 +112,28 @@ struct AffineSlots {
   static constexpr std::size_t kScanned = 8;
 
   std::deque<AffineSlot> slots;
-  std::vector<std::pair<std::string_view, AffineSlot*>> scanned;  // the first names, for a linear search
-  std::unordered_map<std::string_view, AffineSlot*> indexed;  // all others
-  std::size_t missing = 0;                                    // how many are not set
+  std::vector<std::pair<std::string_view, AffineSlot*>> scanned;  // the first kScanned names: a linear search beats hashing for few names
+  std::unordered_map<std::string_view, AffineSlot*> indexed;  // all later names
+  std::size_t missing = 0;  // the number of slots that are not set
 
   AffineSlot* find(std::string_view name) const;
   AffineSlot& find_or_add(std::string_view name);
 };
 
-/// A name of the text.
+/// A name of the text: the slot that holds its value, and its range.
 struct AffineInput {
   AffineSlot* slot = nullptr;
   bool ranged = false;
   std::int64_t begin = 0;
   std::uint64_t extent = 0;
-  std::size_t axis = 0;  // of the domain, when ranged
+  std::size_t axis = 0;  // its axis in the domain, when ranged
 };
 
-/// Number of points of a domain; false when it leaves 64 bits.
+/// The number of points of a domain; false when it does not fit in 64 bits.
 [[nodiscard]] bool try_size(const Domain& box, std::int64_t& out);
 
 struct AffineCode {
-  /// A term of a linear function, beside the value that it reads.
+  /// A term of a linear function: its coefficient and the address of the name's value.
   struct Term {
     std::int64_t coefficient;
     const std::int64_t* value;
@@ -141,7 +142,7 @@ struct AffineCode {
   std::shared_ptr<AffineSlots> slots;
   std::vector<AffineInput> inputs;
   AffineProgram program;
-  bool ranged = false;  // some input is
+  bool ranged = false;  // at least one input is ranged
   bool linear = false;
   std::int64_t k0 = 0;      // when linear
   std::vector<Term> terms;  // when linear

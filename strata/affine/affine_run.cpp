@@ -1,7 +1,7 @@
 // Affine steps at one point.
 //
-// The fast run takes every step and stops at the first failure. Only then the steps run again with failures as values,
-// since one in a branch that is not taken does not count.
+// The fast run executes every step and stops at the first failure. Then the steps run again with failures as values, because a
+// failure in a branch that is not taken does not count.
 
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace strata {
 
 namespace {
 
-/// |product| as 64 bits and a sign, so that only a product that does not fit is refused.
+/// The product as a 64-bit magnitude and a sign, so that only a product that does not fit is refused.
 bool try_product(std::span<const AffineOperand> operands, const std::int64_t* values,
                  std::int64_t& out) {
   std::uint64_t magnitude_of_product = 1;
@@ -77,7 +77,7 @@ std::string_view symbol(Action action) {
   }
 }
 
-/// A value that may be missing: then why, and where.
+/// The failure of a value: why and where; outcome ok when there is none.
 struct Failure {
   Outcome outcome = Outcome::ok;
   std::size_t column = 0;
@@ -101,7 +101,7 @@ Failure describe(const AffineProgram& program, const AffineStep& step, Outcome o
   return out;
 }
 
-/// The failure that a step passes on, or null. @pre registers hold something where there is a failure
+/// The failure that a step passes on from its operands, or null. @pre a register with a failure holds some value
 const Failure* inherited(const AffineProgram& program, const AffineStep& step,
                          const std::vector<Failure>& failures, const std::int64_t* r) {
   const auto failure = [&](const AffineOperand& o) {
@@ -122,7 +122,7 @@ const Failure* inherited(const AffineProgram& program, const AffineStep& step,
   return nullptr;
 }
 
-/// Runs all steps with failures as values.
+/// Runs all steps, with failures as values.
 [[gnu::noinline]] std::int64_t run_with_failures(const AffineProgram& program, std::int64_t* r) {
   std::vector<Failure> failures(program.registers);
   for (const AffineStep& step : program.steps) {

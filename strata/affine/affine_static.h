@@ -2,12 +2,12 @@
 //
 //   affine<"i * 128 + 64">(3) == 448       // arguments in order of the names' first appearance
 //
-// It compiles to what one would write by hand; `/` and `%` floor. A text that is wrong does not compile, and the
-// compiler names the column and the reason. Arguments are integers, or Exprs: then the result is an Expr.
-// The same without a text, over axes, is in affine_axes.h.
+// A call compiles to the arithmetic that one would write by hand; `/` and `%` floor. A wrong text does not compile, and the
+// compiler shows the column and the reason. Arguments are integers, or Exprs, which make the result an Expr.
+// affine_axes.h has the same functions over named axes, without a text.
 //
-// At run time integers wrap at 64 bits, unchecked (AffinePrimitives checks); in a constant expression overflow does
-// not compile. A zero divisor throws Error (domain); it does not count in a branch that is not taken.
+// At run time integers wrap at 64 bits, unchecked (AffinePrimitives checks). In a constant expression an overflow does not
+// compile. A zero divisor throws Error (domain), except in a branch that is not taken.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace strata {
 
 namespace detail {
 
-/// An AffineText that can live in a constant: no more of anything than the text has bytes.
+/// An AffineText for constants. The arrays have fixed sizes: a text has no more nodes or children than bytes allow.
 template <std::size_t N>
 struct StaticText {
   std::array<TextNode, N> nodes;
@@ -49,7 +49,7 @@ consteval auto static_text() {
 
 }  // namespace detail
 
-/// What the compiler shows for a text that is wrong: the 1-based column, and why.
+/// The compiler shows this type for a wrong text: the 1-based column, and the reason.
 template <std::size_t Column, FixedString Reason>
 struct affine_error {
   static_assert(
@@ -57,7 +57,7 @@ struct affine_error {
       "the affine text is wrong: see the column and the reason in affine_error<column, reason>");
 };
 
-/// What the compiler shows for a call with a wrong number of arguments.
+/// The compiler shows this type for a call with a wrong number of arguments.
 template <std::size_t Names, std::size_t Arguments>
 struct affine_argument_count {
   static_assert(Names == Arguments,
@@ -65,7 +65,7 @@ struct affine_argument_count {
                 "first appearance: see affine_argument_count<names, arguments>");
 };
 
-/// The function of the grammar's text `Text`.
+/// The function of the text `Text`, which is part of the type.
 template <FixedString Text>
 class AffineFunction {
  public:
@@ -103,7 +103,7 @@ class AffineFunction {
   }
   static constexpr auto kText = compile();
 
-  /// The second operand of a node is a number.
+  /// True iff the second of two operands is a number.
   static constexpr bool has_number_second(const TextNode& node) {
     return node.count == 2 && kText.nodes[kText.children[node.first + 1]].kind == TextKind::number;
   }

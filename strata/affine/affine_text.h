@@ -1,5 +1,6 @@
-// A text of the grammar as a tree with folded constants: the common start of the run-time and the compile-time affine
-// functions. Everything here is constexpr; nothing throws.
+// AffineText: a text of the grammar as a tree with folded constants. The run-time and the compile-time affine functions both
+// start from it. Everything here is constexpr and throws nothing; a mistake in the text is a TextFault. Internal to affine/
+// and loops/.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 
 namespace strata {
 
-/// How the application of an action to numbers ended.
+/// The outcome of an action on numbers.
 enum class Outcome : std::uint8_t { ok, overflow, zero_divisor };
 
 namespace detail {
@@ -31,7 +32,7 @@ constexpr Outcome divide(Action action, std::int64_t a, std::int64_t b, std::int
 
 }  // namespace detail
 
-/// The value of an action with two operands. @pre it is one that takes two
+/// The value of an action with two operands. @pre the action takes two
 constexpr Outcome apply_binary(Action action, std::int64_t a, std::int64_t b, std::int64_t& out) {
   bool fits = true;
   switch (action) {
@@ -59,7 +60,7 @@ constexpr Outcome apply_binary(Action action, std::int64_t a, std::int64_t b, st
   return fits ? Outcome::ok : Outcome::overflow;
 }
 
-/// The value of any action on `arity` numbers. All operands count: nothing is short-circuited.
+/// The value of any action on `arity` numbers. Every operand is evaluated: no short circuit.
 constexpr Outcome apply_action(Action action, const std::int64_t* x, std::size_t arity,
                                std::int64_t& out) {
   if (action == Action::neg) return apply_binary(Action::sub, 0, x[0], out);
@@ -79,11 +80,11 @@ constexpr Outcome apply_action(Action action, const std::int64_t* x, std::size_t
 enum class TextKind : std::uint8_t {
   number,   ///< value
   name,     ///< value is the position in AffineText::names
-  action,   ///< of the `count` nodes that AffineText::children lists from `first`
-  dropped,  ///< was an operand of something that folded to a number
+  action,   ///< an action on the `count` nodes that AffineText::children lists from `first` on
+  dropped,  ///< an operand of an action that was folded to a number
 };
 
-/// A node of the tree; `column` is where the text has it.
+/// A node of the tree; `column` is its place in the text.
 struct TextNode {
   TextKind kind = TextKind::number;
   Action action = Action::neg;
@@ -93,13 +94,13 @@ struct TextNode {
   std::size_t column = 0;
 };
 
-/// A name of the text.
+/// A name of the text; `column` is that of its first appearance.
 struct TextName {
   std::string_view text;
-  std::size_t column = 0;  // of its first appearance
+  std::size_t column = 0;
 };
 
-/// Why a text is refused; `column` is 0 when it is not.
+/// The reason why a text is refused; `column` is 0 when the text is accepted.
 struct TextFault {
   Fault fault = Fault::syntax;
   bool zero_divisor = false;
@@ -108,11 +109,11 @@ struct TextFault {
   std::size_t column = 0;
 };
 
-/// Nodes come after their operands, the root is the last one. @pre of everything but `fault`: fault.column == 0
+/// The tree: operands come before the nodes that use them, so the root is last. @pre for all but `fault`: fault.column == 0
 struct AffineText {
   std::vector<TextNode> nodes;
   std::vector<std::uint32_t> children;
-  std::vector<TextName> names;  // distinct, in order of first appearance
+  std::vector<TextName> names;  // each name once, in order of first appearance
   TextFault fault;
 };
 
@@ -145,14 +146,15 @@ class TextBuilder {
     }
   }
 
-  /// Numbers the names by first appearance.
+  /// Numbers the names by first appearance, and the name nodes with them.
   constexpr void finish() {
     std::vector<std::uint32_t> order(names_.size(), 0);
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint32_t>(i);
     std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
       return names_[a].text != names_[b].text ? names_[a].text < names_[b].text : a < b;
     });
-    std::vector<std::uint32_t> first(names_.size(), 0);  // of each occurrence: where its name appears first
+    // for each occurrence of a name: the name's first occurrence
+    std::vector<std::uint32_t> first(names_.size(), 0);
     for (std::size_t i = 0; i < order.size(); ++i)
       first[order[i]] = i > 0 && names_[order[i]].text == names_[order[i - 1]].text
                             ? first[order[i - 1]]
@@ -177,7 +179,8 @@ class TextBuilder {
     return out_.nodes[stack_[at]].kind == TextKind::number;
   }
 
-  /// Replaces numbers on the stack by the value of the action; notes what cannot be right for any value of the names.
+  /// Replaces an action on numbers by its value. Records a fault for a divisor 0 and for a constant that overflows: such a
+  /// text is wrong whatever values the names take. True when the action is dealt with.
   constexpr bool fold(Action action, std::size_t base, std::size_t arity, std::size_t column) {
     const bool divides = action == Action::div || action == Action::mod || action == Action::ceil_div;
     if (divides && is_number(base + 1) && out_.nodes[stack_[base + 1]].value == 0) {
@@ -208,7 +211,7 @@ class TextBuilder {
 
 }  // namespace detail
 
-/// Reads `text`; what is wrong with it is in the result's `fault`.
+/// Reads `text`; a mistake is reported in the `fault` of the result.
 constexpr AffineText read_affine_text(std::string_view text) {
   AffineText out;
   if (text.size() > 0x7fffffff) {

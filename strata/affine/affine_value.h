@@ -1,5 +1,5 @@
-// The values that affine functions compute on at compile time and in generated code: wrapped or checked integers, or
-// Exprs. Internal to affine_static.h and affine_axes.h.
+// The value types that compile-time affine functions compute with: wrapped integers, checked integers, or Exprs, and the
+// grammar's actions on each. Internal to affine_static.h and affine_axes.h.
 #pragma once
 
 #include <bit>
@@ -17,12 +17,12 @@ namespace strata {
 
 namespace detail {
 
-/// An integer, or why there is none.
+/// An integer, or the reason why there is none. Used in constant expressions and where a divisor can be 0.
 struct StaticValue {
   std::int64_t value = 0;
   Outcome outcome = Outcome::ok;
 };
-/// An integer at run time where no divisor can be 0.
+/// An integer at run time, where no divisor can be 0; arithmetic wraps.
 struct WrappedValue {
   std::int64_t value = 0;
 };
@@ -38,7 +38,7 @@ constexpr bool divides(Action action) {
   return action == Action::div || action == Action::mod || action == Action::ceil_div;
 }
 
-/// a A b for the divisions; `b` is folded by the compiler where it is a constant. @pre b != 0
+/// a // b, a % b or ceildiv(a, b), with overflow wrapped. The compiler folds a constant `b`. @pre b != 0
 template <Action A>
 constexpr std::int64_t divided(std::int64_t a, std::int64_t b) {
   if (b == -1)
@@ -47,7 +47,7 @@ constexpr std::int64_t divided(std::int64_t a, std::int64_t b) {
   return floor_div(a, b) + (A == Action::ceil_div && a % b != 0 ? 1 : 0);
 }
 
-/// The divisions by a power of two that the compiler knows: a shift or a mask, not floor_div's fix for the sign.
+/// The same for a constant power of two `b`: a shift or a mask, without floor_div's correction of the sign.
 template <Action A>
 constexpr std::int64_t shifted(std::int64_t a, std::int64_t b) {
   if constexpr (A == Action::mod) return a & (b - 1);
@@ -55,7 +55,7 @@ constexpr std::int64_t shifted(std::int64_t a, std::int64_t b) {
   return q + (A == Action::ceil_div && (a & (b - 1)) != 0 ? 1 : 0);
 }
 
-/// a A b in generated code: wrapped at 64 bits. @pre a divisor is not 0
+/// The action A on two numbers at run time, wrapped at 64 bits. @pre a divisor is not 0
 template <Action A, bool NumberSecond>
 [[gnu::always_inline]] constexpr std::int64_t wrapped(std::int64_t a, std::int64_t b) {
   const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
@@ -76,7 +76,7 @@ template <Action A, bool NumberSecond>
   if constexpr (A == Action::logical_or) return (a != 0) || (b != 0);
 }
 
-/// One action on values. `NumberSecond`: the second operand is written as a number.
+/// The action A on values. `NumberSecond`: the second operand is a number in the text.
 template <Action A, bool NumberSecond>
 [[gnu::always_inline]] constexpr WrappedValue apply_static(const WrappedValue* x, std::size_t arity) {
   if constexpr (A == Action::select) {
@@ -94,7 +94,7 @@ template <Action A, bool NumberSecond>
   }
 }
 
-/// a A b, checked in constants, at run time for zero divisors alone.
+/// The action A on two numbers: fully checked in constant expressions; at run time only zero divisors are detected.
 template <Action A, bool NumberSecond>
 constexpr StaticValue checked(std::int64_t a, std::int64_t b) {
   StaticValue out;
@@ -187,8 +187,8 @@ constexpr V to_static(const A& a) {
     return {static_cast<std::int64_t>(a)};
 }
 
-/// run.template operator()<V>() with the values that fit: Exprs, checked integers in constants and where a divisor may
-/// be 0, else plain ones.
+/// The result of run.template operator()<V>() with the cheapest V that is right: Expr when an argument is one; StaticValue
+/// in constant expressions and when a divisor may be 0; otherwise WrappedValue.
 template <bool AnyExpr, bool MayDivideByZero, class F>
 [[gnu::always_inline]] constexpr auto with_values(const F& run) {
   if constexpr (AnyExpr) {

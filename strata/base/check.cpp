@@ -1,3 +1,4 @@
+// The names of error kinds.
 #include "strata/base/check.h"
 
 namespace strata {

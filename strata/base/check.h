@@ -1,7 +1,7 @@
-// Errors. `Error` is the user's mistake, `InternalError` is ours; nothing in Strata aborts.
+// Errors. `Error` is a mistake of the user, `InternalError` a mistake in Strata; no function aborts the process.
 //
-// STRATA_CHECK(cond, kind, message...) throws Error; STRATA_ASSERT(cond, message...) throws InternalError.
-// The message is built on failure only, from parts that are streamed together.
+// STRATA_CHECK(condition, kind, parts...) throws Error; STRATA_ASSERT(condition, parts...) throws InternalError. Both
+// build the message from its parts only on failure.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace strata {
 
-/// What went wrong, in the words of `strata batch`.
+/// The kind of a user's mistake; `strata batch` reports it by these names.
 enum class ErrorKind : std::uint8_t {
   parse,      ///< bad text or unknown name
   domain,     ///< zero divisor, min > max
   shape,      ///< ranks, sizes, masks, permutations
-  undefined,  ///< the operation has no answer on these operands
+  undefined,  ///< the operation has no result for these operands
   overflow,   ///< a value does not fit in 64 bits
-  budget,     ///< the work limit was reached
-  request,    ///< a malformed request: JSON, unknown key
+  budget,     ///< a work limit was reached
+  request,    ///< a malformed request: bad JSON, unknown key
 };
 
-/// The word for `kind` in messages and in JSON ("parse", "domain", ...).
+/// The name of `kind` in messages and in JSON: "parse", "domain", ...
 std::string_view to_string(ErrorKind kind);
 
-/// The user's mistake. `what()` names the operation and the values; `column()` is the 1-based byte position
-/// in the text at fault, 0 when there is no text.
+/// A mistake of the user. `what()` names the operation and the values; `column()` is the 1-based byte position of the mistake
+/// in a text, 0 when there is no text.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message, std::size_t column = 0)
@@ -40,7 +40,7 @@ class Error : public std::runtime_error {
   std::size_t column_;
 };
 
-/// Our mistake: a state that the code rules out.
+/// A mistake in Strata: a state that should be impossible.
 class InternalError : public std::logic_error {
  public:
   using std::logic_error::logic_error;

@@ -1,5 +1,5 @@
-// Who runs a loop in parallel. The floors hand their loops to an Executor and never start a thread themselves; this
-// floor has the serial one.
+// Executor: runs the chunks of a loop in parallel. The floors pass their loops to an Executor and never start a thread
+// themselves. This floor has the serial one; the runtime floor has one with threads.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace strata {
 
-/// Who runs the chunks of a loop. One that lends threads derives from this.
+/// Runs the chunks of a loop. An executor with threads derives from this class.
 class Executor {
  public:
   using Body = std::function<void(std::int64_t begin, std::int64_t end)>;
@@ -20,16 +20,16 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
   virtual ~Executor() = default;
 
-  /// Calls body(b, e) on non-empty chunks of at most `grain` elements that cover [begin, end) exactly once, in any
-  /// order and on any thread, and returns when all calls have. Nothing happens when begin >= end.
-  /// @throws what a body threw (one of them; chunks that have not begun by then may be left out),
-  ///         Error (domain) unless grain > 0.
+  /// Calls body(b, e) on non-empty chunks of at most `grain` elements that cover [begin, end) exactly once, in any order
+  /// and on any thread. Returns when all calls have returned. Does nothing when begin >= end.
+  /// @throws Error (domain) unless grain > 0; and what a body threw: one exception, and chunks that have not begun by
+  ///         then may be skipped.
   void parallel_for(std::int64_t begin, std::int64_t end, std::int64_t grain, const Body& body) {
     STRATA_CHECK(grain > 0, domain, "[parallel_for] grain ", grain, " is not positive");
     if (begin < end) run(begin, end, grain, body);
   }
 
-  /// How many bodies can be running at once, at least 1.
+  /// The largest number of bodies that can run at the same time, at least 1.
   virtual int concurrency() const = 0;
 
  private:
@@ -45,7 +45,7 @@ class SerialExecutor final : public Executor {
  private:
   void run(std::int64_t begin, std::int64_t end, std::int64_t grain, const Body& body) override {
     while (begin < end) {
-      // Unsigned, as `end - begin` may not fit in 64 bits with a sign.
+      // Unsigned, because `end - begin` may not fit in a signed 64-bit integer.
       const std::uint64_t left = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin);
       const std::uint64_t size = std::min(left, static_cast<std::uint64_t>(grain));
       const std::int64_t next = begin + static_cast<std::int64_t>(size);

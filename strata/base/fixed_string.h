@@ -1,4 +1,4 @@
-// Texts in types: `layout<"(4,8):(8,1)">` has its text as a template argument.
+// FixedString: a text as a template argument, as in `layout<"(4,8):(8,1)">`.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace strata {
 
-/// A text as a template argument. @post view() is the text, without the NUL at its end
+/// A text that can be a template argument. @post view() is the text without the NUL at its end
 template <std::size_t N>
 struct FixedString {
   char characters[N] = {};

@@ -1,4 +1,4 @@
-// Reading flags from the environment, and the table of all of them.
+// Reads flags from the environment, and defines the table of all flags.
 #include "strata/base/flags.h"
 
 #include <array>
@@ -105,8 +105,8 @@ template class Flag<std::string>;
 namespace flags {
 namespace {
 
-/// A flag that is never destroyed. NOTE: made by the compiler and not when the program starts, so that there is no order in
-/// which objects at namespace scope have to be made.
+/// A flag that is never destroyed. NOTE: it is constant-initialized, so constructors of objects at namespace scope may use it in
+/// any order.
 template <class T>
 union Lasting {
   template <class... Texts>
@@ -136,7 +136,7 @@ std::span<const FlagBase* const> all() {
 
 }  // namespace flags
 
-/// Their locks at a fork: a thread holds one at a time.
+/// Locks all flags for a fork. A thread holds the lock of one flag at a time, so the order does not matter.
 struct FlagsAtFork {
   static void before() {
 #define STRATA_FLAG(name, type, default_value, help) flags::name.mutex_.lock();

@@ -1,11 +1,11 @@
-// The flags of a process: one row each in flags.def, read from the environment once, on first use.
+// The flags of a process, e.g. STRATA_DEBUG: one row each in flags.def, read from the environment once, at first use.
 //
 //   if (flags::DEBUG.get() >= 5) ...
 //   ScopedFlag quiet(flags::DEBUG, 0);   // until the end of the scope
 //
-// No debug flag changes a result. Flags are there before anything runs and until the process has ended: objects at namespace
-// scope may use them when they are made and when they go. All of this may be used from any thread; an override is seen by the whole
-// process, so overrides of one flag that overlap in time without nesting leave the value that was restored last.
+// A debug flag never changes a result. Flags exist before any constructor runs and until the process has ended, so objects at
+// namespace scope may use them. Any thread may call anything here. An override holds for the whole process: overrides of one
+// flag that overlap in time without nesting leave the value that was restored last.
 #pragma once
 
 #include "strata/base/standard.h"
@@ -23,7 +23,7 @@
 
 namespace strata {
 
-/// What is common to all flags, and what `strata flags` lists.
+/// The common part of all flags, which `strata flags` lists.
 class FlagBase {
  public:
   FlagBase(const FlagBase&) = delete;
@@ -35,7 +35,7 @@ class FlagBase {
   std::string environment_name() const;  ///< "STRATA_DEBUG"
 
   virtual std::string default_text() const = 0;
-  /// The value in force. @throws Error as get() does.
+  /// The current value as text. @throws Error as get() does.
   virtual std::string value_text() const = 0;
 
  protected:
@@ -53,25 +53,25 @@ class FlagBase {
 template <class T>
 class Flag final : public FlagBase {
  public:
-  /// What a default is given as: a literal.
+  /// The type of the default: a literal type.
   using Default = std::conditional_t<std::is_same_v<T, std::string>, std::string_view, T>;
 
   constexpr Flag(std::string_view name, std::string_view type_name, Default default_value,
                  std::string_view help)
       : FlagBase(name, type_name, help), default_(default_value) {}
 
-  /// The value in force: the innermost override, else the environment's, else the default. A number or a truth value that was asked
-  /// for before is told without a lock.
-  /// @throws Error (domain) naming the variable when the environment holds text that is no T.
+  /// The current value: the innermost override, else the environment's value, else the default. A number or truth value that
+  /// was read before takes no lock.
+  /// @throws Error (domain) that names the variable when the environment holds text that is not a T.
   T get() const;
-  /// Whether the value is a text that is not empty, told as quickly as a number is.
+  /// True iff the value is a non-empty text. Takes no lock after the first read.
   bool has_text() const
     requires std::same_as<T, std::string>
   {
     if (is_quick_.load(std::memory_order_acquire)) return quick_.load(std::memory_order_relaxed);
     return !get().empty();
   }
-  /// Puts `value` in force and returns what was before. Prefer ScopedFlag.
+  /// Sets the value and returns the previous one. Prefer ScopedFlag.
   T exchange(T value);
 
   std::string default_text() const override;
@@ -83,14 +83,14 @@ class Flag final : public FlagBase {
 
   void note_known(const T& value) const;  // @pre mutex_ is held
 
-  /// What is told without a lock: of a text, whether there is one.
+  /// The part of the value that is read without a lock: the value itself, or for a text whether it is non-empty.
   using Quick = std::conditional_t<std::is_same_v<T, std::string>, bool, T>;
 
   Default default_;
   mutable std::mutex mutex_;
-  mutable std::optional<T> value_;  // in force; none before it was asked for
+  mutable std::optional<T> value_;  // the current value; empty before the first read
   mutable std::atomic<Quick> quick_{};
-  mutable std::atomic<bool> is_quick_{false};  // quick_ says what value_ is
+  mutable std::atomic<bool> is_quick_{false};  // true once quick_ reflects value_
 };
 
 /// Overrides a flag until the end of the scope.

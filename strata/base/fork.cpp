@@ -1,3 +1,4 @@
+// Fork hooks: registered once with pthread_atfork, and called in their order.
 #include "strata/base/fork.h"
 
 #include <pthread.h>
@@ -18,7 +19,7 @@ std::atomic<std::uint64_t> forks{0};
 
 }  // namespace
 
-/// All hooks, in order. NOTE: there before any constructor runs: hooks are at namespace scope.
+/// All hooks, in order. NOTE: constant-initialized, because constructors at namespace scope add hooks.
 struct ForkHandlers {
   static constinit std::array<ForkHook*, kMostHooks> hooks;
   static constinit std::size_t count;

@@ -1,34 +1,34 @@
-// What fork() needs of a process with threads: its child has the thread that forked alone, and memory as it was at that moment. A
-// lock that another thread held then would never be given back, and what it guarded may be half written. So each floor says
-// which locks have to be taken before a fork and given back after it, in both processes.
+// Hooks that make fork() safe in a process with threads. The child of fork() has only the forking thread, and a copy of memory
+// at that moment. A lock that another thread held would never be released in the child, and the data behind it may be half
+// written. Each floor therefore registers the locks that are taken before a fork and released after it, in both processes.
 #pragma once
 
 #include <cstdint>
 
 namespace strata {
 
-/// In the order in which fork() takes locks: who holds one may take those behind it.
+/// The order in which fork() takes locks: a thread that holds one lock may take a later one, but not an earlier one.
 enum class ForkOrder {
-  tables,        ///< no lock: what is made on first use, and takes locks while it is made
-  compiler,      ///< which compiler of the host's there is
-  backends,      ///< LLVM and drivers: opening them, then what goes on in them
-  disk_cache,    ///< the folder of compiled kernels, then what is in it
+  tables,        ///< no lock: tables that are made on first use; making one takes locks
+  compiler,      ///< the search for a C compiler on the host
+  backends,      ///< LLVM and drivers: opening them, and calls into them
+  disk_cache,    ///< the folder of compiled kernels, and its contents
   kernel_cache,  ///< compiled kernels
-  graph,         ///< memory of nodes, then the table of nodes
+  graph,         ///< the memory of nodes, then the table of nodes
   memory,        ///< free blocks
-  trace,         ///< the trace that the flag VIZ asks for
+  trace,         ///< the trace file of the flag VIZ
   flags,
   expressions,  ///< the table of expressions
-  threads,      ///< oneTBB: beginning to use it
+  threads,      ///< oneTBB: its first use
 };
 
-/// Takes part in every fork() of this process from now on. @pre at namespace scope: there is no way to take it back
+/// Takes part in every later fork() of this process. @pre at namespace scope, because it cannot be removed
 class ForkHook {
  public:
   using Function = void (*)();
 
-  /// @param before in the parent: takes the locks, and makes whatever is otherwise made on first use
-  /// @param after  gives them back, in the parent and in the child
+  /// @param before called in the parent before fork(): takes the locks, and makes what is otherwise made on first use
+  /// @param after  called in the parent and in the child after fork(): releases the locks
   ForkHook(ForkOrder order, Function before, Function after);
   ForkHook(const ForkHook&) = delete;
   ForkHook& operator=(const ForkHook&) = delete;
@@ -39,8 +39,8 @@ class ForkHook {
   Function before_, after_;
 };
 
-/// How many forks lie between this process and the first of its line that used Strata. What has threads, or locks of one object,
-/// compares this with what it was when they were made.
+/// The number of forks between this process and the first process of its line that used Strata. An object with threads or
+/// locks of its own compares this number with the number at its creation, to notice that it lives in a child.
 std::uint64_t fork_generation();
 
 }  // namespace strata

@@ -1,4 +1,5 @@
-// A door that threads pass for work inside, and that can be shut: at a fork, at the end of the process.
+// Gate: counts the threads inside a library, and can be shut so that no more threads enter: for a fork, and at the end of the
+// process.
 #pragma once
 
 #include <atomic>
@@ -8,14 +9,14 @@
 
 namespace strata {
 
-/// Any function from any thread; one thread at a time shuts it. Waiting is by looking again: a child of fork() finds nobody who
-/// waits.
+/// Any thread may call any function; only one thread at a time may shut it. Waiting threads poll instead of using a lock:
+/// after fork(), the child has no threads that wait on one.
 class Gate {
  public:
-  /// While it lives, its thread is inside.
+  /// Marks its thread as inside for as long as it lives.
   class Visit {
    public:
-    /// Waits while the gate is shut: for good, where that is at the end of the process. Null: there is none to pass.
+    /// Waits while the gate is shut; forever, when it was shut for the end of the process. A null gate never waits.
     explicit Visit(Gate* gate) : gate_(gate) {
       if (gate_ != nullptr) gate_->enter();
     }
@@ -29,7 +30,7 @@ class Gate {
     Gate* gate_;
   };
 
-  /// Nobody comes in from now on. Waits until nobody is inside, for at most `patience`; whether that is so.
+  /// Shuts the gate for new threads, then waits at most `patience` until no thread is inside. True iff none is.
   bool shut(std::chrono::milliseconds patience = std::chrono::hours(1)) {
     const auto begin = std::chrono::steady_clock::now();
     state_.fetch_or(kShut, std::memory_order_acq_rel);
@@ -58,7 +59,7 @@ class Gate {
     }
   }
 
-  std::atomic<std::uint64_t> state_{0};  // how many are inside, and kShut
+  std::atomic<std::uint64_t> state_{0};  // the number of threads inside, plus kShut
 };
 
 }  // namespace strata

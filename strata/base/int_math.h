@@ -1,8 +1,8 @@
-// 64-bit integer arithmetic with stated rounding and detected overflow.
+// 64-bit integer arithmetic with defined rounding and detected overflow.
 //
-// `floor_div` and `floor_mod` are floor division and its modulus: floor_mod has the sign of the divisor.
-// The try_* forms return false where the result does not fit in 64 bits; the plain forms require that it does.
-// `Extent` arithmetic (sat_*) saturates: INT64_MIN and INT64_MAX stand for -infinity and +infinity.
+// `floor_div` and `floor_mod` are floor division and floor modulus: floor_mod has the sign of the divisor. The try_*
+// functions return false when the result does not fit in 64 bits; functions without the prefix require that it fits. The
+// sat_* functions saturate on the extended line: INT64_MIN and INT64_MAX stand for -infinity and +infinity.
 #pragma once
 
 #include <concepts>
@@ -12,7 +12,7 @@
 
 namespace strata {
 
-/// For products and sums of 64-bit integers that are to be compared, or cut to 64 bits afterwards.
+/// For products and sums of 64-bit integers that are compared, or rounded to 64 bits later.
 __extension__ using Int128 = __int128;
 
 inline constexpr std::int64_t kNegInf = std::numeric_limits<std::int64_t>::min();
@@ -28,11 +28,11 @@ inline constexpr std::int64_t kPosInf = std::numeric_limits<std::int64_t>::max()
   return !__builtin_mul_overflow(a, b, &out);
 }
 
-/// @pre b != 0 and not (a == INT64_MIN and b == -1)
+/// floor(a / b). @pre b != 0 and not (a == INT64_MIN and b == -1)
 constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) {
   return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
 }
-/// @pre b != 0.  @post a == b * floor_div(a, b) + floor_mod(a, b)
+/// a - b * floor(a / b). @pre b != 0.  @post a == b * floor_div(a, b) + floor_mod(a, b)
 constexpr std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
   if (b == -1) return 0;
   const std::int64_t r = a % b;
@@ -44,11 +44,11 @@ constexpr std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
   return true;
 }
 
-/// |a| as an unsigned number, defined for INT64_MIN too.
+/// |a| as an unsigned number; defined for INT64_MIN, too.
 constexpr std::uint64_t magnitude(std::int64_t a) {
   return a < 0 ? ~static_cast<std::uint64_t>(a) + 1 : static_cast<std::uint64_t>(a);
 }
-/// Greatest common divisor of |a| and |b|; 0 when both are 0, and 1 in the one case that does not fit (2^63).
+/// The greatest common divisor of |a| and |b|; 0 when both are 0; 1 in the one case that does not fit (2^63).
 constexpr std::int64_t gcd(std::int64_t a, std::int64_t b) {
   std::uint64_t x = magnitude(a), y = magnitude(b);
   while (y != 0) {
@@ -59,7 +59,7 @@ constexpr std::int64_t gcd(std::int64_t a, std::int64_t b) {
   return x > static_cast<std::uint64_t>(kPosInf) ? 1 : static_cast<std::int64_t>(x);
 }
 
-/// a + b, or the largest number of the type where that does not fit.
+/// a + b, or the largest value of T when the sum does not fit.
 template <std::unsigned_integral T>
 constexpr T saturating_add(T a, T b) {
   const T sum = static_cast<T>(a + b);
@@ -90,7 +90,7 @@ constexpr std::int64_t sat_neg(std::int64_t a) {
 constexpr std::int64_t sat_sub(std::int64_t a, std::int64_t b) {
   if (is_inf(a)) return a;
   if (is_inf(b)) return sat_neg(b);
-  std::int64_t r = 0;  // not a + (-b): -(INT64_MIN + 1) would read as infinity
+  std::int64_t r = 0;  // not a + (-b): -(INT64_MIN + 1) would be read as infinity
   if (try_sub(a, b, r)) return r;
   return a < 0 ? kNegInf : kPosInf;
 }

@@ -1,7 +1,9 @@
-// Tables of nodes: at most one live node per content, found by its hash.
+// InternTable: a hash table of nodes with at most one live node for each content. Expressions and graphs intern their nodes in
+// such tables.
 //
-// Shards of open addressing, each behind a spin lock. A node is found as long as it lives: one whose last handle is gone is never
-// handed out again, and a newcomer of the same content gets a node of its own. Whoever frees a node takes it out first.
+// The table has shards with open addressing, each behind a spin lock. A node can be found while it has a handle. A node whose
+// last handle is gone is never handed out again; a request for the same content makes a new node. The code that frees a node
+// removes it from the table first.
 #pragma once
 
 #include <array>
@@ -29,18 +31,19 @@ class SpinLock {
   std::atomic<bool> taken_{false};
 };
 
-/// Nodes have a member `hash`, whose upper bits choose one of the `Shards`, a power of 2 above 1.
+/// `Node` has a member `hash`; its upper bits choose the shard. `Shards` is a power of 2 above 1.
 template <class Node, std::size_t Shards>
 class InternTable {
  public:
-  /// A handle on a live node for which `matches` says yes: of the first for which `revive(Node*)`, a handle, is not null; else a null.
+  /// A handle on a live node with `matches(node)` true. `revive(Node*)` makes the handle, or a null handle for a node that is
+  /// dying; the search then continues. A null handle when no node is found.
   template <class Matches, class Revive>
   auto find(std::uint64_t hash, const Matches& matches, const Revive& revive) {
     Shard& shard = shard_of(hash);
     const std::lock_guard lock(shard.lock);
     return shard.find(hash, matches, revive);
   }
-  /// The same; where there is none, `make()`, a handle on a node of this hash, which is then found.
+  /// Like find; when no node is found, inserts the node that `make()` returns a handle on, and returns that handle.
   template <class Matches, class Revive, class Make>
   auto find_or_make(std::uint64_t hash, const Matches& matches, const Revive& revive, const Make& make) {
     Shard& shard = shard_of(hash);
@@ -55,7 +58,7 @@ class InternTable {
     ++shard.size;
     return made;
   }
-  /// Takes a node out that no handle is on any more. @pre it was made here
+  /// Removes a node whose last handle is gone. @pre the node was made by this table
   void remove(const Node* node) noexcept {
     Shard& shard = shard_of(node->hash);
     const std::lock_guard lock(shard.lock);
@@ -70,7 +73,7 @@ class InternTable {
     return count;
   }
 
-  /// For fork(). A thread is in one shard at a time, so that their order does not matter.
+  /// Locks and unlocks every shard, for fork(). A thread holds one shard at a time, so the order of shards does not matter.
   void hold() {
     for (Shard& shard : shards_) shard.lock.lock();
   }

@@ -1,3 +1,4 @@
+// The InterruptChecks of a thread, and the calls to them.
 #include "strata/base/interrupt.h"
 
 #include <utility>
@@ -9,7 +10,7 @@ namespace {
 thread_local constinit InterruptCheck* innermost_check = nullptr;
 constexpr std::uint32_t kOften = 64;
 
-/// Nobody is asked while somebody is.
+/// While it lives no check is called: a check that runs must not be interrupted by itself.
 class Asking {
  public:
   Asking() : before_(std::exchange(innermost_check, nullptr)) {}

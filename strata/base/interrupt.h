@@ -1,12 +1,13 @@
-// Long work that can be ended: by Ctrl-C, by a button, by a deadline.
+// InterruptCheck: a way to end long work early, on Ctrl-C, a button or a deadline.
 //
 //   const InterruptCheck check([&] {
 //     if (cancelled) throw Cancelled();
 //   });
-//   y.realize();                            // Cancelled comes out of it, soon after `cancelled` is set
+//   y.realize();                            // throws Cancelled soon after `cancelled` is set
 //
-// Work looks while a graph is made, scheduled and compiled, between kernels, and inside long ones, on the thread that asked for
-// it. What is thrown ends the work as an error does: what was realized by then stays so, and nothing half done is seen.
+// Work calls the check while a graph is made, scheduled and compiled, between kernels, and inside long kernels, always on the
+// thread that started the work. An exception from the check ends the work as an error does: tensors that were realized by
+// then stay realized, and nothing is left half done.
 #pragma once
 
 #include <chrono>
@@ -15,21 +16,21 @@
 
 namespace strata {
 
-/// While it lives, long work of this thread calls `check` from time to time, which throws to end the work. Those around it are
-/// asked, too. It may use Strata itself; it is not asked again meanwhile.
+/// While it lives, long work on this thread calls `check` from time to time; `check` throws to end the work. Enclosing checks
+/// are called, too. `check` may use Strata itself; no check is called during that.
 class InterruptCheck {
  public:
   using Check = std::function<void()>;
 
-  /// @param between the least time from one call of `check` to the next; the first is as long after work first looked
+  /// @param between the least time between two calls of `check`, and before the first call
   explicit InterruptCheck(Check check,
                           std::chrono::milliseconds between = std::chrono::milliseconds(20));
-  /// @pre the thread that made it, in reverse order
+  /// @pre on the thread that made it, in reverse order of construction
   ~InterruptCheck();
   InterruptCheck(const InterruptCheck&) = delete;
   InterruptCheck& operator=(const InterruptCheck&) = delete;
 
-  /// Whether this thread has one.
+  /// True iff this thread has an InterruptCheck.
   static bool is_active();
 
  private:
@@ -47,10 +48,10 @@ class InterruptCheck {
   InterruptCheck* outer_;
 };
 
-/// A place where work can end: asks this thread's checks where it is time to. Some ten nanoseconds where there are any.
+/// A point at which work can end: calls this thread's checks that are due. Takes some ten nanoseconds when there are any.
 /// @throws what a check throws
 void check_interrupt();
-/// The same for places that are met every microsecond or so: looks each 64th time.
+/// The same for points that are reached every microsecond or so: looks at the clock every 64th time.
 void check_interrupt_often();
 
 }  // namespace strata

@@ -1,4 +1,4 @@
-// JSON values: what a document that was read says.
+// JsonValue: access to the values of a document.
 #include "strata/base/json.h"
 
 #include "strata/base/check.h"
@@ -33,7 +33,7 @@ std::size_t JsonValue::column() const { return document_->nodes_[index_].begin +
 std::string JsonValue::raw() const {
   const auto& n = document_->nodes_[index_];
   std::string out(std::string_view(document_->text_).substr(n.begin, n.end - n.begin));
-  // Line breaks can only stand between tokens here, where they mean nothing.
+  // A line break here can only be between tokens, where it has no meaning.
   std::erase_if(out, [](char c) { return c == '\n' || c == '\r'; });
   return out;
 }

@@ -1,4 +1,4 @@
-// Reading JSON: one loop over the text with an explicit stack of open brackets.
+// The JSON reader: one loop over the text, with an explicit stack of open brackets.
 #include "strata/base/json.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ void append_utf8(std::string& out, std::uint32_t code) {
 
 }  // namespace
 
-/// The reader's state: where it is, and the arrays and objects that are open.
+/// The state of the reader: its position, and the open arrays and objects.
 class JsonReader {
  public:
   explicit JsonReader(JsonDocument& document) : doc_(document), text_(document.text_) {}
@@ -156,7 +156,7 @@ class JsonReader {
     const std::uint32_t index = open_.back().node;
     if (in_object()) refuse_duplicates(index);
     ++at_;
-    finish(index);  // last: what is refused must not be salvaged
+    finish(index);  // last: `salvage` must not return a refused object
     open_.pop_back();
   }
 

@@ -1,4 +1,4 @@
-// Writing JSON.
+// The JSON writer.
 #include "strata/base/json.h"
 #include "strata/base/quotes.h"
 

@@ -1,3 +1,4 @@
+// Meter: the slow path, which looks at the clock and at the work that is left.
 #include "strata/base/meter.h"
 
 #include <algorithm>
@@ -12,12 +13,12 @@ namespace {
 constexpr std::uint64_t kUnitsBetweenLooks = 1 << 14;  // a fraction of a millisecond
 
 Meter::Clock::time_point after(double seconds) {
-  constexpr double longest = 1e9;  // 30 years, which the clock can hold
+  constexpr double longest = 1e9;  // 30 years; the clock can represent it
   const std::chrono::duration<double> span(std::min(seconds, longest));
   return Meter::Clock::now() + std::chrono::duration_cast<Meter::Clock::duration>(span);
 }
 
-/// "0.5", "2".
+/// A number without trailing zeros: "0.5", "2".
 std::string short_text(double seconds) {
   std::string text = std::to_string(seconds);
   text.erase(text.find_last_not_of('0') + 1);
@@ -33,7 +34,7 @@ Meter::Meter(std::uint64_t units, std::optional<double> seconds)
   current_ = this;
 }
 
-// NOTE: where a limit was reached until_look_ stays 0, so that each call comes here.
+// NOTE: after a limit is reached, until_look_ stays 0, so that every call comes here.
 void Meter::look(std::uint64_t units) {
   left_ -= std::exchange(looked_for_, 0) - std::exchange(until_look_, 0);
   if (units > left_) {

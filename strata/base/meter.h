@@ -1,10 +1,10 @@
-// How much one question may cost: steps of the algebra are counted where they are taken, and a clock is looked at.
+// Meter: a limit on the work of one question, in counted steps and in time.
 //
 //   const Meter meter(units, seconds);   // until the end of the scope, for this thread
 //   answer(question);                    // throws Error (budget) when either is used up
 //
-// What takes time says so by Meter::charge: a unit is some 10 to 30 nanoseconds of this library's work. Without a meter nothing is
-// counted.
+// Code that takes time calls Meter::charge; one unit is about 10 to 30 nanoseconds of this library's work. Without a meter
+// nothing is counted.
 #pragma once
 
 #include <chrono>
@@ -13,20 +13,20 @@
 
 namespace strata {
 
-/// A limit on the work of this thread while it lives; the innermost one counts.
+/// Limits the work of this thread while it lives. When meters nest, the innermost one counts.
 class Meter {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// @pre seconds, where they are given, are finite and not negative
+  /// @pre seconds, when given, are finite and not negative
   explicit Meter(std::uint64_t units, std::optional<double> seconds = {});
   ~Meter() { current_ = outer_; }
   Meter(const Meter&) = delete;
   Meter& operator=(const Meter&) = delete;
 
-  /// Counts what this thread is about to do, where there is a meter. NOTE: once a limit was reached each further call throws, so
-  /// that code that takes an Error for "not known" ends soon; who made the meter asks check() in the end.
-  /// @throws Error (budget)
+  /// Counts work that this thread is about to do, when there is a meter. NOTE: once a limit is reached, every later call throws
+  /// too, so code that treats an Error as "not known" soon ends; the owner of the meter calls check() at the end to notice.
+  /// @throws Error (budget) when a limit is reached
   static void charge(std::uint64_t units) {
     if (Meter* const meter = current_; meter != nullptr) [[unlikely]]
       meter->take(units);
@@ -45,8 +45,8 @@ class Meter {
   static inline constinit thread_local Meter* current_ = nullptr;
 
   Meter* outer_;
-  std::uint64_t units_, left_;    // left_: before what was taken since the last look
-  std::uint64_t looked_for_ = 0;  // units from the last look to the next
+  std::uint64_t units_, left_;    // left_: before the work since the last look at the clock
+  std::uint64_t looked_for_ = 0;  // units from the last look at the clock to the next
   std::uint64_t until_look_ = 0;
   bool is_spent_ = false;
   std::optional<double> seconds_;

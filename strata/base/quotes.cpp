@@ -5,7 +5,7 @@ namespace strata {
 
 namespace {
 
-/// Valid UTF-8 that is no control character (U+0000 to U+001F, U+007F to U+009F).
+/// True for valid UTF-8 that is not a control character (U+0000 to U+001F, U+007F to U+009F).
 bool is_shown(std::string_view text, std::size_t at) {
   const auto lead = static_cast<unsigned char>(text[at]);
   if (utf8_length(text, at) == 2 && lead == 0xC2)

@@ -1,4 +1,5 @@
-// A vector whose first N elements live inside the object; usable in constant expressions.
+// SmallVec: a vector whose first N elements are stored inside the object; works in constant expressions. Shapes, strides and
+// index tuples are SmallVecs, which keeps small ranks free of allocation.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 
 namespace strata {
 
-/// @pre T is default constructible; what is no longer in use is reset to T{} where T owns something.
+/// @pre T is default constructible. An element out of use is reset to T{} when T owns something.
 template <class T, std::size_t N>
 class SmallVec {
   static_assert(std::is_nothrow_move_assignable_v<T>);
@@ -107,11 +108,11 @@ class SmallVec {
   }
 
  private:
-  // A constant may not hold what was never written.
+  // In a constant expression every element must have been written.
   constexpr void start() {
     if (std::is_constant_evaluated()) std::fill_n(inline_, N, T{});
   }
-  /// @pre this holds nothing
+  /// Moves the contents of `other` here. @pre this vector owns nothing
   constexpr void take(SmallVec& other) {
     heap_ = std::exchange(other.heap_, nullptr);
     capacity_ = std::exchange(other.capacity_, N);

@@ -1,3 +1,4 @@
+// Edit distances, and names sorted by them.
 #include "strata/base/spelling.h"
 
 #include <algorithm>
@@ -8,7 +9,7 @@ namespace strata {
 std::size_t spelling_distance(std::string_view a, std::string_view b) {
   constexpr std::size_t kMostLetters = 64;
   a = a.substr(0, kMostLetters), b = b.substr(0, kMostLetters);
-  // Row i of the table: from the first i letters of a to the first j of b.
+  // Row i of the table: distances from the first i letters of a to the first j letters of b.
   std::vector<std::size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -24,7 +25,7 @@ std::size_t spelling_distance(std::string_view a, std::string_view b) {
 }
 
 std::vector<std::string> nearest_first(std::string_view word, std::vector<std::string> known) {
-  std::vector<std::pair<std::size_t, std::size_t>> order;  // distances, and places in `known`
+  std::vector<std::pair<std::size_t, std::size_t>> order;  // (distance, position in `known`)
   for (std::size_t k = 0; k < known.size(); ++k)
     order.emplace_back(spelling_distance(word, known[k]), k);
   std::sort(order.begin(), order.end());

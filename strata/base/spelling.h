@@ -1,4 +1,4 @@
-// Names that were misspelt: which known ones are near.
+// Suggestions for misspelt names.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace strata {
 
-/// How many letters to insert, leave out, replace or swap with the next one make `b` of `a`, each letter once. Quadratic: of each
-/// name the first 64 bytes are looked at.
+/// The edit distance of `a` and `b`: the least number of letters to insert, delete, replace or swap with their neighbour (each
+/// letter once). Looks at the first 64 bytes of each name; quadratic in these.
 std::size_t spelling_distance(std::string_view a, std::string_view b);
-/// `known`, the nearest to `word` first; those as near keep their order.
+/// `known`, sorted by distance to `word`; names of equal distance keep their order.
 std::vector<std::string> nearest_first(std::string_view word, std::vector<std::string> known);
 
 }  // namespace strata

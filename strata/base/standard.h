@@ -1,4 +1,4 @@
-// What the compiler has to be told before anything else: each header that users include by a floor's name begins with this.
+// A check that the compiler is in C++20 mode or later. The umbrella header of each floor includes this file first.
 #pragma once
 
 #if defined(_MSVC_LANG) ? _MSVC_LANG < 202002L : __cplusplus < 202002L

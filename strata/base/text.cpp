@@ -1,3 +1,4 @@
+// The natural order of names, and numbers that are read alike in every locale.
 #include "strata/base/text.h"
 
 #include <cerrno>
@@ -12,7 +13,7 @@
 namespace strata {
 namespace {
 
-// The digit run at `i`, without leading zeros; moves `i` past it.
+// The run of digits at `i` without leading zeros. Moves `i` past it.
 std::string_view take_number(std::string_view s, std::size_t& i) {
   while (i < s.size() && s[i] == '0') ++i;
   const std::size_t begin = i;
@@ -40,7 +41,7 @@ int natural_compare(std::string_view a, std::string_view b) {
 }
 
 std::uint64_t natural_key(std::string_view name) {
-  // A digit run becomes one byte of its length ('0' + length, which sorts among the digits) and its digits.
+  // A run of digits is encoded as one byte for its length ('0' + length, which sorts among the digits), then its digits.
   std::uint64_t key = 0;
   int room = 7;
   const auto put = [&](unsigned char byte) {
@@ -54,7 +55,7 @@ std::uint64_t natural_key(std::string_view name) {
       continue;
     }
     const auto number = take_number(name, i);
-    if (number.size() > 9) {  // ':' follows '9'; what is behind it is left to natural_compare
+    if (number.size() > 9) {  // ':' follows '9'; natural_compare compares the rest
       put(':');
       break;
     }
@@ -88,7 +89,7 @@ bool convert_all(std::string_view text, Float& out) {
   char* end = nullptr;
   errno = 0;
   out = convert_in(plain, whole.c_str(), &end, Float{});
-  // NOTE: a subnormal number is a range error, too.
+  // NOTE: a subnormal result sets ERANGE, too.
   const bool fits = errno != ERANGE || (out != 0 && std::isfinite(out));
   return fits && end == whole.c_str() + whole.size();
 }
@@ -96,7 +97,7 @@ bool convert_all(std::string_view text, Float& out) {
 
 template <class Float>
 std::optional<Float> read_floating(std::string_view text) {
-  // NOTE: what reads numbers takes more: blanks in front, "+1", hexadecimal digits, "inf".
+  // NOTE: the library functions accept more than numbers: leading blanks, "+1", hexadecimal digits, "inf".
   const bool is_number = !text.empty() && text.front() != '+' &&
                          text.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
   Float out = 0;

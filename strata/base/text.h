@@ -1,4 +1,4 @@
-// Digits, and names in their natural order ("idx2" before "idx10").
+// Text helpers: digits, numbers independent of the locale, and the natural order of names ("idx2" before "idx10").
 #pragma once
 
 #include <cstdint>
@@ -7,20 +7,21 @@
 
 namespace strata {
 
-/// The same in every locale.
+/// True for '0' to '9', in every locale.
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Three-way natural comparison: digit runs compare as numbers, everything else by byte. Names that differ in
-/// leading zeros only compare by byte at the end, so 0 means equal.
+/// Three-way natural comparison: runs of digits compare as numbers, all other characters by byte. Names that differ only in
+/// leading zeros then compare by byte, so the result 0 means that the names are equal.
 int natural_compare(std::string_view a, std::string_view b);
 
-/// A prefix of the natural order in 56 bits: natural_key(a) < natural_key(b) implies natural_compare(a, b) < 0.
+/// A 56-bit prefix of the natural order: natural_key(a) < natural_key(b) implies natural_compare(a, b) < 0. It makes most
+/// comparisons of names one comparison of integers.
 std::uint64_t natural_key(std::string_view name);
 
-/// The double nearest to what `text` says in digits, with '.', 'e' and '-' where they belong, in every locale. Nothing where that
-/// is not all of the text, or beyond the doubles. (libc++ has no std::from_chars of doubles before its version 20.)
+/// The double nearest to the decimal number in `text` ('.', 'e', '-' as in C), in every locale. Nothing when part of the text
+/// is not the number, or the value is beyond the doubles. (libc++ has no std::from_chars for doubles before version 20.)
 std::optional<double> read_double(std::string_view text);
-/// The same of floats, rounded once.
+/// The same for float, rounded once.
 std::optional<float> read_float(std::string_view text);
 
 }  // namespace strata

@@ -1,3 +1,4 @@
+// The RewriteTraces of a thread: a stack, linked through outer_.
 #include "strata/base/trace.h"
 
 #include <utility>

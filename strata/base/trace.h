@@ -1,8 +1,8 @@
-// The record of rewrites: which rule fired, on what, with which bindings.
+// RewriteTrace: a recorder of rewrites, with the rule, the expression and the bindings of each.
 //
-// A `RewriteTrace` installs itself for the current thread; while one is alive, every rule that fires appends an event.
-// With none installed the cost of a rule is one thread-local load. The recorder is a plain callback, so that this floor
-// knows nothing of expressions: `expr/` gives the event its meaning.
+// A RewriteTrace installs itself for the current thread. While it lives, every rule that fires passes an event to it. Without
+// one, a rule costs one thread-local load. The recorder is a plain callback, so this floor does not depend on expressions;
+// `expr/` defines the event.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,8 @@ namespace strata {
 
 struct RewriteEvent;  // defined by the floor that rewrites (expr/rules.h)
 
-/// While it lives, each rule that fires on this thread is told to its sink, or to that of one made later.
+/// While it lives, every rule that fires on this thread is passed to `sink`; a RewriteTrace made later takes over until it is
+/// gone.
 class RewriteTrace {
  public:
   using Sink = std::function<void(const RewriteEvent&)>;
@@ -21,7 +22,7 @@ class RewriteTrace {
   RewriteTrace(const RewriteTrace&) = delete;
   RewriteTrace& operator=(const RewriteTrace&) = delete;
 
-  /// The innermost recorder of this thread, or null.
+  /// The innermost RewriteTrace of this thread, or null.
   static RewriteTrace* current() { return current_; }
   void record(const RewriteEvent& event) { sink_(event); }
 

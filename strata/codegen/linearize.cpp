@@ -70,16 +70,6 @@ class Linearizing {
 
  private:
   static bool is_reduce_node(UOp u) { return u.op() == UOps::REDUCE; }
-  /// The loops of a REDUCE, outermost first.
-  static std::span<const UOp> loops_of(UOp u) {
-    const std::span<const UOp> src = u.src();
-    std::size_t first = src.size();
-    while (src[first - 1].op() == UOps::LOOP) --first;
-    return src.subspan(first);
-  }
-  static std::span<const UOp> values_of(UOp u) {
-    return u.src().subspan(1, u.src().size() - 1 - loops_of(u).size());
-  }
 
   /// The k-th source to be computed: of a store the value before the index, as it takes longer.
   static UOp source(UOp u, std::size_t k) {
@@ -121,7 +111,7 @@ class Linearizing {
       for (std::size_t k = 0; k < nodes_.size(); ++k) {
         find_free_of(k, shared);
         if (!is_reduce_node(nodes_[k])) continue;
-        LoopSet& group = shared[loop_number_.at(loops_of(nodes_[k]).front())];
+        LoopSet& group = shared[loop_number_.at(nodes_[k].reduced_loops().front())];
         const std::size_t before = group.count();
         group.merge(free_[k]);
         changed = changed || group.count() != before;
@@ -140,12 +130,12 @@ class Linearizing {
     if (const auto it = pinned_.find(u); it != pinned_.end())
       for (const UOp loop : *it->second) free_[k].insert(loop_number_.at(loop));
     if (!is_reduce_node(u)) return;
-    free_[k].merge(shared[loop_number_.at(loops_of(u).front())]);
+    free_[k].merge(shared[loop_number_.at(u.reduced_loops().front())]);
     // What an inner level adds up may be the same in each iteration of the outer one: it stands in there all the same.
-    for (auto it = around_.find(loops_of(u).front()); it != around_.end();
+    for (auto it = around_.find(u.reduced_loops().front()); it != around_.end();
          it = around_.find(it->second))
       if (loop_number_.contains(it->second)) free_[k].insert(loop_number_.at(it->second));
-    for (const UOp loop : loops_of(u)) free_[k].erase(loop_number_.at(loop));
+    for (const UOp loop : u.reduced_loops()) free_[k].erase(loop_number_.at(loop));
   }
 
   // enclosing_[l]: the loops around loop l. Outputs' loops say what they are in; a reduction's first loop is in all that
@@ -162,7 +152,7 @@ class Linearizing {
         for (const UOp s : u.src()) direct[loop_number_.at(u)].merge(free_[number_.at(s)]);
       if (!is_reduce_node(u)) continue;
       LoopSet around = free_[k];
-      for (const UOp loop : loops_of(u)) {
+      for (const UOp loop : u.reduced_loops()) {
         direct[loop_number_.at(loop)].merge(around);
         around.insert(loop_number_.at(loop));
       }
@@ -255,20 +245,20 @@ class Linearizing {
 
   void reduction_edges(std::size_t k) {
     const UOp u = nodes_[k];
-    const std::size_t outer = loop_number_.at(loops_of(u).front());
+    const std::size_t outer = loop_number_.at(u.reduced_loops().front());
     const Item first_loop{parent_[outer], loop_item(outer)};
     edge(item_of(number_.at(u.src(0))), first_loop);
-    for (const UOp v : values_of(u)) {
+    for (const UOp v : u.reduced_values()) {
       const std::size_t n = number_.at(v);
       if (v.op() == UOps::LOOP) continue;
       const Item value = item_of(n);
       // A value that stands outside of the loops has to be there before them.
-      Item in = inside(loops_of(u).back());
+      Item in = inside(u.reduced_loops().back());
       if (value.block != in.block) edge(value, in);
     }
     edge(first_loop, item_of(k));
     starts_[outer].push_back(k);
-    ends_[loop_number_.at(loops_of(u).back())].push_back(k);
+    ends_[loop_number_.at(u.reduced_loops().back())].push_back(k);
   }
 
   // Loads of a buffer that is written stand before the stores to the same elements, those of scratch memory behind all.
@@ -356,7 +346,7 @@ class Linearizing {
       const UOp u = nodes_[k];
       const UOp accumulator = in_list(u);
       UOp total = accumulator;
-      for (const UOp v : values_of(u)) total = combined(combining_op(u.alu()), total, v);
+      for (const UOp v : u.reduced_values()) total = combined(combining_op(u.alu()), total, v);
       list_.add(UOps::PHI, u.dtype(), {accumulator, total}, {}, false);
     }
     list_.add(UOps::ENDLOOP, dtypes::none, {in_list(loops_[loop])}, {}, false);
@@ -382,7 +372,7 @@ class Linearizing {
   void count_uses() {
     for (const UOp u : nodes_) uses_.try_emplace(u, 0);
     for (const UOp u : nodes_) {
-      const bool sums = is_reduce_node(u) && u.alu() == Ops::SUM;
+      const bool sums = is_reduce_node(u) && u.reduction().op == Ops::SUM;
       for (std::size_t k = 0; k < u.src().size(); ++k)
         if (!sums || k == 0) ++uses_[u.src(k)];
     }

@@ -30,8 +30,7 @@ std::vector<AxisBits> rows_of_reductions(const UOpGraph& plain, std::size_t outp
         if (v.name() == name) of |= AxisBits{1} << axis;
     }
     if (u.op() != UOps::REDUCE) continue;
-    for (const UOp s : u.src())
-      if (s.op() == UOps::LOOP) of &= ~depends[s.num()];
+    for (const UOp loop : u.reduced_loops()) of &= ~depends[loop.num()];
     out.push_back(of & ((AxisBits{1} << outputs) - 1));
   }
   return out;

@@ -62,11 +62,7 @@ class Sums {
   /// `first` and the values of all iterations of `loops`, one after another.
   UOp accumulated(UOp first, std::vector<UOp> values, std::span<const UOp> loops, int least_lanes) {
     const int lanes = std::max({least_lanes, LaneOps::most_lanes(values), first.dtype().lanes()});
-    for (UOp& v : values) {
-      if (v.op() == UOps::LOOP)
-        v = graph_.alu(Ops::NOOP, {v});  // not one of the loops of the REDUCE
-      v = ops_.widened(v, lanes);
-    }
+    for (UOp& v : values) v = ops_.widened(v, lanes);
     first = ops_.widened(first, lanes);
     if (loops.empty()) {
       for (const UOp v : values) first = ops_.alu(op_, {first, v});
@@ -75,7 +71,8 @@ class Sums {
     std::vector<UOp> sources = {first};
     sources.insert(sources.end(), values.begin(), values.end());
     sources.insert(sources.end(), loops.begin(), loops.end());
-    return graph_.add(UOps::REDUCE, first.dtype(), sources, reduction_);
+    return graph_.add(UOps::REDUCE, first.dtype(), sources,
+                      LoopReduction{reduction_, static_cast<std::int64_t>(loops.size())});
   }
 
   /// index // 4 % 4 inside of index % 4, as sum_order() has them. NOTE: the identity is left out, as no lane is -0.

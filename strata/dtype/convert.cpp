@@ -1,5 +1,5 @@
-// The 16-bit floats. The widening ones are exact, and keep the payload of a NaN; the narrowing ones round once, from f64 too:
-// by way of f32, 1 + 2^-11 + 2^-40 would become a tie, and then 1.
+// Conversions of 16-bit floats. Widening is exact and keeps the payload of a NaN. Narrowing rounds once, from f64 too: a detour by
+// f32 would round 1 + 2^-11 + 2^-40 to a tie first, and then to 1.
 #include <bit>
 
 #include "strata/dtype/float_bits.h"

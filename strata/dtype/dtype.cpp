@@ -75,7 +75,7 @@ namespace dtypes {
 
 namespace {
 
-// The text of name(), spec_name() and NumPy, taken apart from both ends; what is left is the scalar's name.
+// Strips the affixes of name(), spec_name() and NumPy's names from both ends; `rest` is then the name of a scalar.
 struct NameParser {
   std::string_view rest;
 
@@ -89,7 +89,7 @@ struct NameParser {
     rest.remove_suffix(suffix.size());
     return true;
   }
-  // The number behind `mark`; 1 where there is no mark, 0 where no number from 2 to kMostLanes is behind it.
+  // The number after `mark`; 1 without a mark, 0 when no number from 2 to kMostLanes follows the mark.
   int drop_lanes(std::string_view mark) {
     const std::size_t at = rest.rfind(mark);
     if (at == std::string_view::npos) return 1;

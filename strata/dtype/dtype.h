@@ -1,4 +1,5 @@
-// The type of an element: a scalar dtype of dtypes.def, or a vector of them, or a pointer to them. A value of three bytes.
+// DType: the type of a tensor's elements, one of the scalar dtypes of dtypes.def, a vector of one, or a pointer to either.
+// A value of three bytes. Also here: promotion of two dtypes, and dtypes by name.
 //
 //   dtypes::float32.name()          "f32"
 //   dtypes::float32.vec(8).name()   "f32x8"
@@ -16,15 +17,15 @@ namespace strata {
 
 enum class DTypeKind : std::uint8_t { boolean, sint, uint, floating };
 
-/// A type of elements, a vector of them, or a pointer to them.
+/// A scalar dtype, a vector of 2 to 64 scalars, or a pointer to either.
 class DType {
  public:
   enum class Id : std::uint8_t {
-    none,  ///< of what has no value: a store, the end of a loop
+    none,  ///< the dtype of an operation without a value: a store, the end of a loop
 #define STRATA_DTYPE(id, kind, bits, name, spec, c, significand, min_exponent) id,
 #include "strata/dtype/dtypes.def"
   };
-  static constexpr std::size_t kCount = 13;  ///< scalar dtypes, without `none`
+  static constexpr std::size_t kCount = 13;  ///< the number of scalar dtypes, `none` excluded
   static constexpr int kMostLanes = 64;
 
   constexpr DType() = default;
@@ -36,29 +37,29 @@ class DType {
   constexpr bool is_vector() const { return lanes_ > 1; }
   constexpr bool is_pointer() const { return pointer_; }
   constexpr DType scalar() const { return DType(id_); }
-  /// The dtype of what this points to.
+  /// The dtype that this pointer points to; a dtype that is not a pointer is returned as it is.
   constexpr DType pointee() const { return pointer_ ? with(lanes_, false) : *this; }
   constexpr DType pointer() const { return with(lanes_, true); }
-  /// `lanes` of this scalar. @throws Error (domain) unless 1 <= lanes <= kMostLanes and this is a scalar.
+  /// A vector of `lanes` lanes. @throws Error (domain) unless 1 <= lanes <= kMostLanes and this is a scalar.
   DType vec(int lanes) const;
 
-  // Of the scalar. @pre !is_none()
+  // Properties of the scalar, or of one lane of a vector. @pre !is_none()
   DTypeKind kind() const;
-  int bits() const;  ///< of one lane in memory; 8 for bool
+  int bits() const;  ///< size of one lane in memory; 8 for bool
   bool is_bool() const { return kind() == DTypeKind::boolean; }
   bool is_float() const { return kind() == DTypeKind::floating; }
   bool is_unsigned() const { return kind() == DTypeKind::uint; }
   bool is_signed_int() const { return kind() == DTypeKind::sint; }
-  bool is_int() const { return is_signed_int() || is_unsigned(); }  ///< bool is none
-  int significand_bits() const;  ///< of floats, with the hidden one; else 0
-  int min_exponent() const;      ///< of floats: 2^min_exponent is the smallest normal number
+  bool is_int() const { return is_signed_int() || is_unsigned(); }  ///< false for bool
+  int significand_bits() const;  ///< of a float, hidden bit included; 0 for other dtypes
+  int min_exponent() const;      ///< of a float: its smallest normal number is 2^min_exponent
   std::string_view c_name() const;
 
-  /// Bytes in memory: lanes * bits / 8; 8 for a pointer.
+  /// Size in bytes: lanes * bits / 8; 8 for a pointer.
   std::size_t itemsize() const;
-  /// "f32", "f32x8", "f32*", "none".
+  /// The short name: "f32", "f32x8", "f32*", "none".
   std::string name() const;
-  /// As in the specification's listings: "dtypes.float", "dtypes.float.vec(8)", "ptr.dtypes.float", "" for none.
+  /// The name in the specification's listings: "dtypes.float", "dtypes.float.vec(8)", "ptr.dtypes.float", "" for none.
   std::string spec_name() const;
 
   friend constexpr bool operator==(DType a, DType b) = default;
@@ -85,20 +86,21 @@ inline constexpr DType none{};
 
 /// The scalar dtypes in the order of dtypes.def.
 std::span<const DType> all();
-/// The dtype called `text`: a short name ("f32", "f32x8"), the specification's ("float", "dtypes.float") or NumPy's
-/// ("float32", "bool"). @throws Error (parse) naming what there is.
+/// The dtype called `text`: a short name ("f32", "f32x8"), the specification's name ("float", "dtypes.float") or NumPy's
+/// name ("float32", "bool"). @throws Error (parse) that lists the known names.
 DType parse(std::string_view text);
 
 }  // namespace dtypes
 
-/// The dtype in which values of both can meet, as PyTorch and NumPy's array-API promotion have it; see the matrix in
-/// promote.cpp. Commutative and idempotent; associative but where a signed integer, u64 (together f64, as in NumPy) and a
-/// narrower float meet. @throws Error (domain) for vectors of different lanes, for pointers and for none.
+/// The dtype that two operands are converted to, e.g. (i8, u8) gives i16 and (i64, f16) gives f16; the full matrix is in
+/// promote.cpp. It follows PyTorch and the array-API standard; a signed integer and u64 give f64, as in NumPy. Commutative
+/// and idempotent. Associative except where a signed integer, u64 and a float narrower than f64 come together.
+/// @throws Error (domain) for vectors of different lanes, for pointers and for `none`.
 DType promote(DType a, DType b);
-/// The matrix, as a table of short names for people: rows and columns in the order of dtypes.def.
+/// The promotion matrix as text with short names; rows and columns are in the order of dtypes.def.
 std::string promotion_table();
 
-/// Least and largest finite values as doubles; exact but for 64-bit integers' largest.
+/// The least and the largest finite value, as doubles. Exact, except for the largest 64-bit integers, which are rounded.
 double lowest(DType dtype);
 double highest(DType dtype);
 

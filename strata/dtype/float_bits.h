@@ -1,4 +1,5 @@
-// Binary floats as integers, of any format up to f64: taken apart, and put together with one rounding.
+// Binary floats as bit patterns, for every format up to f64: `convert_float` and `round_to_float` convert between formats
+// with one rounding. Scalar computes all its conversions with them. Everything here works in constant expressions.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +13,11 @@ namespace strata {
 
 /// An IEEE 754 interchange format: a sign, an exponent, and a fraction of significand - 1 bits.
 struct FloatFormat {
-  int significand = 0;   ///< bits, with the hidden one
-  int min_exponent = 0;  ///< of the smallest normal number
+  int significand = 0;   ///< bits of the significand, hidden bit included
+  int min_exponent = 0;  ///< exponent of the smallest normal number
   int bits = 0;
 
-  /// The exponent of the smallest subnormal number: every value is a multiple of 2^quantum.
+  /// The exponent of the smallest subnormal number: every finite value is a multiple of 2^quantum().
   constexpr int quantum() const { return min_exponent - (significand - 1); }
   constexpr std::uint64_t fraction_mask() const {
     return (std::uint64_t{1} << (significand - 1)) - 1;
@@ -25,7 +26,7 @@ struct FloatFormat {
   constexpr std::uint64_t infinity() const { return (sign_mask() - 1) & ~fraction_mask(); }
 };
 
-/// The format of a float dtype.
+/// The format of `dtype`. @pre dtype.is_float()
 constexpr FloatFormat float_format(DType dtype) {
   constexpr FloatFormat kFormats[] = {
       {},
@@ -36,14 +37,15 @@ constexpr FloatFormat float_format(DType dtype) {
   return kFormats[static_cast<std::size_t>(dtype.id())];
 }
 
-/// The format of double, which holds the values of all others.
+/// The format of double. It represents the values of all other formats exactly.
 inline constexpr FloatFormat kF64 = float_format(dtypes::float64);
 
-/// The bits of significand * 2^exponent, rounded to nearest, ties to even; infinity beyond the largest.
+/// The bits of significand * 2^exponent in format `to`: rounded to nearest, ties to even; infinity beyond the largest finite
+/// value.
 constexpr std::uint64_t round_to_float(std::uint64_t significand, int exponent, FloatFormat to) {
   if (significand == 0) return 0;
   const int top = exponent + 63 - std::countl_zero(significand);
-  // The last place of the result; below the normal numbers it stays where it is.
+  // The exponent of the result's last place. Below the normal numbers it does not sink any further.
   const int last = std::max(top, to.min_exponent) - (to.significand - 1);
   const int dropped = last - exponent;
   if (dropped > 64) return 0;
@@ -62,7 +64,7 @@ constexpr std::uint64_t round_to_float(std::uint64_t significand, int exponent, 
   return std::min(out, to.infinity());
 }
 
-/// The same number in another format, rounded once. A NaN keeps its sign and the upper bits of its payload.
+/// The number `bits` of format `from` in format `to`, rounded once. A NaN keeps its sign and the upper bits of its payload.
 constexpr std::uint64_t convert_float(std::uint64_t bits, FloatFormat from, FloatFormat to) {
   const std::uint64_t sign = (bits & from.sign_mask()) != 0 ? to.sign_mask() : 0;
   const std::uint64_t size = bits & (from.sign_mask() - 1);

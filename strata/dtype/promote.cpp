@@ -1,7 +1,7 @@
-// Promotion: bool below the integers below the floats, as in the array-API standard and PyTorch; where an integer dtype must
-// hold a signed and an unsigned one, NumPy's, with f64 above u64.
+// Promotion. bool is below the integers, and the integers are below the floats, as in the array-API standard and PyTorch. A signed
+// and an unsigned integer give the smallest integer that holds both, as in NumPy; u64 and a signed integer give f64.
 //
-// NOTE: not associative where a signed integer, u64 and f16, bf16 or f32 meet: (i32, u64) is f64, (u64, f16) is f16.
+// NOTE: not associative for a signed integer, u64 and f16, bf16 or f32: (i32, u64) is f64, but (u64, f16) is f16.
 #include <array>
 
 #include "strata/base/check.h"
@@ -18,7 +18,7 @@ constexpr DType b1 = dtypes::boolean, f2 = dtypes::float16, bf = dtypes::bfloat1
 constexpr DType i1 = dtypes::int8, i2 = dtypes::int16, i4 = dtypes::int32, i8 = dtypes::int64;
 constexpr DType u1 = dtypes::uint8, u2 = dtypes::uint16, u4 = dtypes::uint32, u8 = dtypes::uint64;
 
-// By bytes: i2 is int16. Rows and columns are in the order of dtypes.def.
+// Names count bytes: i2 is int16. Rows and columns are in the order of dtypes.def.
 // clang-format off
 constexpr std::array<PromotionRow, DType::kCount> kPromotion{{
   //        b1  i1  i2  i4  i8  u1  u2  u4  u8  f2  bf  f4  f8

@@ -1,5 +1,4 @@
-// Typed scalars. Every value is made from the bits of its representation, so that there is one place that wraps and one that
-// rounds (float_bits.h).
+// Scalar: typed scalars. Every value is made from its bits, so one function wraps integers and one rounds floats (float_bits.h).
 #include "strata/dtype/scalar.h"
 
 #include <bit>
@@ -21,7 +20,7 @@ void check_scalar(DType dtype, std::string_view operation) {
 
 std::uint64_t mask(int bits) { return ~std::uint64_t{0} >> (64 - bits); }
 
-// The bits of the integer ±magnitude as `dtype`.
+// The bits of the integer +magnitude or -magnitude, converted to `dtype`.
 std::uint64_t integer_bits(DType dtype, bool negative, std::uint64_t magnitude) {
   if (dtype.is_bool()) return magnitude != 0 ? 1 : 0;
   if (dtype.is_int()) return negative ? 0 - magnitude : magnitude;
@@ -29,11 +28,11 @@ std::uint64_t integer_bits(DType dtype, bool negative, std::uint64_t magnitude) 
   return round_to_float(magnitude, 0, to) | (negative ? to.sign_mask() : 0);
 }
 
-// Towards zero, the nearest end where it does not fit, 0 for NaN.
+// The bits of v truncated towards zero; clamped to the range of `dtype`; 0 for NaN.
 std::uint64_t truncated_bits(DType dtype, double v) {
   if (std::isnan(v)) return 0;
   const int value_bits = dtype.is_unsigned() ? dtype.bits() : dtype.bits() - 1;
-  // NOTE: 2^value_bits is exact where the largest integer itself is not.
+  // NOTE: the double 2^value_bits is exact, the largest integer may not be.
   if (v >= std::ldexp(1.0, value_bits)) return mask(value_bits);
   if (v <= lowest(dtype)) return dtype.is_unsigned() ? 0 : ~mask(value_bits);
   return dtype.is_unsigned() ? static_cast<std::uint64_t>(v)

@@ -1,10 +1,12 @@
-// A typed scalar, and the meaning of arithmetic's edges:
+// Scalar: one value of a scalar dtype, its conversions, its text and its bits in memory. Constants of graphs and kernels are
+// Scalars, and the interpreters compute with them.
 //
-// - integers wrap modulo 2^bits;
-// - to an integer from a float: towards zero, the nearest end where it does not fit, 0 for NaN;
-// - to a float: to nearest, ties to even, beyond the largest to infinity;
-// - to bool: whether it is not 0 (NaN is not);
-// - f16 and bf16 values are held widened, exactly.
+// Conversion rules:
+// - integer to integer wraps modulo 2^bits;
+// - float to integer truncates towards zero, clamps to the integer's range, and gives 0 for NaN;
+// - to a float rounds to nearest, ties to even; values beyond the largest finite one become infinity;
+// - to bool gives `v != 0`, so NaN is true;
+// - f16 and bf16 values are held in wider floats, which is exact.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +16,7 @@
 
 namespace strata {
 
-/// One value of a scalar dtype. Compares by dtype and bits: -0.0 is not 0.0, a NaN equals itself.
+/// One value of a scalar dtype. Two Scalars are equal iff dtype and bits are: -0.0 is not 0.0, and a NaN equals itself.
 class Scalar {
  public:
   Scalar() : Scalar(false) {}
@@ -23,18 +25,18 @@ class Scalar {
   explicit Scalar(std::int64_t v) : dtype_(dtypes::int64), i_(v) {}
   explicit Scalar(float v);
   explicit Scalar(double v) : dtype_(dtypes::float64), f_(v) {}
-  /// `v` converted to `dtype`. @throws Error (domain) unless dtype is a scalar.
+  /// `v` converted to `dtype`. @throws Error (domain) unless `dtype` is a scalar.
   static Scalar of(DType dtype, std::int64_t v);
   static Scalar of(DType dtype, std::uint64_t v);
   static Scalar of(DType dtype, double v);
-  /// The value whose representation in memory is the low bits of `bits`.
+  /// The value whose representation in memory is the low bits of `bits`. @throws Error (domain) unless `dtype` is a scalar.
   static Scalar from_bits(DType dtype, std::uint64_t bits);
 
   DType dtype() const { return dtype_; }
-  /// The representation in memory, in the low bits.
+  /// The representation in memory, in the low bits; the others are 0.
   std::uint64_t bits() const;
   Scalar cast(DType to) const;
-  /// The same bits. @throws Error (domain) where sizes differ.
+  /// The value of dtype `to` with the same bits. @throws Error (domain) for different sizes, or unless `to` is a scalar.
   Scalar bitcast(DType to) const;
 
   bool as_bool() const;
@@ -43,7 +45,7 @@ class Scalar {
   double as_double() const;       ///< cast to f64
   bool is_nan() const;
 
-  /// Shortest text that reads back to the same value: "2.0", "-0.0", "3", "True", "nan", "inf", "1e-45".
+  /// The shortest text that reads back to the same value: "2.0", "-0.0", "3", "True", "nan", "inf", "1e-45".
   std::string text() const;
   friend bool operator==(const Scalar& a, const Scalar& b) {
     return a.dtype_ == b.dtype_ && a.bits() == b.bits();
@@ -52,17 +54,18 @@ class Scalar {
  private:
   DType dtype_;
   union {
-    std::int64_t i_;   // bool and signed, sign-extended
-    std::uint64_t u_;  // unsigned
-    double f_;         // floats, widened
+    std::int64_t i_;   // bool, and signed integers sign-extended
+    std::uint64_t u_;  // unsigned integers
+    double f_;         // floats, widened to double
   };
 };
 
-/// Reads and writes one element in memory. @pre `at` holds dtype.itemsize() bytes; need not be aligned
+/// Reads or writes one element in memory. @pre `at` points to dtype.itemsize() bytes; any alignment.
+/// @throws Error (domain) unless `dtype` is a scalar.
 Scalar load_scalar(DType dtype, const void* at);
 void store_scalar(const Scalar& value, void* at);
 
-// Conversions between representations, exact or to nearest even.
+// Conversions of 16-bit floats. Widening is exact; narrowing rounds once, to nearest, ties to even.
 float f16_to_f32(std::uint16_t bits);
 std::uint16_t f32_to_f16(float value);
 std::uint16_t f64_to_f16(double value);
@@ -70,8 +73,9 @@ float bf16_to_f32(std::uint16_t bits);
 std::uint16_t f32_to_bf16(float value);
 std::uint16_t f64_to_bf16(double value);
 
-/// Distance in units of the last place of `dtype` between two values of it, as floats are ordered; 0 for two NaN, the
-/// largest number for a NaN and another; +0 and -0 are 0 apart. @pre both are of the same float dtype
+/// The number of representable floats between two values of one float dtype, plus 1; 0 for equal values. +0 and -0 have
+/// distance 0. Two NaN have distance 0; a NaN and a number have the largest std::uint64_t.
+/// @throws Error (domain) unless both have the same float dtype.
 std::uint64_t ulp_distance(const Scalar& a, const Scalar& b);
 
 }  // namespace strata

@@ -1,4 +1,4 @@
-// Scalars as text: the fewest digits that read back.
+// Scalars as text: the fewest digits that read back to the same value.
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -27,7 +27,7 @@ double read(const std::string& text) {
   return *out;
 }
 
-// Of the decimal `text`, "1.25e-07", the next larger with as many digits: 126e-9.
+// The next larger decimal with as many digits: "1.25e-07" gives 126e-9.
 double next_decimal(const std::string& text) {
   const std::size_t e = text.find('e');
   const std::size_t places = e > 1 ? e - 2 : 0;
@@ -36,13 +36,13 @@ double next_decimal(const std::string& text) {
   return read(detail::message(std::stoi(digits) + 1, "e", exponent));
 }
 
-// The decimal of the fewest digits that `dtype` reads as `size`, the nearest of them. @pre size > 0, finite, of 16 bits
+// The decimal with the fewest digits that `dtype` reads as `size`; of several the nearest. @pre size > 0, finite, of 16 bits
 double shortest_decimal(double size, DType dtype) {
   const Scalar want = Scalar::of(dtype, size);
   for (int places = 0; places < 8; ++places) {
     const std::string nearest = to_text(size, std::chars_format::scientific, places);
-    // NOTE: above a power of two the floats are twice as far apart as below it, so that the nearest decimal may lie
-    // outside below where the next one is inside above.
+    // NOTE: above a power of two floats are twice as far apart as below it. So the nearest decimal may be too low to read back
+    // to `size`, while the next larger one does.
     for (const double decimal : {read(nearest), next_decimal(nearest)})
       if (Scalar::of(dtype, decimal) == want) return decimal;
   }

@@ -1,8 +1,8 @@
-// Simplification where an assumption holds: a validity condition makes the index under it simpler.
+// Simplification under an assumption, e.g. of an index under its validity condition.
 //
-// Three means, all through the ordinary constructors: variables pinned or narrowed by the assumption are replaced by
-// narrower ones (and put back afterwards), conditions that the assumption states become 1, and the ranges of sums are cut
-// by its inequalities (Context).
+// Three means, all through the ordinary constructors. Variables that the assumption fixes or narrows are replaced by
+// narrower stand-ins, and put back afterwards. Conditions that the assumption states become 1. The assumption's
+// inequalities narrow the ranges of sums (Context).
 #include "strata/expr/assume.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace strata {
 namespace {
 
-constexpr int kRounds = 4;  // of interval propagation
+constexpr int kRounds = 4;  // rounds of interval propagation
 
 std::vector<Expr> conjuncts(const Expr& p) {
   if (p.op() != Op::And) return {p};
@@ -29,7 +29,7 @@ std::vector<Expr> conjuncts(const Expr& p) {
   return out;
 }
 
-// x + k0 < 0 for each inequality that `p` states.
+// The sums that are below 0 because of `p`: one for x < c, two for x == c.
 std::vector<Linear> inequalities(const Expr& p) {
   const Node* n = p.node();
   std::vector<Linear> out;
@@ -51,8 +51,8 @@ struct ByOrder {
 };
 using Ranges = std::map<const Node*, Range, ByOrder>;
 
-// The ranges of variables that the inequalities leave, by interval propagation; atoms other than variables are narrowed
-// too, as the opaque values they are.
+// The ranges of variables that follow from the inequalities, by interval propagation. Atoms other than variables are narrowed
+// too, as opaque values.
 class Narrowing {
  public:
   explicit Narrowing(std::span<const Linear> negative) {
@@ -68,7 +68,7 @@ class Narrowing {
     const auto at = ranges_.find(atom);
     return at == ranges_.end() ? Range{lower(atom), upper(atom)} : at->second;
   }
-  // The least that a term can be; nothing where it has no bound in 64 bits.
+  // The least value of a term; nothing when it has no bound in 64 bits.
   std::optional<std::int64_t> least(const Term& t) const {
     const Range r = of(t.atom);
     const std::int64_t end = t.coefficient > 0 ? r.lo : r.hi;
@@ -76,10 +76,10 @@ class Narrowing {
     if (is_inf(end) || !try_mul(t.coefficient, end, out)) return std::nullopt;
     return out;
   }
-  // Each atom against the least that the others can be: a*x < -(rest), from k0 + sum < 0.
+  // Bounds each atom by the least values of the other terms: k0 + sum < 0 gives a*x < -(rest).
   void propagate(const Linear& l) {
     Meter::charge(1 + l.terms.size());
-    Int128 total = l.k0;  // of the terms that have a least value
+    Int128 total = l.k0;  // the sum of the least values that are known
     std::size_t open = 0;
     for (const Term& t : l.terms) {
       const auto own = least(t);
@@ -104,7 +104,7 @@ class Narrowing {
   bool empty_ = false;
 };
 
-// Has `forward` leave the symbolic divisors in `e` alone.
+// Makes `forward` leave the symbolic divisors of `e` unchanged.
 void keep_divisors(const Expr& e, Replacements& forward) {
   const std::array roots{e};
   for (const Node* n : postorder(roots)) {
@@ -113,7 +113,7 @@ void keep_divisors(const Expr& e, Replacements& forward) {
   }
 }
 
-// Whether all divisors are positive over the whole box, and not only where some assumption holds.
+// Are all divisors positive over the whole box, not only where an assumption holds?
 bool divides_everywhere(const Expr& e) {
   const std::array roots{e};
   const std::vector<const Node*> nodes = postorder(roots);
@@ -123,7 +123,7 @@ bool divides_everywhere(const Expr& e) {
   });
 }
 
-// `e` once more under the conjuncts, through narrowed stand-ins.
+// Simplifies `e` once under the conjuncts `given`, through narrowed stand-ins.
 Expr simplify_once(const Expr& e, std::span<const Expr> given) {
   std::vector<Linear> negative;
   Replacements forward;
@@ -144,14 +144,14 @@ Expr simplify_once(const Expr& e, std::span<const Expr> given) {
     }
     const bool variable = atom->is(Op::Var);
     if (variable && atom->variable().bound) continue;
-    // '#' is in no name a user can give, so a stand-in meets nothing but itself.
+    // No user can give a name with '#', so a stand-in is never confused with a variable.
     const std::string name = variable ? atom->variable().name : std::to_string(stand_in++);
     const Expr narrowed = intern_variable({name + "#", range.lo, range.hi});
     forward.insert_or_assign(atom, narrowed);
     back.emplace_back(narrowed, Expr::share(atom));
   }
-  // What is assumed, restated over the stand-ins of variables, cuts the ranges of sums and aligns them. (Stand-ins of other
-  // atoms stay out: they would replace the very sums it speaks of.)
+  // The assumption, restated over the stand-ins of variables, narrows the ranges of sums and aligns them. (Stand-ins of other
+  // atoms are left out: they would replace the sums that the assumption is about.)
   Replacements plain;
   for (const auto& [from, to] : forward) {
     if (from->is(Op::Var)) plain.emplace(from, to);
@@ -160,7 +160,7 @@ Expr simplify_once(const Expr& e, std::span<const Expr> given) {
   for (const Expr& p : given) restated.push_back(replace(p, plain));
   const Expr assumed = all_of(restated);
   const Context context(assumed);
-  std::optional<RewriteTrace> marked;  // firings below hold where the assumption does
+  std::optional<RewriteTrace> marked;  // rules that fire below hold under the assumption
   if (RewriteTrace* outer = RewriteTrace::current(); outer != nullptr) {
     marked.emplace([outer, &assumed](const RewriteEvent& event) {
       RewriteEvent under = event;
@@ -175,7 +175,7 @@ Expr simplify_once(const Expr& e, std::span<const Expr> given) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::domain) throw;
   }
-  // A divisor that only the assumption keeps from 0 cannot be written over the whole box: divisors stay as they are.
+  // A divisor that is nonzero only under the assumption cannot be written over the whole box: keep the divisors as they are.
   keep_divisors(e, forward);
   const Expr out = substitute(replace(e, std::move(forward), build, true), back);
   return divides_everywhere(out) ? out : e;
@@ -219,7 +219,7 @@ Expr simplify_under(const Expr& e, const Expr& assumption, Effort effort) {
   Expr out = e;
   for (int round = 0; round < 2; ++round) out = simplify_once(out, given);
   if (effort == Effort::rules) return out;
-  // The assumption can also hide what the whole box shows: the shorter of the two.
+  // The assumption may also hide a simplification that holds on the whole box: take the shorter result.
   const Expr under = simplify_exact(simplify_exact_under(out, p)), plain = simplify_exact(e);
   return count_nodes(under) <= count_nodes(plain) ? under : plain;
 }

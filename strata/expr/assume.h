@@ -1,4 +1,4 @@
-// What an assumption says, as inequalities. Internal to expr/.
+// Context: the inequalities and congruences that an assumption states, as `simplify_under` uses them. Internal to expr/.
 #pragma once
 
 #include <vector>
@@ -7,15 +7,15 @@
 
 namespace strata {
 
-/// Facts of the form sum < 0, taken from the conjuncts of an assumption. Borrowed by Build.
+/// Facts taken from the conjuncts of an assumption: sum < 0, and sum == residue (mod modulus). Build borrows it.
 class Context {
  public:
   explicit Context(const Expr& assumption);
 
-  /// `known` narrowed: when l = t*f + rest for a fact f < 0 and a small t, its range follows from that of the rest.
+  /// `known`, narrowed: where l = t*f + rest for a fact f < 0 and t = 1 or -1, the range of l follows from that of rest.
   Range narrow(LinearRef l, Range known) const;
 
-  /// sum == residue (mod modulus)
+  /// The fact sum == residue (mod modulus).
   struct Aligned {
     Linear sum;
     std::int64_t modulus, residue;
@@ -23,8 +23,8 @@ class Context {
   std::span<const Aligned> aligned() const { return aligned_; }
 
  private:
-  std::vector<Linear> negative_;  // each is < 0
-  std::vector<Aligned> aligned_;  // from conjuncts x%c == r
+  std::vector<Linear> negative_;  // each sum is < 0
+  std::vector<Aligned> aligned_;  // from conjuncts x % c == r
   std::vector<Expr> held_;
 };
 

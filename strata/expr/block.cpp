@@ -1,4 +1,4 @@
-// Blocks and BoxScan: the tape over many points at once, in loops that compilers vectorise.
+// Blocks and BoxScan: evaluates a tape at many points at once, in loops that compilers vectorize.
 
 #include <algorithm>
 #include <cfloat>
@@ -8,9 +8,9 @@
 namespace strata {
 namespace {
 
-// floor(x / d) of integers held in doubles, |x| and d below 2^46. (x + 1/2) / d - 1/2 is at least 1 / (2 d) away from
-// every half-integer, far more than the rounding errors, and rounds to the floor; adding and subtracting 1.5 * 2^52
-// rounds to an integer without any branch.
+// floor(x / d) of integers held in doubles, for |x| and d below 2^46. The value (x + 1/2) / d - 1/2 is at least 1 / (2 d) away
+// from every half-integer, far more than the rounding errors, so rounding it gives the floor. Adding and subtracting
+// 1.5 * 2^52 rounds to an integer without a branch.
 static_assert(FLT_EVAL_METHOD == 0, "doubles must be evaluated as doubles");
 constexpr double kRound = 0x1.8p52;
 
@@ -63,9 +63,9 @@ void fold(T* __restrict out, const T* __restrict x, std::size_t n, F f) {
   for (std::size_t i = 0; i < n; ++i) out[i] = f(out[i], x[i]);
 }
 
-constexpr std::size_t kBlock = 2048;          // points of one block, at most
-constexpr std::size_t kCheckedBlock = 64;     // the same, point by point
-constexpr std::size_t kBlockStore = 1 << 18;  // slots times points of one block: what fits a cache
+constexpr std::size_t kBlock = 2048;          // the most points of a block
+constexpr std::size_t kCheckedBlock = 64;     // the same for Width::checked
+constexpr std::size_t kBlockStore = 1 << 18;  // most slots times points of a block: fits a cache
 
 std::size_t block_capacity(std::size_t slots) {
   const std::size_t fit = kBlockStore / std::max<std::size_t>(slots, 1);
@@ -276,7 +276,7 @@ void BoxScan<T>::reset(const Box& box) {
   if (tape_.width() != Width::checked) plan();
 }
 
-// Chooses what one block covers: whole trailing variables while they fit, and a chunk of the one before.
+// Chooses the points of one block: whole trailing variables while they fit, and a chunk of the variable before them.
 template <class T>
 void BoxScan<T>::plan() {
   const std::size_t capacity = blocks_.capacity();
@@ -300,7 +300,7 @@ std::size_t BoxScan<T>::padded() const {
   return (count_ + Blocks<T>::kLanes - 1) / Blocks<T>::kLanes * Blocks<T>::kLanes;
 }
 
-// The column of the variable that is cut into chunks; what pads it repeats its last value.
+// Fills the column of the variable that is cut into chunks. Padding repeats the last value.
 template <class T>
 void BoxScan<T>::fill_chunk() {
   T* out = blocks_.column(split_);
@@ -328,7 +328,7 @@ void BoxScan<T>::fill_once() {
   blocks_.run_once(padded());
 }
 
-// Moves the outer variables on by one, the last of them fastest.
+// Moves the outer variables to their next values; the last one varies fastest.
 template <class T>
 bool BoxScan<T>::advance() {
   for (std::size_t v = split_; v-- > 0;) {

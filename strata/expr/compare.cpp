@@ -1,5 +1,5 @@
-// Conditions between integers. Every comparison becomes `sum < constant`, `sum == constant` or `sum != constant`, with the
-// coefficients of the sum divided by their gcd.
+// Comparisons. Each becomes `sum < constant`, `sum == constant` or `sum != constant`, where the gcd of the sum's coefficients
+// is 1.
 #include <array>
 
 #include "strata/expr/build.h"
@@ -9,7 +9,7 @@ namespace {
 
 Expr difference(const Build& build, const Expr& a, const Expr& b) { return build.add(a, 1, b, -1); }
 
-// a - b, or nothing where a coefficient leaves 64 bits.
+// -v. @throws Error (overflow) when it does not fit in 64 bits
 std::int64_t checked_neg(std::int64_t v) {
   STRATA_CHECK(v != kNegInf, overflow, "[compare] a bound does not fit in 64 bits");
   return -v;
@@ -41,8 +41,8 @@ Expr Build::lt(const Expr& a, const Expr& b) const {
   return lt_zero(copy(LinearView(d.node())));
 }
 
-// a * min(x, y, ...) + k0 < 0 iff a*x + k0 < 0 or a*y + k0 < 0 or ... (for a > 0; `and` for max or a < 0), when bounds
-// decide every arm but one.
+// For a > 0: a * min(x, y, ...) + k0 < 0 iff a*x + k0 < 0 or a*y + k0 < 0 or ... (`and` for max, or for a < 0). Applies when
+// bounds decide every arm but one.
 std::optional<Expr> Build::lt_extremum(const Node* atom, std::int64_t a, std::int64_t k0) const {
   const bool any = atom->is(Op::Min) == (a > 0);
   const Node* open = nullptr;
@@ -72,13 +72,13 @@ std::optional<Expr> Build::lt_extremum(const Node* atom, std::int64_t a, std::in
 
 namespace {
 
-// Nonnegative atoms with weights, compared with their least value 0: the weights do not matter.
+// Weights of nonnegative atoms do not matter in a comparison that only asks whether all atoms are 0.
 //   C9: -(c*x + k*y) < 0 iff -(x + y) < 0;  C54: c*x + k*y < a iff x + y < 1, when 0 < a <= c, k
 bool drop_weights(Linear& l) {
   bool above = l.k0 == 0, below = l.k0 < 0, weighted = l.k0 < -1;
   for (const Term& t : l.terms) {
     above = above && t.coefficient < 0;
-    below = below && t.coefficient > -(l.k0 + 1);  // at least -k0
+    below = below && t.coefficient > -(l.k0 + 1);  // coefficient >= -k0
     weighted = weighted || (t.coefficient != 1 && t.coefficient != -1);
     if (lower(t.atom) < 0) return false;
   }
@@ -97,7 +97,7 @@ bool drop_weights(Linear& l) {
 
 }  // namespace
 
-// l < 0 for a single term of coefficient 1 or -1.
+// The condition l < 0 for a single term with coefficient 1 or -1.
 std::optional<Expr> Build::lt_lone(LinearRef l) const {
   const Node* atom = l.terms[0].atom;
   const std::int64_t a = l.terms[0].coefficient;
@@ -126,7 +126,7 @@ std::optional<Expr> Build::lt_lone(LinearRef l) const {
   return atom->is(Op::Min) || atom->is(Op::Max) ? lt_extremum(atom, a, l.k0) : std::nullopt;
 }
 
-// l < 0
+// The condition l < 0.
 Expr Build::lt_zero(Linear&& l) const {
   const Range r = range(ref(l));
   if (r.hi < 0) return 1;
@@ -142,7 +142,7 @@ Expr Build::lt_zero(Linear&& l) const {
   if (l.terms.size() == 1 && !depth.exceeded()) {
     if (auto decided = lt_lone(ref(l))) return *std::move(decided);
   }
-  for (const std::int64_t g : shared_factors(ref(l), 0)) {  // what the low part cannot change is dropped
+  for (const std::int64_t g : shared_factors(ref(l), 0)) {  // drops a low part that cannot decide
     Linear q, low;
     if (g == 0 || !affine_quotient(ref(l), g, q) || !combine(ref(l), 1, ref(q), -g, low)) continue;
     STRATA_FIRED(C2, {"c", g}, {"x", sum(Linear(q))}, {"y", sum(std::move(low))}, {"a", 0});
@@ -152,7 +152,7 @@ Expr Build::lt_zero(Linear&& l) const {
   const std::int64_t k0 = std::exchange(l.k0, 0);
   const std::size_t width = l.terms.size();
   const Expr bound(checked_neg(k0)), x = sum(std::move(l));
-  if (const LinearView again(x.node()); again->terms.size() != width) {  // digits came together: start over
+  if (const LinearView again(x.node()); again->terms.size() != width) {  // digits recombined: start over
     Linear next = copy(again);
     STRATA_CHECK(try_add(next.k0, k0, next.k0), overflow, "[lt] a bound does not fit in 64 bits");
     return lt_zero(std::move(next));
@@ -178,7 +178,7 @@ Expr Build::equality(Op op, const Expr& a, const Expr& b) const {
   const Range r = range(l);
   if (r.lo > 0 || r.hi < 0) return decided(false);
   const Node* n = d.node();
-  if (n->modulus > 1 && n->residue != 0) {  // never 0 modulo something
+  if (n->modulus > 1 && n->residue != 0) {  // d is never 0 modulo n->modulus
     if (is_eq) STRATA_FIRED(C17, {"x", d}, {"a", 0}, {"c", n->modulus});
     return decided(false);
   }
@@ -197,7 +197,7 @@ Expr Build::equality(Op op, const Expr& a, const Expr& b) const {
   const std::size_t width = t.terms.size();
   Expr x = sum(std::move(t));
   if (LinearView(x.node())->terms.size() != width)
-    return equality(op, x, value);  // digits came together
+    return equality(op, x, value);  // digits were recombined
   if (std::int64_t whole = 0; g > 1 && try_mul(value, g, whole)) {
     if (is_eq) {
       STRATA_FIRED(C18, {"c", g}, {"x", x}, {"a", whole});

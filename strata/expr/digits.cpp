@@ -1,7 +1,7 @@
-// Putting digits together.
+// Recombination of digits.
 //
-// NOTE: a rule looks at the terms as they stand and builds nothing until it has matched. Building in order to compare would
-// search for digits in what it builds, and so on down: exponential in the depth.
+// NOTE: a rule compares terms as they are, and builds an expression only after it has matched. An expression built for a
+// comparison would itself search for digits in its parts, and so on: exponential in the depth.
 #include "strata/expr/digits.h"
 
 #include <algorithm>
@@ -11,16 +11,16 @@
 namespace strata {
 namespace {
 
-// A quotient or modulus by a constant.
+// True for a quotient (or modulus) by a constant.
 bool is_constant_digit(const Node* n, Op op) { return n->is(op) && n->src(1)->is(Op::Const); }
-// Its divisor.
+// The divisor of such a digit.
 std::int64_t divisor(const Node* digit) {
   const std::int64_t c = digit->src(1)->value();
   STRATA_ASSERT(c > 0, "a digit with the divisor ", c);
   return c;
 }
 
-// True iff every term of `part` stands in `l` with `scale` times its coefficient.
+// True iff `l` contains every term of `part` with `scale` times its coefficient.
 bool contains(LinearRef l, LinearRef part, std::int64_t scale) {
   return !part.terms.empty() && part.terms.size() <= l.terms.size() &&
          std::all_of(part.terms.begin(), part.terms.end(), [&](const Term& t) {
@@ -29,7 +29,7 @@ bool contains(LinearRef l, LinearRef part, std::int64_t scale) {
          });
 }
 
-// True iff `x` is `y` with its coefficients reduced mod c, as the source of y % c is.
+// True iff `x` is `y` with coefficients reduced modulo c, which is how y % c stores its source.
 bool congruent(LinearRef y, LinearRef x, std::int64_t c) {
   std::size_t i = 0;
   for (const Term& t : y.terms) {
@@ -71,7 +71,7 @@ bool Digits::replace(const Node* a, const Node* b, const Expr& by, std::int64_t 
   return true;
 }
 
-// low = a * (x%c), with any other term.
+// Joins low = a * (x%c) with any other term.
 bool Digits::join(const Term& low) {
   for (std::size_t i = 0; i < l_.terms.size(); ++i) {
     const Term high = l_.terms[i];
@@ -94,7 +94,7 @@ bool Digits::join_quotient(const Term& low, const Term& high) {
     STRATA_FIRED(D16, {"x", shared(y)}, {"c", c}, {"a", a});
     return true;
   }
-  // the same where D13 has turned the quotient over: y//c = -((c-1 - y)//c)
+  // the same rule where D13 has negated the quotient: y//c = -((c-1 - y)//c)
   Linear turned;
   if (high.coefficient == -above && divisor(high.atom) == c &&
       combine(LinearView(y), -1, LinearRef{c - 1, {}}, 1, turned) &&
@@ -113,7 +113,7 @@ bool Digits::join_quotient(const Term& low, const Term& high) {
   return false;
 }
 
-// D32: a*c*((y//c)%k) + a*(y%c) = a*(y%(c*k)); where x = z//l the digit above is (z//(l*c))%k.
+// D32: a*c*((y//c)%k) + a*(y%c) = a*(y%(c*k)). For x = z//l the upper digit is (z//(l*c))%k.
 bool Digits::join_digit(const Term& low, const Term& high) {
   const Node *x = low.atom->src(0), *w = high.atom->src(0);
   const std::int64_t c = divisor(low.atom), a = low.coefficient, k = divisor(high.atom);
@@ -145,7 +145,7 @@ bool Digits::digit_difference(const Term& low, const Term& whole) {
   return true;
 }
 
-// D40: x - x%c = c*(x//c), when all of x is there to be taken.
+// D40: x - x%c = c*(x//c), if the sum contains all of x.
 bool Digits::multiple_difference(const Term& low) {
   const Expr x = shared(low.atom->src(0));
   const std::int64_t c = divisor(low.atom), a = low.coefficient;
@@ -163,7 +163,7 @@ bool Digits::multiple_difference(const Term& low) {
   return true;
 }
 
-// D34: a*x - a*c*(x//c) = a*(x%c), for the source x of the quotient, or for a quotient z//l of the sum with x = z//l.
+// D34: a*x - a*c*(x//c) = a*(x%c), where x is the source of the quotient, or x = z//l is itself a quotient in the sum.
 bool Digits::residue_difference(const Term& quotient) {
   const Node* x = quotient.atom->src(0);
   const std::int64_t c = divisor(quotient.atom);
@@ -192,7 +192,7 @@ bool Digits::take_multiple(const Term& quotient, const Expr& x, std::int64_t c) 
   return true;
 }
 
-// D41: u*x next to a*((w*x + y)//c) with a | u goes into the quotient, which moves w by a multiple of c.
+// D41: moves a term u*x next to a*((w*x + y)//c), with a | u, into the quotient; this changes w by a multiple of c.
 bool Digits::absorb(const Term& quotient) {
   const Expr source = shared(quotient.atom->src(0));
   const std::int64_t c = divisor(quotient.atom), a = quotient.coefficient;
@@ -214,7 +214,7 @@ bool Digits::absorb(const Term& quotient) {
   return false;
 }
 
-// D20: a*c*(x//c) = a*(x - r) where x == r (mod c), by the congruence of x or by what is assumed.
+// D20: a*c*(x//c) = a*(x - r) where x == r (mod c), by the congruence of x or by an assumption.
 bool Digits::aligned(const Term& quotient) {
   const Expr x = shared(quotient.atom->src(0));
   const Node* n = x.node();
@@ -234,7 +234,7 @@ bool Digits::aligned(const Term& quotient) {
   return true;
 }
 
-// low = a * (x%n) for a symbolic n.
+// Joins low = a * (x%n) for a symbolic n.
 bool Digits::join_symbolic(const Term& low) {
   const auto holds_digit = [](const Term& u) {
     const auto is = [](const Node* f) { return f->is(Op::Div) || f->is(Op::Mod); };

@@ -1,4 +1,5 @@
-// Putting digits together: quotients and moduli of a sum that are parts of one value. Internal to expr/.
+// Digits: recombines quotients and moduli in a sum that are digits of one value, e.g. 4 * (x//4) + x%4 becomes x. Used by
+// Build::sum. Internal to expr/.
 #pragma once
 
 #include <vector>
@@ -7,11 +8,11 @@
 
 namespace strata {
 
-/// Rewrites of a sum under construction, one step at a time.
+/// Rewrites a sum under construction, one rule at a time.
 class Digits {
  public:
   Digits(const Build& build, Linear& sum) : build_(build), l_(sum) {}
-  /// Applies one rule; false when none applies.
+  /// Applies one rule; false when no rule applies.
   bool step();
 
  private:
@@ -28,12 +29,13 @@ class Digits {
   bool join_symbolic_digit(const Term& low, const Expr& quotient);
   bool join_extrema(const Term& low);
 
-  /// l without the atoms `a` and `b` (null: none), plus scale * by; false, and nothing done, where that does not fit.
+  /// Removes the atoms `a` and `b` (null: none) from the sum and adds scale * by. False, with the sum unchanged, when a
+  /// coefficient does not fit in 64 bits.
   bool replace(const Node* a, const Node* b, const Expr& by, std::int64_t scale);
 
   const Build& build_;
   Linear& l_;
-  std::vector<Expr> held_;  // keeps what the rules made alive until the sum is interned
+  std::vector<Expr> held_;  // keeps the results of rules alive until the sum is interned
 };
 
 }  // namespace strata

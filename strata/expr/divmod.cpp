@@ -1,4 +1,4 @@
-// Floor division and modulus by a constant: one pass over the sum, each branch naming its row of rules.def.
+// Floor division and modulus by a constant. The rules are tried in a fixed order; each names its row of rules.def.
 #include <array>
 
 #include "strata/expr/assume.h"
@@ -16,17 +16,17 @@ Expr plain(Op op, const Expr& x, std::int64_t c) {
   return intern(op, std::array{x.node(), d.node()});
 }
 
-// The one atom of `l` when it has coefficient 1, else null.
+// The atom of `l` when it is the only term and has coefficient 1; else null.
 const Node* lone_atom(LinearRef l) {
   return l.terms.size() == 1 && l.terms[0].coefficient == 1 ? l.terms[0].atom : nullptr;
 }
 
-// l - g * q. @pre it fits, as it does for a quotient of l by g
+// rest = l - g * q. @pre the difference fits in 64 bits, as it does when q is a quotient of l by g
 bool remainder_of(LinearRef l, std::int64_t g, const Linear& q, Linear& rest) {
   return g != kNegInf && combine(l, 1, ref(q), -g, rest);
 }
 
-// True iff no atom stands both in `q` and in `rest`.
+// True iff `q` and `rest` have no atom in common.
 bool apart(const Linear& q, const Linear& rest) {
   for (const Term& t : q.terms) {
     if (coefficient_of(ref(rest), t.atom) != 0) return false;
@@ -34,7 +34,7 @@ bool apart(const Linear& q, const Linear& rest) {
   return true;
 }
 
-// The smallest constant k' in [0, l.k0] with floor((l - k0 + k') / c) == floor(l / c), from the congruence of `l`.
+// The smallest k' in [0, l.k0] with floor((l - k0 + k') / c) == floor(l / c), from the congruence of `l`.
 std::int64_t least_constant(LinearRef l, const Node* n, std::int64_t c) {
   const std::int64_t g = gcd(n->modulus, c);
   if (l.k0 <= 0 || g <= 1) return l.k0;
@@ -100,7 +100,7 @@ std::optional<Build::AlignedPart> Build::aligned_part(const Expr& x, std::int64_
   return std::nullopt;
 }
 
-// The rules for a quotient, in order; the first that applies gives the answer.
+// The rules for a quotient; the first that applies gives the result.
 Expr Build::div_sum(const Expr& x, std::int64_t c) const {
   static constexpr DivModRule kRules[] = {
       &Build::div_aligned,     &Build::div_carry,    &Build::div_lone_digit,
@@ -114,7 +114,7 @@ Expr Build::div_sum(const Expr& x, std::int64_t c) const {
   return plain(Op::Div, x, c);
 }
 
-// An assumption aligns a part: part = c*q + residue, so (part + rest)//c = part//c + (rest + residue)//c.
+// Under an assumption that aligns a part: part = c*q + residue gives (part + rest)//c = part//c + (rest + residue)//c.
 std::optional<Expr> Build::div_aligned(const Expr& x, LinearRef, std::int64_t c) const {
   const auto a = aligned_part(x, c);
   if (!a || same(a->rest, 0) || same(a->rest, floor_mod(-a->residue, c))) return std::nullopt;
@@ -123,7 +123,7 @@ std::optional<Expr> Build::div_aligned(const Expr& x, LinearRef, std::int64_t c)
   return add(div(a->part, c), 1, div(low, c), 1);
 }
 
-// Under an assumption: the first term and the rest never carry, or always.
+// Under an assumption: the first term and the rest never carry, or always carry.
 std::optional<Expr> Build::div_carry(const Expr& x, LinearRef l, std::int64_t c) const {
   if (context_ == nullptr || l.terms.size() < 2) return std::nullopt;
   const Expr first = sum(copy({0, l.terms.first(1)})), rest = add(x, 1, first, -1);
@@ -139,7 +139,7 @@ std::optional<Expr> Build::div_carry(const Expr& x, LinearRef l, std::int64_t c)
   return add(parts, 1, Expr(low.hi < c ? 0 : 1), 1);
 }
 
-// A quotient or a digit alone.
+// The numerator is a single quotient or modulus.
 std::optional<Expr> Build::div_lone_digit(const Expr&, LinearRef l, std::int64_t c) const {
   const Node* atom = lone_atom(l);
   if (atom == nullptr || !(atom->is(Op::Div) || atom->is(Op::Mod))) return std::nullopt;
@@ -157,7 +157,7 @@ std::optional<Expr> Build::div_lone_digit(const Expr&, LinearRef l, std::int64_t
   return std::nullopt;
 }
 
-// min or max with a constant, alone.
+// The numerator is a single min or max of a constant and another arm.
 std::optional<Expr> Build::div_lone_choice(const Expr&, LinearRef l, std::int64_t c) const {
   const Node* atom = lone_atom(l);
   if (atom == nullptr || !(atom->is(Op::Min) || atom->is(Op::Max)) || atom->arity != 2)
@@ -173,7 +173,7 @@ std::optional<Expr> Build::div_lone_choice(const Expr&, LinearRef l, std::int64_
   return extremum(atom->op, std::array{div(a, c), div(b, c)});
 }
 
-// A factor of all coefficients and of c.
+// All coefficients and c have a common factor.
 std::optional<Expr> Build::div_content(const Expr&, LinearRef l, std::int64_t c) const {
   const std::int64_t g = gcd(content(l), c);
   if (g <= 1) return std::nullopt;
@@ -182,7 +182,7 @@ std::optional<Expr> Build::div_content(const Expr&, LinearRef l, std::int64_t c)
   return div(add(part, 1, Expr(floor_div(l.k0, g)), 1), c / g);
 }
 
-// Terms that c divides, and the multiples of c in the constant.
+// Pulls out the terms that c divides, and the multiples of c in the constant.
 std::optional<Expr> Build::div_multiple(const Expr&, LinearRef l, std::int64_t c) const {
   Linear out, rest;
   out.k0 = floor_div(l.k0, c);
@@ -200,7 +200,7 @@ std::optional<Expr> Build::div_multiple(const Expr&, LinearRef l, std::int64_t c
   return add(pulled, 1, div(left, c), 1);
 }
 
-// The floor lemma, for c itself and then for the factors that c shares with single coefficients.
+// The floor lemma (affine_quotient), for c itself and then for the factors that c shares with single coefficients.
 std::optional<Expr> Build::div_affine(const Expr& x, LinearRef l, std::int64_t c) const {
   Linear q, r;
   if (affine_quotient(l, c, q) && remainder_of(l, c, q, r)) {
@@ -218,7 +218,7 @@ std::optional<Expr> Build::div_affine(const Expr& x, LinearRef l, std::int64_t c
   return std::nullopt;
 }
 
-// A constant that the congruence of the rest makes smaller.
+// Reduces the constant, when the congruence of the other terms allows it.
 std::optional<Expr> Build::div_constant(const Expr& x, LinearRef l, std::int64_t c) const {
   const std::int64_t k = least_constant(l, x.node(), c);
   if (k >= l.k0) return std::nullopt;
@@ -227,7 +227,7 @@ std::optional<Expr> Build::div_constant(const Expr& x, LinearRef l, std::int64_t
   return div(add(part, 1, Expr(k), 1), c);
 }
 
-// The first coefficient is positive: (-x)//c = -((x + c-1)//c).
+// Makes the first coefficient positive: (-x)//c = -((x + c-1)//c).
 std::optional<Expr> Build::div_sign(const Expr&, LinearRef l, std::int64_t c) const {
   Linear positive;
   if (l.terms[0].coefficient > 0 || !combine(l, -1, LinearRef{c - 1, {}}, 1, positive))
@@ -270,7 +270,7 @@ Expr Build::mod(const Expr& x, std::int64_t c) const {
   return depth.exceeded() ? plain(Op::Mod, x, c) : mod_sum(x, c);
 }
 
-// The rules for a modulus, in order.
+// The rules for a modulus; the first that applies gives the result.
 Expr Build::mod_sum(const Expr& x, std::int64_t c) const {
   static constexpr DivModRule kRules[] = {
       &Build::mod_aligned, &Build::mod_inner,  &Build::mod_reduced,
@@ -291,7 +291,7 @@ std::optional<Expr> Build::mod_aligned(const Expr& x, LinearRef, std::int64_t c)
   return mod(low, c);
 }
 
-// An inner modulus a * (y%m) where c divides a*m is just a*y.
+// In a term a * (y%m) whose a*m is a multiple of c, the inner modulus is dropped: a*y.
 std::optional<Expr> Build::mod_inner(const Expr&, LinearRef l, std::int64_t c) const {
   for (const Term& t : l.terms) {
     const std::int64_t m = t.atom->is(Op::Mod) ? constant_divisor(t.atom) : 0;
@@ -308,7 +308,7 @@ std::optional<Expr> Build::mod_inner(const Expr&, LinearRef l, std::int64_t c) c
   return std::nullopt;
 }
 
-// Coefficients and constant in [0, c).
+// Reduces coefficients and constant to [0, c).
 std::optional<Expr> Build::mod_reduced(const Expr& x, LinearRef l, std::int64_t c) const {
   Linear reduced;
   reduced.k0 = floor_mod(l.k0, c);

@@ -1,4 +1,4 @@
-// Floor division and modulus by an expression: sizes times indices, ravelled and unravelled.
+// Floor division and modulus by an expression, as in flattening and unflattening an index over symbolic sizes.
 #include <array>
 
 #include "strata/expr/build.h"
@@ -8,19 +8,19 @@
 namespace strata {
 namespace {
 
-// The atom that `l` is, else null.
+// The atom that `l` consists of, else null.
 const Node* as_atom(LinearRef l) {
   return l.terms.size() == 1 && l.terms[0].coefficient == 1 && l.k0 == 0 ? l.terms[0].atom : nullptr;
 }
 
-// x = n * quotient + rest, term by term: the terms of `x` that the leading term of `n` divides, when taking them out with
-// the whole of `n` leaves fewer terms than before.
+// x = n * quotient + rest, term by term. A term of `x` that the leading term of `n` divides is taken out, together with the
+// whole of `n`, when this leaves fewer terms than before (or when `n` is a single term).
 struct Split {
   Expr quotient = 0;
   Expr rest;
 };
 
-// A divisor for splitting: one term, or a sum led by its last term.
+// The quotient of a term by the leading term of a divisor; false when it does not divide.
 bool leading_quotient(const Term& t, const Term& lead, Expr& quotient) {
   if (lead.coefficient == -1 ? t.coefficient == kNegInf : t.coefficient % lead.coefficient != 0)
     return false;
@@ -55,7 +55,7 @@ Split split(const Build& build, const Expr& x, const Expr& n) {
   return s;
 }
 
-// The factor common to every term of `x` and to `n`, as a multiset, with the common constant.
+// A factor (an atom) common to every term of `x` and to `n`.
 bool common_factor(const Expr& x, const Expr& n, const Node*& factor) {
   const LinearView l(x.node()), m(n.node());
   if (l->k0 != 0 || m->k0 != 0 || m->terms.size() != 1 || l->terms.empty()) return false;
@@ -95,7 +95,7 @@ static std::optional<std::int64_t> small_quotient(const Build& build, const Expr
   return std::nullopt;
 }
 
-// Is `d` negative throughout (true) or positive throughout (false)?  The exact step is asked before an error is raised.
+// True when `d` is negative everywhere, false when it is positive everywhere. Asks the exact step before raising an error.
 static bool negative_divisor(const Build& build, const Expr& x, const Expr& d,
                              std::string_view operation) {
   Range r = build.range(d);

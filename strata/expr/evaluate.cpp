@@ -1,4 +1,4 @@
-// What an expression is at a point, what it is written with, and whether it is affine.
+// The value of an expression at a point, its variables, and its affine form.
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-// simplify and facts: the rules alone, or the exact step until it finds nothing more.
+// simplify and facts: by the rules alone, or by passes of the exact step until a pass finds nothing.
 
 #include "strata/expr/exact.h"
 
@@ -11,9 +11,9 @@ constexpr std::size_t kMaxExactVariables = 64;
 constexpr int kMaxPasses = 64;
 constexpr int kMaxExhausted = 4;
 
-// Passes until one does not make the expression cheaper. Every pass has the same budget, so that the last one, which
-// changed nothing, would change nothing again: the result is a fixed point. Where none is reached in kMaxPasses, or in
-// kMaxExhausted that used up their budget, the expression stays as it was, which is a fixed point too.
+// Runs passes until one does not make the expression cheaper. Every pass has the same budget, so the last pass, which changed
+// nothing, would change nothing again: the result is a fixed point. When kMaxPasses passes, or kMaxExhausted passes that
+// used up their budget, reach no fixed point, the original expression is returned; it is one, too.
 Expr simplify_where(const Expr& e, const Expr& valid) {
   if (e.is_constant()) return e;
   if (valid.is_constant() && valid.value() == 0) return 0;

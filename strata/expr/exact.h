@@ -1,6 +1,8 @@
-// The exact step: what tables and search can tell beyond the rules. Runs once when asked, never in constructors.
+// The exact step: bounds and simplification by tables and search over the box, beyond what the rules find. It runs when a
+// caller asks for it (`Effort::exact`, `prove`), and when `/`, `%` or `simplify_under` has to know whether a divisor can
+// be 0 and plain bounds do not tell. No other constructor runs it.
 //
-// Every function works within exact_budget() and is sound whatever the budget; a larger one only finds more.
+// Every function works within exact_budget(). Results are sound whatever the budget; a larger budget only finds more.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +11,11 @@
 
 namespace strata {
 
-/// The work limit of one pass, in node evaluations (points of a box times nodes of an expression). The default takes
-/// some 50 ms.
+/// The work limit of one pass, in node evaluations (points of a box times nodes of the expression). The default, 2^27,
+/// takes about 50 ms.
 std::uint64_t exact_budget();
 
-/// Sets exact_budget() for this thread while it is alive.
+/// Sets exact_budget() of this thread for the lifetime of the object.
 class ExactBudget {
  public:
   explicit ExactBudget(std::uint64_t units);
@@ -25,15 +27,15 @@ class ExactBudget {
   std::uint64_t outer_;
 };
 
-/// Minimum, maximum and congruence of `e`: exact on every box of up to 16,384 points, and on larger ones as far as the
-/// budget goes.
+/// Minimum, maximum and congruence of `e`. Exact on every box of up to 16,384 points; on larger boxes as far as the
+/// budget allows.
 Facts exact_facts(const Expr& e);
 
-/// `e` with everything replaced that a table shows to be constant, affine, independent of a variable, or equal to
-/// something written with fewer operators. Equal to `e` on the whole box; simplify_exact of the result is the result.
+/// `e` with subexpressions replaced by cheaper ones that are proven equal: constants, affine functions, expressions
+/// without an irrelevant variable, or others with fewer operators. Equal to `e` on the whole box. Idempotent.
 Expr simplify_exact(const Expr& e);
 
-/// The same where `assumption` holds (nonzero); elsewhere the result's value is unspecified.
+/// Like simplify_exact where `assumption` holds (is nonzero); elsewhere the value of the result is unspecified.
 Expr simplify_exact_under(const Expr& e, const Expr& assumption);
 
 }  // namespace strata

@@ -1,4 +1,4 @@
-// Exact bounds and congruence: by table, by independent parts of a sum, by branch and bound.
+// Exact bounds and congruence: by a table, by independent parts of a sum, or by branch and bound.
 
 #include <algorithm>
 #include <map>
@@ -12,7 +12,7 @@ namespace strata {
 namespace {
 
 constexpr std::uint64_t kDefaultBudget = std::uint64_t{1} << 27;
-constexpr std::uint64_t kSmallBox = 16384;  // boxes of up to this many points always get their table
+constexpr std::uint64_t kSmallBox = 16384;  // boxes of up to this many points are always enumerated
 
 thread_local std::uint64_t budget_units = kDefaultBudget;
 
@@ -20,7 +20,7 @@ Facts of_constant(std::int64_t value) { return {value, value, 0, value, true}; }
 
 Facts of_table(const Extremes& x) { return {x.min, x.max, x.modulus, x.residue, true}; }
 
-// What a few points prove: bounds of the rules that are attained, a modulus that cannot be larger.
+// True when a few points prove the facts tight: both bounds are attained, and the modulus cannot be larger.
 bool probes_settle(const Tape& tape, const Facts& f) {
   const Box box = tape.box();
   if (box.size() > 64 || tape.size() > 4096) return false;
@@ -37,7 +37,7 @@ bool probes_settle(const Tape& tape, const Facts& f) {
   return *least == f.min && *most == f.max && g == f.modulus;
 }
 
-// Bounds by branch and bound where no table fits; the congruence stays that of the rules.
+// Bounds by branch and bound, where a table is too large. The congruence stays that of the rules.
 Facts searched(const Tape& tape, Facts f, Budget& budget) {
   if (tape.variables().size() > 64) return f;
   Budget first(budget.left() / 2);
@@ -68,7 +68,7 @@ Facts of_connected(const Expr& e, Budget& budget) {
   return searched(tape, rules, budget);
 }
 
-// The terms of a sum in groups that share no variable, each group a sum of its own.
+// Splits a sum into groups of terms that share no variable; each group is a sum.
 std::vector<Expr> independent_parts(const Expr& e) {
   const auto terms = e.node()->terms();
   std::vector<std::size_t> group(terms.size());
@@ -120,7 +120,7 @@ Facts exact_facts(const Expr& e) {
     if (parts.size() > 1) {
       Facts total = of_constant(n->k0());
       for (const Expr& part : parts) total = add(total, of_connected(part, budget));
-      // A sum of bounds that left 64 bits says less than the rules may know.
+      // A sum of bounds beyond 64 bits may say less than the rules know.
       return is_inf(total.min) || is_inf(total.max) ? e.facts() : total;
     }
   }

@@ -1,4 +1,4 @@
-// The exact pass: samples, proofs, and the candidates that only look at values.
+// ExactPass: the pass, proofs of candidates, and the candidates that are found from values alone.
 
 #include "strata/expr/exact_pass.h"
 
@@ -10,8 +10,8 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kProofs = 16;  // candidates of one node that are tried on the whole box
-constexpr std::size_t kFitted = 16;  // variables of an affine function under an assumption, at most
+constexpr std::size_t kProofs = 16;  // candidates of a node to try on the whole box
+constexpr std::size_t kFitted = 16;  // most variables of an affine candidate under an assumption
 
 std::uint64_t wrap(std::int64_t x) { return static_cast<std::uint64_t>(x); }
 
@@ -39,7 +39,7 @@ Expr ExactPass::run() {
   return done_.back();
 }
 
-// The node over its improved sources, unless that happens to be costlier.
+// The node rebuilt over its improved sources; the old node when that is costlier.
 Expr ExactPass::rebuilt(std::uint32_t slot) {
   Expr old = Expr::share(tape_.node(slot));
   std::vector<Expr> children;
@@ -63,10 +63,10 @@ Expr ExactPass::improve(Expr e, const Column& v) {
   return e;
 }
 
-// The cheapest proven candidate that is cheaper than `e`. `whole` also looks at the parts of `e`.
+// The cheapest proven candidate that is cheaper than `e`. With `whole`, parts of `e` give candidates, too.
 std::optional<Expr> ExactPass::improve_once(const Expr& e, const Column& v, bool whole) {
   const Node* n = e.node();
-  if (n->lo == n->hi && !n->has(kBound)) return Expr(n->lo);  // a variable of one value
+  if (n->lo == n->hi && !n->has(kBound)) return Expr(n->lo);  // a variable with one value
   if (budget_.left() == 0 || (plain() && n->has(kLinear))) return std::nullopt;
   Candidates found;
   if (std::all_of(v.begin(), v.end(), [&](std::int64_t x) { return x == v[0]; }))
@@ -94,7 +94,7 @@ bool ExactPass::equal(const Expr& a, const Expr& b) {
          find_difference(tape, budget_, false).equal == Answer::yes;
 }
 
-// e = base + unit * shape: functions with one shape are affine in each other.
+// The shape of a column: value = base + unit * shape. Columns of equal shape are affine functions of each other.
 std::optional<ExactPass::Signature> ExactPass::signature(const Column& v) {
   std::uint64_t h = 0;
   std::int64_t unit = 0, first = 0;
@@ -108,7 +108,7 @@ std::optional<ExactPass::Signature> ExactPass::signature(const Column& v) {
   if (first < 0) unit = -unit;
   for (const std::int64_t x : v) {
     const std::int64_t d = x - v[0];
-    h = mix_hash(h, unit == -1 ? -wrap(d) : wrap(unit == 1 ? d : d / unit));  // -2^63 has no negative
+    h = mix_hash(h, unit == -1 ? -wrap(d) : wrap(unit == 1 ? d : d / unit));  // -2^63 / -1 overflows
   }
   return Signature{h, v[0], unit};
 }
@@ -118,7 +118,7 @@ void ExactPass::index_signatures() {
     if (const auto s = signature(values_[slot])) signatures_[s->hash].emplace_back(slot, *s);
 }
 
-// Nodes of the expression in which the values are affine.
+// Candidates: affine functions of other nodes that have the same shape.
 void ExactPass::add_known(const Column& v, Candidates& out) {
   const auto mine = signature(v);
   if (!mine) return;
@@ -135,7 +135,7 @@ void ExactPass::add_known(const Column& v, Candidates& out) {
   }
 }
 
-// `e` with the variables fixed that the sample does not see it depend on: all together, then one by one.
+// Candidates: `e` with variables fixed on which the sample shows no dependence, all of them at once and each alone.
 void ExactPass::add_drops(const Expr& e, const Column& v, Candidates& out) {
   const std::uint64_t mask = costs_.mask(e);
   Substitution all;
@@ -158,7 +158,7 @@ void ExactPass::add_drops(const Expr& e, const Column& v, Candidates& out) {
   if (all.size() > 1) try_candidate(out, [&] { return substitute(e, all); });
 }
 
-// The affine function through the low corner and its neighbours, if the sample agrees.
+// Candidate: the affine function through the low corner and its neighbours, if it fits the whole sample.
 void ExactPass::add_affine(const Expr& e, const Column& v, Candidates& out) {
   const std::uint64_t mask = costs_.mask(e);
   std::vector<std::pair<std::size_t, std::int64_t>> slopes;
@@ -191,14 +191,15 @@ std::vector<Column> ExactPass::columns_for(const Tape& tape) const {
   return columns;
 }
 
-// The affine function that the valid points determine, by elimination on their differences from the first.
+// Candidate under an assumption: the affine function through the valid points, by elimination on their differences from the
+// first point.
 void ExactPass::add_fitted(const Expr& e, const Column& v, Candidates& out) {
   std::vector<std::size_t> used;
   for (std::size_t x = 0; x < sample_.columns.size(); ++x)
     if ((costs_.mask(e) >> x & 1) != 0) used.push_back(x);
   if (used.empty() || used.size() > kFitted) return;
   const std::size_t n = used.size();
-  std::vector<std::vector<double>> rows;  // echelon form, the value last
+  std::vector<std::vector<double>> rows;  // in echelon form; the value is the last column
   std::vector<std::size_t> pivots;
   for (std::size_t i = 1; i < v.size() && rows.size() < n; ++i) {
     std::vector<double> row;
@@ -222,7 +223,7 @@ void ExactPass::add_fitted(const Expr& e, const Column& v, Candidates& out) {
     }
     rows.push_back(std::move(row));
   }
-  // Larger slopes are not exact, and elimination may have left 64 bits far behind.
+  // Larger slopes are not exact in doubles; elimination may also have left the range of 64 bits.
   const auto is_exact = [&](const auto& row) { return std::abs(row[n]) <= 0x1p52; };
   if (!std::all_of(rows.begin(), rows.end(), is_exact)) return;
   try_candidate(out, [&] {

@@ -1,8 +1,8 @@
-// One bottom-up pass of the exact step over an expression. Internal to expr/.
+// ExactPass: one bottom-up pass of the exact step over an expression. Internal to expr/.
 //
-// All nodes are evaluated together on a sample of points. What the sample suggests (a constant, an affine function, a
-// variable that does not matter, another node, a closed form) becomes a candidate; the candidates that are cheaper are
-// then proven, on the whole box, in order of cost. A sample therefore never decides anything.
+// All nodes are evaluated together on a sample of points. The sample suggests candidates for each node: a constant, an
+// affine function, the node without an irrelevant variable, another node, a closed form. Candidates that are cheaper than
+// the node are then proven on the whole box, in order of cost. The sample never decides anything by itself.
 #pragma once
 
 #include <optional>
@@ -15,20 +15,20 @@
 
 namespace strata {
 
-/// What makes one spelling better than another, first things first.
+/// The cost of a spelling; fields that come first matter first.
 struct Cost {
-  std::uint64_t free;  ///< number of variables
-  bool curved;         ///< true iff not affine as written
-  std::uint64_t size;  ///< operators and leaves of the text, saturating
+  std::uint64_t free;  ///< the number of variables
+  bool curved;         ///< true iff the spelling is not affine
+  std::uint64_t size;  ///< operators and leaves of the text; saturates
   friend auto operator<=>(const Cost&, const Cost&) = default;
 };
 
-/// Costs and variable sets of nodes, each computed once. Variables are numbered; at most 64.
+/// Costs and variable sets of nodes, each computed once. Variables are numbered by the tape; at most 64.
 class Costs {
  public:
   explicit Costs(const Tape& tape);
   Cost cost(const Expr& e) { return of(info(e)); }
-  /// The set of the variables below `e`, by number.
+  /// The set of the variables in `e`, as a bit mask over their numbers.
   std::uint64_t mask(const Expr& e) { return info(e).mask; }
 
  private:
@@ -45,21 +45,22 @@ class Costs {
 
 using Column = std::vector<std::int64_t>;
 
-/// The points on which candidates are looked for.
+/// The points that suggest candidates.
 struct Sample {
-  std::vector<Column> columns;  ///< one a variable
+  std::vector<Column> columns;  ///< one for each variable
   std::size_t count = 0;
   std::size_t base =
-      0;  ///< index of the first of `flips` base points, followed by `flips` points a variable
+      0;  ///< index of the first of `flips` base points; after these come `flips` points per variable
   std::size_t flips =
-      0;  ///< that differ from the base points in that variable alone; 0 under an assumption
+      0;  ///< which differ from the base points in that variable alone; 0 under an assumption
 };
-/// Point 0 is the low corner and point 1 + v the low corner with variable v one higher (or the same, when it cannot).
+/// A sample of `box`. Point 0 is the low corner; point 1 + v has variable v one higher than point 0 (if its bounds allow).
 Sample make_sample(const Box& box, std::size_t slots);
-/// Points where root 1 of `tape` is not 0; `exhaustive` is set when all of the box was looked at.
+/// A sample of points where root 1 of `tape` is not 0. `exhaustive` is set when every point of the box was checked.
 Sample make_valid_sample(const Tape& tape, Budget& budget, bool& exhaustive);
 
-/// Adds what `make` builds; a candidate whose constants leave 64 bits, or that would divide by zero, is none.
+/// Appends the candidate that `make` builds. A candidate whose constants do not fit in 64 bits, or that would divide by 0, is
+/// dropped.
 template <class Make>
 void try_candidate(std::vector<Expr>& out, Make make) {
   try {
@@ -71,18 +72,18 @@ void try_candidate(std::vector<Expr>& out, Make make) {
 
 class ExactPass {
  public:
-  /// What making a tape of one node costs, in node evaluations.
+  /// The cost of making a tape, for each node, in node evaluations.
   static constexpr std::uint64_t kBuild = 256;
 
   /// @pre at most 64 variables
   ExactPass(const Expr& root, const Expr& valid, Budget& budget);
-  /// The root after one pass: equal to it wherever `valid` holds, and no costlier.
+  /// The root after one pass: equal to the given root wherever `valid` holds, and no costlier.
   Expr run();
 
  private:
   struct Signature {
     std::uint64_t hash;
-    std::int64_t base, unit;  // value == base + unit * (what the hash is of)
+    std::int64_t base, unit;  // value == base + unit * shape, and `hash` is the hash of the shape
   };
   using Candidates = std::vector<Expr>;
 
@@ -115,8 +116,8 @@ class ExactPass {
   Costs costs_;
   Sample sample_;
   bool nowhere_valid_ = false;
-  std::vector<Column> values_;  // by slot; empty when a value left 64 bits
-  std::vector<Expr> done_;      // by slot, as far as the pass has come
+  std::vector<Column> values_;  // by slot; empty when a value does not fit in 64 bits
+  std::vector<Expr> done_;      // the improved nodes by slot, as far as the pass has come
   std::unordered_map<std::uint64_t, std::vector<std::pair<std::uint32_t, Signature>>> signatures_;
 };
 

@@ -1,4 +1,4 @@
-// The points on which the exact step looks for candidates, and the costs by which it compares them.
+// The sample points and the costs of the exact pass.
 
 #include <algorithm>
 #include <bit>
@@ -9,9 +9,9 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kFlips = 192;         // base points, at most
-constexpr std::size_t kValidPoints = 1024;  // points of a sample under an assumption
-constexpr std::uint64_t kSampleStore = std::uint64_t{1} << 23;  // slots times points of a sample, at most
+constexpr std::size_t kFlips = 192;         // the most base points
+constexpr std::size_t kValidPoints = 1024;  // the most points under an assumption
+constexpr std::uint64_t kSampleStore = std::uint64_t{1} << 23;  // the most slots times points of a sample
 constexpr std::uint64_t kWholeBox = std::uint64_t{1} << 21;
 
 std::int64_t draw(std::mt19937_64& random, const Interval& r) {
@@ -20,7 +20,7 @@ std::int64_t draw(std::mt19937_64& random, const Interval& r) {
                                    (extent == UINT64_MAX ? bits : bits % extent));
 }
 
-// What a node adds to the size of its children, as count_nodes has it.
+// The size that a node adds to its children, as in count_nodes.
 std::uint64_t own_size(const Node* n) {
   switch (n->op) {
     case Op::Sum: {
@@ -109,7 +109,7 @@ Sample make_sample(const Box& box, std::size_t slots) {
 
 namespace {
 
-// Every stride-th valid point of the whole box, so that about kValidPoints are left.
+// Takes every stride-th valid point of the whole box; the stride grows so that about kValidPoints remain.
 void take_all(const Tape& tape, Sample& s) {
   std::vector<std::vector<std::int64_t>> points;
   std::size_t stride = 1, seen = 0;

@@ -1,5 +1,5 @@
-// The candidates of the exact pass that look into an expression: parts of a sum, sources that do not matter, closed
-// forms of one variable.
+// Candidates of the exact pass from the structure of an expression: improved parts of a sum, the expression without an
+// irrelevant source, closed forms of one variable.
 
 #include <algorithm>
 #include <map>
@@ -12,8 +12,8 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kPairTerms = 8;  // sums of up to this many terms have all pairs looked at
-constexpr std::uint64_t kAxisPoints = 4096;  // extents of the variables of a closed form, together
+constexpr std::size_t kPairTerms = 8;        // the most terms of a sum whose pairs are all tried
+constexpr std::uint64_t kAxisPoints = 4096;  // the largest sum of extents for closed forms
 constexpr std::uint64_t kTame = std::uint64_t{1} << 60;
 
 Expr at_slot(const Tape& tape, std::uint32_t slot) { return Expr::share(tape.node(slot)); }
@@ -36,7 +36,7 @@ void ExactPass::add_structural(const Expr& e, const Column& v, Candidates& out) 
     add_deletions(tape, values, v, out);
 }
 
-// Improves groups of terms of a sum: those of one set of variables, and pairs.
+// Tries to improve groups of terms of a sum: the terms with one set of variables, and pairs of terms.
 void ExactPass::add_partial_sums(const Tape& tape, const std::vector<Column>& values, Candidates& out) {
   const std::uint32_t root = tape.root(0);
   const auto in = tape.operands(root);
@@ -64,7 +64,7 @@ void ExactPass::add_partial_sums(const Tape& tape, const std::vector<Column>& va
   }
 }
 
-// Sources of a min, max, and, or that never decide; terms of what is divided or compared that do not matter.
+// Tries to delete sources of min, max, and, or that never decide, and terms of a divided or compared sum that do not matter.
 void ExactPass::add_deletions(const Tape& tape, const std::vector<Column>& values, const Column& v,
                               Candidates& out) {
   const std::uint32_t root = tape.root(0);
@@ -114,7 +114,7 @@ void ExactPass::add_term_deletions(const Tape& tape, const std::vector<Column>& 
       default: return x != y;
     }
   };
-  // Without term i (or without the constant, for i == terms), the same up to a constant?
+  // Does the node without term i (without the constant, for i == terms) differ from the node by a constant only?
   for (std::size_t i = 0; i <= inner->terms().size(); ++i) {
     const bool is_term = i < inner->terms().size();
     if (!is_term && inner->k0() == 0) continue;
@@ -136,7 +136,7 @@ void ExactPass::add_term_deletions(const Tape& tape, const std::vector<Column>& 
   }
 }
 
-// e = f_1(x_1) + ... + f_n(x_n) - (n - 1) f(low corner), each f_j a function along one axis: closed forms of those.
+// Tests e = f_1(x_1) + ... + f_n(x_n) - (n - 1) f(low corner), where f_j is e along axis j; then the f_j have closed forms.
 void ExactPass::add_separable(const Tape& tape, const Column& v, Candidates& out) {
   const Box box = tape.box();
   const std::size_t n = box.size();

@@ -1,4 +1,4 @@
-// The handle and the public operators.
+// Expr and Variable, and the public operators.
 #include "strata/expr/expr.h"
 
 #include <array>
@@ -147,7 +147,7 @@ Expr operator%(const Expr& a, const Expr& b) { return Build().mod(a, b); }
 Expr ceildiv(const Expr& a, const Expr& b) { return -((-a) / b); }
 namespace {
 
-// The node of exactly these two arms is canonical if it exists.
+// A shortcut: if the node with exactly these two arms exists, it is canonical.
 Expr extremum(Op op, const Expr& a, const Expr& b) {
   const bool ordered = compare(a, b) <= 0;
   const std::array key{ordered ? a.node() : b.node(), ordered ? b.node() : a.node()};
@@ -175,7 +175,7 @@ Expr all_of(std::span<const Expr> terms) { return Build().junction(Op::And, term
 
 Expr sum(std::span<const Expr> terms) { return Build().total({terms.begin(), terms.end()}); }
 
-// Pairwise, so that a long sum costs n log n.
+// Adds pairwise, so a sum of n terms costs O(n log n).
 Expr Build::total(std::vector<Expr> level) const {
   if (level.empty()) return 0;
   while (level.size() > 1) {

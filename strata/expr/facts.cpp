@@ -1,4 +1,4 @@
-// Bounds and congruence of a node from those of its sources. Sound always; kTight and kDense where it is proven.
+// Bounds and congruence of a node, from those of its sources. Always sound; kTight and kDense are set where proven.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -20,7 +20,7 @@ Congruence normal(std::int64_t modulus, std::int64_t residue) {
   return {modulus, modulus == 0 ? residue : floor_mod(residue, modulus)};
 }
 
-// The least congruence that holds for the values of both.
+// The strongest congruence that holds for the values of both.
 Congruence join(Congruence a, Congruence b) {
   std::int64_t gap = 0;
   if (!try_sub(a.residue, b.residue, gap)) return {1, 0};
@@ -28,7 +28,7 @@ Congruence join(Congruence a, Congruence b) {
 }
 Congruence congruence_of(const Node* n) { return {n->modulus, n->residue}; }
 
-// {r + c*s} for r in a, s in b; gives up (modulus 1) where a product leaves 64 bits.
+// The congruence of r + c*s for r in a, s in b; weaker (at worst modulus 1) when a product does not fit in 64 bits.
 Congruence add_multiple(Congruence a, std::int64_t c, Congruence b) {
   if (a.modulus == 1) return a;
   if ((c == 1 || c == -1) && b.modulus == 1) return {1, 0};
@@ -53,7 +53,7 @@ void set_congruence(Node& n, Congruence c) {
   n.residue = c.residue;
 }
 
-// Moves the bounds inwards to the nearest members of the congruence class.
+// Moves the bounds inwards to the nearest values that satisfy the congruence.
 void tighten(Node& n) {
   if (n.modulus <= 1) return;
   if (!is_inf(n.lo))
@@ -62,8 +62,8 @@ void tighten(Node& n) {
     n.hi = clamp_upper(Int128{n.hi} - floor_mod(floor_mod(n.hi, n.modulus) - n.residue, n.modulus));
 }
 
-// True iff the terms (dense, on disjoint variables) together take every integer of their range: each coefficient, by
-// rising magnitude, is at most one more than what the smaller ones span.
+// True iff the terms (dense, on disjoint variables) together take every integer of their range: sorted by magnitude, each
+// coefficient is at most 1 + the range that the smaller ones span.
 bool fills_range(std::span<const Term> terms) {
   constexpr std::size_t kMost = 8;
   if (terms.size() > kMost) return false;
@@ -109,7 +109,7 @@ void sum_facts(Node& n) {
   set_flag(n, kDense, tight && dense && fills_range(n.terms()));
 }
 
-// Growing the divisor moves the quotient towards 0 (or -1): the extremes lie at the corners.
+// A larger divisor moves the quotient towards 0 (or -1), so the extremes lie at corners.
 Int128 quotient_bound(Int128 x, std::int64_t small, std::int64_t large, bool lowest) {
   const bool towards_zero = lowest == (x >= 0);  // the larger divisor gives the extreme
   if (towards_zero && is_inf(large)) return lowest ? 0 : -1;
@@ -143,7 +143,7 @@ void mod_facts(Node& n) {
   set_congruence(n, normal(m, x->residue));
   tighten(n);
   if (!x->has(kDense)) return;
-  // A dense source that crosses a multiple of c takes c-1 and 0; one that is c long takes all residues.
+  // A dense source that crosses a multiple of c takes both c-1 and 0; if it has at least c values, it takes every residue.
   const bool crosses = floor_div(x->lo, c) != floor_div(x->hi, c);
   set_flag(n, kTight, crosses);
   set_flag(n, kDense, crosses && Int128{x->hi} - x->lo + 1 >= c);
@@ -156,7 +156,7 @@ std::array<Int128, 2> factor_range(const Node* a, bool squared) {
   return {a->lo <= 0 && a->hi >= 0 ? 0 : std::min(p, q), std::max(p, q)};
 }
 
-// A product beyond 64 bits: only the sign is kept.
+// For a product beyond 64 bits only the sign is known.
 void sign_facts(Node& n) {
   const auto sources = n.sources();
   const bool nonnegative =
@@ -177,7 +177,7 @@ void mul_facts(Node& n) {
     if (is_inf(a->lo) || is_inf(a->hi)) return sign_facts(n);
     const bool squared = i + 1 < sources.size() && sources[i + 1] == a;
     const auto [l, h] = factor_range(a, squared);
-    if (h >= kPosInf) return sign_facts(n);  // 128 bits hold 64 by 64 alone
+    if (h >= kPosInf) return sign_facts(n);  // 128 bits hold a product of two 64-bit values only
     const std::array<Int128, 4> corners{lo * l, lo * h, hi * l, hi * h};
     lo = *std::min_element(corners.begin(), corners.end());
     hi = *std::max_element(corners.begin(), corners.end());

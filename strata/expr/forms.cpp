@@ -1,5 +1,5 @@
-// Closed forms of functions of one integer. Each finder looks for one shape and adds what it finds; the caller picks
-// the cheapest.
+// Closed forms of functions of one integer. Each finder looks for one shape and adds every form that fits the table; the
+// caller picks the cheapest.
 
 #include "strata/expr/forms.h"
 
@@ -13,10 +13,10 @@
 namespace strata {
 namespace {
 
-constexpr int kMaxDepth = 3;          // forms of forms: (x%12)//4, ...
-constexpr std::size_t kMaxTerms = 4;  // of an expansion
+constexpr int kMaxDepth = 3;          // nesting of forms: (x%12)//4, ...
+constexpr std::size_t kMaxTerms = 4;  // the most terms of an expansion
 constexpr std::uint64_t kLarge = std::uint64_t{1}
-                                 << 30;  // slopes and places beyond this are no simple form
+                                 << 30;  // larger slopes and positions are not a simple form
 
 using Table = std::vector<std::int64_t>;
 
@@ -48,7 +48,7 @@ class Finder {
  private:
   std::size_t size() const { return f_.size(); }
   std::int64_t at(std::size_t t) const { return lo_ + static_cast<std::int64_t>(t); }
-  // a * x + b with the line's value at t
+  // The line a * x + b through the table's value at t.
   Expr line(std::int64_t slope, std::size_t t) const {
     return x_ * slope + (f_[t] - slope * at(t));
   }
@@ -91,7 +91,7 @@ class Finder {
     add_floor(slope, jump, static_cast<std::int64_t>(gap), -at(places[0] + 1));
   }
 
-  // slope * x + jump * floor((x + shift) / gap) + whatever makes it right at the first point
+  // Adds slope * x + jump * floor((x + shift) / gap) + constant, with the constant that fits the first point.
   void add_floor(std::int64_t slope, std::int64_t jump, std::int64_t gap, std::int64_t shift) {
     const Expr y = x_ + shift;
     const std::int64_t q = floor_div(lo_ + shift, gap), r = floor_mod(lo_ + shift, gap);
@@ -100,7 +100,7 @@ class Finder {
     found_.push_back(y % gap * slope + y / gap * whole + (f_[0] - slope * r - whole * q));
   }
 
-  // Two lines that meet (min or max), or a line clamped at both ends.
+  // Two lines that meet (min or max), or a line that is clamped at both sides.
   void kinks() {
     const std::int64_t a = slopes_.front(), b = slopes_.back(), c = usual_slope();
     const std::size_t last = size() - 1;
@@ -122,7 +122,7 @@ class Finder {
     found_.push_back(form());
   }
 
-  // u + (v - u) * condition, the condition being a point, an interval or the complement of one.
+  // u + (v - u) * condition, where the condition is a point, an interval, or the complement of one.
   void two_values() {
     const std::int64_t u = f_[0];
     const auto other = std::find_if(f_.begin(), f_.end(), [&](std::int64_t y) { return y != u; });
@@ -145,7 +145,7 @@ class Finder {
     if (begin == 1 && end == size()) found_.push_back((x_ != at(0)) * (v - u) + u);
   }
 
-  // f(0) + sum of c_q * floor((x - lo) / q): the basis is triangular, so coefficients are read off from the left.
+  // f(0) + sum of c_q * floor((x - lo) / q). The basis is triangular, so the coefficients follow from left to right.
   void expansion() {
     Table rest = f_;
     for (std::int64_t& y : rest) y -= f_[0];
@@ -178,7 +178,7 @@ class Finder {
     nest(x_ % p, 0, g, x_ / p * rise);
   }
 
-  // h((x + shift) // c): the value changes at points of one residue only
+  // h((x + shift) // c): the value changes only where x has one residue modulo c.
   void blocks() {
     std::size_t first = 0, width = 0;
     for (std::size_t t = 0; t < slopes_.size(); ++t) {
@@ -198,7 +198,7 @@ class Finder {
     nest((x_ + shift) / c, low, h, Expr(0));
   }
 
-  // Adds the cheapest form of a function of y, plus `rest`.
+  // Adds the cheapest form of `table` as a function of y, plus `rest`.
   void nest(const Expr& y, std::int64_t lo, const Table& table, const Expr& rest) {
     const std::vector<Expr> forms = Finder(y, lo, table, depth_ + 1).run();
     if (forms.empty()) return;

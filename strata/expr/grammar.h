@@ -1,6 +1,8 @@
-// The one infix grammar of Strata, at compile time and at run time: text in, postfix calls on a sink out.
+// The infix grammar of Strata, for compile time and run time: `parse_infix` reads a text and calls a sink in postfix order.
+// The readers of expressions (parse.h) and of affine functions (affine_text.h) are such sinks.
 //
-// Iterative (a shunting-yard with an explicit stack), linear time, any byte string is legal input. From loose to tight:
+// The parser is a shunting-yard with an explicit stack: no recursion, linear time, and any byte string is legal input.
+// Operators from loose to tight:
 //
 //   a if c else b      c ? a : b     right to left
 //   or ||
@@ -17,8 +19,8 @@
 //   void name(std::string_view name, std::size_t column);
 //   void apply(Action action, std::size_t arity, std::size_t column);   // column of the operator or function name
 //   void fail(Fault fault, std::string_view what, std::string_view token, std::size_t column);
-// `fail` may throw or take a note; nothing is called after it. `token` is the text at fault, empty at the end of the
-// text and where the sentence `what` names it already. Columns are 1-based byte positions.
+// `fail` may throw or record the failure; after it the sink gets no further call. `token` is the text at fault: empty at
+// the end of the text and when the sentence `what` names the token itself. Columns are 1-based byte positions.
 #pragma once
 
 #include <cstddef>
@@ -49,11 +51,11 @@ enum class Action : std::uint8_t {
   ge,
   eq,
   ne,
-  logical_and,  ///< of truth values, gives 0 or 1; so do or, not
+  logical_and,  ///< of truth values; gives 0 or 1, as do logical_or and logical_not
   logical_or,
   logical_not,
   select,   ///< operands c, a, b: c != 0 ? a : b
-  if_else,  ///< the same with operands in the order a, c, b, as Python writes them
+  if_else,  ///< the same function with operands in the order a, c, b, as Python writes them
 };
 
 enum class Fault : std::uint8_t {
@@ -69,7 +71,7 @@ constexpr bool is_name_start(char c) {
 }
 constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/// The words that cannot be names of variables.
+/// True for the words that cannot be names of variables.
 constexpr bool is_reserved_word(std::string_view word) {
   for (std::string_view reserved : {"and", "or", "not", "if", "else", "True", "False"})
     if (word == reserved) return true;
@@ -117,8 +119,8 @@ inline constexpr FunctionRow kFunctions[] = {
 
 inline constexpr std::size_t kNoFunction = std::size(kFunctions);
 
-/// The index of the row whose `column` is `key`, N when there is none. (No pointers: GCC 12 takes comparing one with null
-/// for undefined in constant expressions under -fsanitize=undefined.)
+/// The index of the row whose `column` is `key`; N when no row matches. (An index instead of a pointer: under
+/// -fsanitize=undefined GCC 12 rejects the comparison of a pointer with null in constant expressions.)
 template <class Row, std::size_t N>
 constexpr std::size_t find_row(const Row (&rows)[N], std::string_view key,
                                std::string_view Row::* column) {
@@ -135,7 +137,7 @@ struct Token {
   std::size_t column = 1;
 };
 
-/// What is open on the stack: an operator that waits for its last operand, a bracket, or a part of a ternary.
+/// The kinds of stack entries: an operator that waits for its last operand, a bracket, or a part of a ternary.
 enum class Open : std::uint8_t { prefix, binary, group, call, question, colon, when, otherwise };
 
 struct Frame {
@@ -143,7 +145,7 @@ struct Frame {
   Action action;
   std::uint8_t precedence;
   std::size_t column;
-  std::size_t commas;    // call: how many so far
+  std::size_t commas;    // call: commas so far
   std::size_t function;  // call: its row in kFunctions
 };
 
@@ -174,7 +176,7 @@ class InfixParser {
 
   // --- tokens ---
 
-  /// Casts that widen, as our C notation has them, say nothing about values.
+  /// Skips blanks, and the cast `(__int128)` that our C notation writes: it widens and changes no value.
   constexpr void skip_space() {
     constexpr std::string_view kCast = "(__int128)";
     for (;;) {
@@ -206,7 +208,7 @@ class InfixParser {
     if (size == 0) unexpected(c);
     return !done_;
   }
-  /// The length of the symbol here, 0 when there is none.
+  /// The length of the symbol at the current position; 0 when there is none.
   constexpr std::size_t symbol_size() const {
     const std::string_view pair = text_.substr(at_, 2);
     if (pair == "!=" || pair == "**") return 2;
@@ -220,7 +222,7 @@ class InfixParser {
     syntax("unexpected character");
   }
 
-  // --- where a value has to come ---
+  // --- where a value must start ---
 
   constexpr void value() {
     if (token_.kind == TokenKind::number) return number();
@@ -255,7 +257,7 @@ class InfixParser {
       magnitude = magnitude * 10 + digit;
     }
     if (magnitude < limit) return leaf(static_cast<std::int64_t>(magnitude), token_.column);
-    // 2^63 exists only as the operand of a minus directly before it.
+    // 2^63 is legal only as the operand of a minus directly before it: -2^63 fits, 2^63 does not.
     if (!after_minus_)
       return fail(Fault::overflow, "the number does not fit in 64 bits", token_.text, token_.column);
     const std::size_t column = stack_.back().column;
@@ -302,7 +304,7 @@ class InfixParser {
     after_open_ = true;
   }
 
-  // --- where a value has ended ---
+  // --- after a value ---
 
   constexpr void after_value() {
     if (token_.kind == TokenKind::end) return finish();
@@ -379,7 +381,7 @@ class InfixParser {
     want_value_ = any_ = true;
     after_open_ = after_minus_ = false;
   }
-  /// Applies the operators on top that bind at least as tightly as `precedence`.
+  /// Applies the operators on top of the stack that bind at least as tightly as `precedence`.
   constexpr void reduce(std::uint8_t precedence) {
     while (!stack_.empty() && is_operator(stack_.back()) && stack_.back().precedence >= precedence) {
       const Frame& top = stack_.back();
@@ -396,7 +398,7 @@ class InfixParser {
       stack_.pop_back();
     }
   }
-  /// reduce_all, where a ternary must be complete; false after a failure.
+  /// reduce_all, then checks that no ternary is incomplete; false after a failure.
   constexpr bool reach_bracket() {
     reduce_all();
     if (stack_.empty()) return true;
@@ -408,14 +410,14 @@ class InfixParser {
 
   std::string_view text_;
   Sink& sink_;
-  std::size_t at_ = 0;  // the first byte not read
+  std::size_t at_ = 0;  // the first byte that is not read yet
   Token token_;
   std::vector<Frame> stack_;
-  std::size_t depth_ = 0;  // brackets open
+  std::size_t depth_ = 0;  // open brackets
   bool want_value_ = true;
   bool after_open_ = false;   // the last token opened a bracket
   bool after_minus_ = false;  // the last token was a prefix minus
-  bool any_ = false;          // some token was read
+  bool any_ = false;          // at least one token was read
   bool done_ = false;
 };
 

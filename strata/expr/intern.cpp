@@ -1,4 +1,4 @@
-// The intern table of expressions. Death runs on a worklist threaded through the dead nodes themselves.
+// The intern table of expressions. Nodes die by a worklist that is linked through the dead nodes themselves.
 #include <cstring>
 #include <memory>
 #include <new>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kOrderMask = (std::uint64_t{1} << 56) - 1;
 constexpr std::uint64_t kInternUnits =
-    24;  // of work, for a node without operands: memory that is in no cache
+    24;  // Meter units for a node without operands: mostly the cost of a cache miss
 constexpr std::uint64_t kStepsToCharge = 64;
 constexpr std::int64_t kSmallMin = -256, kSmallMax = 1024;
 
@@ -24,7 +24,8 @@ std::uint64_t hash_text(std::string_view text) {
   return h;
 }
 
-// @pre the shard is locked: nobody else can meet the node while its dead count is touched
+// A handle on a live node; null for a dying one. @pre the shard is locked, so no other thread sees the count while it is
+// raised and lowered again
 Node* revive(Node* n) {
   if (n->has(kImmortal) || n->refs.fetch_add(1, std::memory_order_acq_rel) != 0) [[likely]]
     return n;
@@ -32,7 +33,7 @@ Node* revive(Node* n) {
   return nullptr;
 }
 
-// Never destroyed: handles in static storage may outlive any static table.
+// Never destroyed: handles in static storage may outlive every static table.
 detail::InternTable<Node, 64>& table() {
   static auto& nodes = *new detail::InternTable<Node, 64>;
   return nodes;
@@ -59,7 +60,7 @@ std::uint64_t hash_constant(std::int64_t value) {
   return mix_hash(1, static_cast<std::uint64_t>(value));
 }
 
-// Constants of small magnitude are made once and never counted.
+// Constants of small magnitude are made once and not counted.
 const Node* small_constants() {
   static const Node* const all = [] {
     const std::size_t count = static_cast<std::size_t>(kSmallMax - kSmallMin + 1);
@@ -92,7 +93,7 @@ void destroy(Node* n) {
   ::operator delete(n);
 }
 
-// Drops one count; when it was the last, unlinks the node and puts it on the list of the dead (linked through `order`).
+// Drops one count. After the last one, unlinks the node and adds it to the list of dead nodes (linked through `order`).
 void drop(const Node* shared, Node*& dead) noexcept {
   if (shared->has(kImmortal) || shared->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   Node* n = const_cast<Node*>(shared);
@@ -113,7 +114,7 @@ int compare_variables(const VariableInfo& a, const VariableInfo& b) {
 
 }  // namespace
 
-// Unlinks and frees a node whose last count is gone, and all that dies with it.
+// Unlinks and frees a node whose last count is gone, and every node that dies with it.
 [[gnu::noinline]] static void bury(const Node* n) noexcept;
 
 void release(const Node* n) noexcept {
@@ -133,6 +134,8 @@ static void bury(const Node* shared) noexcept {
   }
 }
 
+// Compares the prefixes `order` first. Equal prefixes are decided by the first difference of the operands: a coefficient decides
+// at once, a child is what the loop compares next.
 int compare_nodes(const Node* a, const Node* b) {
   for (std::uint64_t steps = 1; a != b; ++steps) {
     if (steps % kStepsToCharge == 0) Meter::charge(kStepsToCharge);

@@ -21,7 +21,7 @@ Interval of_sum(const Node* n, std::span<const std::uint32_t> in, const SlotInte
     const std::int64_t low = c > 0 ? x.lo : x.hi, high = c > 0 ? x.hi : x.lo;
     lo_known = lo_known && !is_inf(low);
     hi_known = hi_known && !is_inf(high);
-    // A term below 2^127 / 2^20 cannot overflow the total: longer sums than that do not exist.
+    // Terms fit in 64 bits here, so the 128-bit total cannot overflow for any possible number of terms.
     lo_known = lo_known && !is_inf(sat_mul(c, low));
     hi_known = hi_known && !is_inf(sat_mul(c, high));
     if (lo_known) lo += static_cast<__int128>(c) * low;
@@ -63,7 +63,7 @@ Interval of_mod(Interval x, Interval d) {
   return {0, x.lo >= 0 ? std::min(x.hi, top) : top};
 }
 
-// The ends of 64 bits stand for infinity: a lower bound is never +infinity, an upper one never -infinity.
+// INT64_MIN and INT64_MAX stand for infinity: a lower bound is never +infinity, an upper bound never -infinity.
 Interval opened(Interval x) { return {std::min(x.lo, kPosInf - 1), std::max(x.hi, kNegInf + 1)}; }
 
 bool excludes_zero(Interval x) { return x.lo > 0 || x.hi < 0; }

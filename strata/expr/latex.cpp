@@ -1,10 +1,10 @@
-// LaTeX to the infix grammar, for exactly what `render` writes:
+// LaTeX to the infix grammar, for exactly the LaTeX that `render` writes:
 //
 //   \left( a \right)  \left[ a \right]  \left\lfloor\frac{a}{b}\right\rfloor  a \bmod b  a \cdot b
 //   \min\left(a, b\right)  \max\left(...\right)  \le \ge \ne = \mathrel{=}  \land \lor \lnot  \mathit{name}  \_
 //   \begin{cases} a & \text{if } c \\ b & \text{otherwise} \end{cases}
 //
-// One pass; every byte written keeps the column that it comes from.
+// One pass; every byte written keeps the column of its source.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,7 +44,7 @@ class Translator {
   }
 
  private:
-  /// What an open bracket waits for.
+  /// The kind of an open bracket, which decides what closes it.
   enum class Close : char { round, square, floor, numerator, denominator, cases };
 
   void write(std::string_view infix) {
@@ -175,8 +175,8 @@ class Translator {
   std::vector<std::size_t>& columns_;
   std::string out_;
   std::vector<Close> open_;
-  std::size_t at_ = 0;    // the first byte not read
-  std::size_t from_ = 0;  // the first byte of what is being written
+  std::size_t at_ = 0;    // the first byte that is not read yet
+  std::size_t from_ = 0;  // the first byte of the current source item
 };
 
 }  // namespace

@@ -1,3 +1,4 @@
+// Sums under construction: merging of sorted terms, bounds in 128 bits, and the floor lemma.
 #include "strata/expr/linear.h"
 
 #include <algorithm>
@@ -76,12 +77,12 @@ void remove_term(Linear& l, const Node* atom) {
 
 WideRange wide_interval(LinearRef l) {
   constexpr Int128 kFar =
-      Int128{1} << 120;  // 127 bits are not enough for 1,024 products: beyond, a side is unknown
+      Int128{1} << 120;  // 1,024 products may exceed 127 bits: beyond kFar a bound is unknown
   Meter::charge(1 + l.terms.size() / 4);
   WideRange r{l.k0, l.k0, true, true};
   for (const Term& t : l.terms) {
     const Node* a = t.atom;
-    const bool declared = a->is(Op::Var);  // its bounds are known even at the ends of 64 bits
+    const bool declared = a->is(Op::Var);  // bounds are known even at INT64_MIN and INT64_MAX
     const Int128 down = Int128{t.coefficient} * (t.coefficient > 0 ? a->lo : a->hi);
     const Int128 up = Int128{t.coefficient} * (t.coefficient > 0 ? a->hi : a->lo);
     const bool low_open = !declared && a->lo == kNegInf, high_open = !declared && a->hi == kPosInf;
@@ -110,7 +111,7 @@ Range interval(LinearRef l) {
 }
 
 bool affine_quotient(LinearRef l, std::int64_t c, Linear& quotient) {
-  // At the corner of all lower bounds the value is `base` = q0*c + p0; one step along atom j moves the quotient by x_j.
+  // At the corner of all lower bounds the value is `base` = q0*c + p0; a step along atom j moves the quotient by x_j.
   Meter::charge(1 + l.terms.size() / 2);
   Int128 base = l.k0;
   for (const Term& t : l.terms) {

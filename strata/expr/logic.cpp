@@ -1,4 +1,4 @@
-// and, or, not, select. Operands of `and` and `or` are 0 or 1; `not` is pushed to the comparisons.
+// and, or, not, select. Operands of `and` and `or` are 0 or 1; `not` is pushed down to the comparisons.
 #include <algorithm>
 #include <array>
 
@@ -7,12 +7,12 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kPairwiseTerms = 16;  // operands compared with each other up to this many
-constexpr std::size_t kNegatable = 64;  // conditions of up to this many nodes are negated by De Morgan
+constexpr std::size_t kPairwiseTerms = 16;  // the most operands that are compared pairwise
+constexpr std::size_t kNegatable = 64;      // the most nodes of a condition that De Morgan negates
 
 Op dual_junction(Op op) { return op == Op::And ? Op::Or : Op::And; }
 
-// How two operands of `and` relate, from what they say of the same sum.
+// How two operands of `and` relate, when both are conditions on one sum.
 enum class Relation { none, first_implies, second_implies, exclusive };
 
 bool opposite(const Node* x, const Node* y) {
@@ -27,7 +27,7 @@ bool opposite(const Node* x, const Node* y) {
   return true;
 }
 
-// Does the condition `c` hold when x == value?  Nothing when `c` does not speak of x.
+// Does the condition `c` hold for x == value? Nothing when `c` is not a condition on x.
 std::optional<bool> holds_at(const Node* c, const Node* x, std::int64_t value) {
   if (!(c->is(Op::Lt) || c->is(Op::Eq) || c->is(Op::Ne))) return std::nullopt;
   const std::int64_t k = c->src(1)->value();
@@ -36,7 +36,7 @@ std::optional<bool> holds_at(const Node* c, const Node* x, std::int64_t value) {
   return std::nullopt;
 }
 
-// Is the conjunction of p and q settled by one of them?
+// Does one of p and q imply the other, or do they exclude each other?
 Relation relate(const Node* p, const Node* q) {
   if (p->is(Op::Eq)) {
     const auto holds = holds_at(q, p->src(0), p->src(1)->value());
@@ -69,14 +69,14 @@ Relation relate(const Node* p, const Node* q) {
   return Relation::none;
 }
 
-// An operand of `or` that is implied by `p`: absorption, p or (p and q) = p and p and (p or q) = p.
+// True when `p` absorbs `q`: p or (p and q) = p, and p and (p or q) = p.
 bool absorbs(Op op, const Node* p, const Node* q) {
   if (q->op != dual_junction(op)) return false;
   const auto s = q->sources();
   return std::find(s.begin(), s.end(), p) != s.end();
 }
 
-// The size of a condition as a tree of `and` and `or`, counted up to `limit`.
+// The number of nodes of a condition as a tree of `and` and `or`, counted up to `limit`.
 std::size_t junction_size(const Node* p, std::size_t limit) {
   std::vector<const Node*> stack{p};
   std::size_t size = 0;
@@ -131,8 +131,8 @@ Expr Build::negate(const Expr& p) const {
   }
 }
 
-// Removes operands that another one settles. False when two of them settle the whole junction: the answer is then
-// 0 for `and`, 1 for `or`.
+// Removes operands that another operand makes redundant. False when two operands decide the whole junction: it is then 0 for
+// `and`, 1 for `or`.
 bool Build::settle_pairs(Op op, std::vector<Expr>& terms) const {
   const bool is_and = op == Op::And;
   const auto drop = [&](std::size_t i) {
@@ -197,7 +197,7 @@ Expr Build::junction(Op op, std::span<const Expr> given) const {
   return intern(op, nodes);
 }
 
-// What the difference of the arms tells: a constant, a min or max, or terms that both share.
+// Simplifies a select by the difference of its arms: a constant, a min or max, or a part that both arms share.
 std::optional<Expr> Build::select_by_gap(const Expr& p, const Expr& a, const Expr& b) const {
   Linear gap;
   if (!combine(LinearView(a.node()), 1, LinearView(b.node()), -1, gap)) return std::nullopt;

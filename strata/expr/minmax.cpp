@@ -7,12 +7,12 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kPairwiseArms = 8;  // arms compared with each other up to this many
+constexpr std::size_t kPairwiseArms = 8;  // the most arms that are compared pairwise
 
 Op dual_extremum(Op op) { return op == Op::Min ? Op::Max : Op::Min; }
 
-// The term of `l` that makes l = rest + g * min(S) an arm per s in S: min with g > 0 or max with g < 0 (for Op::Min).
-// Null when there is none or more than one.
+// For Op::Min: the term g * min(S) with g > 0, or g * max(S) with g < 0, of l = rest + g * min(S). Such a term splits l into
+// one arm for each member of S. Null when there is none, or more than one.
 const Term* inner_extremum(Op op, LinearRef l) {
   const Term* found = nullptr;
   for (const Term& t : l.terms) {
@@ -33,7 +33,7 @@ void push_flat(const Build& build, Op op, const Expr& arm, std::vector<Expr>& ou
   }
 }
 
-// Does `a` make `b` superfluous?  For min: a <= b everywhere.
+// True when `a` makes `b` redundant. For min: a <= b everywhere.
 bool dominates(const Build& build, Op op, const Expr& a, const Expr& b) {
   if (b.op() == dual_extremum(op)) {  // absorption: min(x, max(x, y)) = x
     const auto s = b.node()->sources();
@@ -47,7 +47,7 @@ bool dominates(const Build& build, Op op, const Expr& a, const Expr& b) {
   return op == Op::Min ? r.lo >= 0 : r.hi <= 0;
 }
 
-// The part that all arms share: equal terms, and the constant when no arm is a constant.
+// The part that all arms share: equal terms, and an equal constant unless an arm is a constant.
 Linear shared_part(std::span<const Expr> arms) {
   Linear common = copy(LinearView(arms[0].node()));
   bool constant = !common.terms.empty();
@@ -64,7 +64,8 @@ Linear shared_part(std::span<const Expr> arms) {
   return common;
 }
 
-// The factor that all arms share, negative when every arm is negative throughout and can be turned; 1 when there is none.
+// The factor that all arms share, 1 when there is none; negative when all coefficients of all arms are negative (the arms are
+// then negated).
 std::int64_t shared_factor(std::span<const Expr> arms) {
   std::int64_t g = 0;
   bool negative = true;
@@ -86,7 +87,7 @@ Expr exactly_divided(const Build& build, const Expr& e, std::int64_t g) {
   return build.sum(std::move(l));
 }
 
-// Two or more arms that are 0 or 1 become one: min is `and`, max is `or`.
+// Joins two or more arms that are 0 or 1 into one condition: `and` for min, `or` for max.
 bool merge_conditions(const Build& build, Op op, std::vector<Expr>& arms) {
   std::vector<Expr> conditions, others;
   for (const Expr& e : arms) (e.node()->is_boolean() ? conditions : others).push_back(e);
@@ -103,7 +104,7 @@ bool merge_conditions(const Build& build, Op op, std::vector<Expr>& arms) {
   return true;
 }
 
-// The arms in canonical order, each once, single-valued ones as constants.
+// Sorts the arms canonically, drops duplicates, and replaces arms with a single value by constants.
 void sort_arms(std::vector<Expr>& arms) {
   for (Expr& e : arms) {
     if (e.node()->lo == e.node()->hi && !e.node()->has(kBound)) e = Expr(e.node()->lo);
@@ -114,7 +115,7 @@ void sort_arms(std::vector<Expr>& arms) {
       arms.end());
 }
 
-// Drops the arms that another arm beats. Among few, all pairs are compared; among many, only the constant with the rest.
+// Drops dominated arms. A few arms are compared pairwise; among many, only the first one (the constant, if any) with the others.
 std::vector<Expr> undominated(const Build& build, Op op, const std::vector<Expr>& arms) {
   std::vector<Expr> kept;
   const bool few = arms.size() <= kPairwiseArms;
@@ -138,7 +139,7 @@ std::vector<Expr> undominated(const Build& build, Op op, const std::vector<Expr>
 
 }  // namespace
 
-// What all arms share, an addend or a factor, in front of the rest.
+// Pulls out what all arms share, an addend or a factor.
 std::optional<Expr> Build::pull_shared(Op op, std::vector<Expr>& arms) const {
   if (Linear common = shared_part(arms); common.k0 != 0 || !common.terms.empty()) {
     const Expr z = sum(std::move(common));

@@ -1,5 +1,5 @@
-// Bounds by monotonicity: where an expression only rises (or only falls) along a variable, its extremes lie at that
-// variable's ends, however often the variable occurs.
+// Bounds by monotonicity: where an expression only rises, or only falls, along a variable, its extremes lie at the ends of
+// the variable's range, however often the variable occurs in the expression.
 
 #include <algorithm>
 #include <array>
@@ -25,7 +25,7 @@ std::int64_t sat_ceil_div(std::int64_t a, std::int64_t c) {
   return sat_neg(sat_floor_div(sat_neg(a), c));
 }
 
-// How values change when one variable takes a step up: every slot, from the slots' bounds on the box.
+// Bounds on the change of every slot when one variable grows by 1, from the slots' bounds on the box.
 class Slopes {
  public:
   Slopes(const Tape& tape, const SlotIntervals& bounds, std::uint32_t variable)
@@ -107,8 +107,8 @@ class Slopes {
   SlotIntervals steps_;
 };
 
-// Pins every variable along which root 0 is monotone to the end where it is least (sign 1) or largest (-1). Pinning one
-// narrows the others' slopes, so this repeats until nothing moves.
+// Pins every variable along which root 0 is monotone to the end where root 0 is least (sign 1) or largest (-1). Pinning one
+// variable narrows the slopes of others, so this repeats until no variable moves.
 Interval pinned(const Tape& tape, Box box, std::int64_t sign) {
   SlotIntervals bounds;
   for (bool moved = true; moved;) {

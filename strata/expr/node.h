@@ -1,10 +1,10 @@
-// The interned node behind an Expr, and the table it lives in. Internal to expr/.
+// Node: the interned node behind an Expr, and the functions of the intern table. Internal to expr/.
 //
-// Layout: a 64-byte header, then the payload that `op` says:
+// Memory layout: a 64-byte header, then a payload that depends on `op`:
 //   Const   nothing (the value is `lo`)
 //   Var     one `const VariableInfo*`
 //   Sum     `int64_t k0`, then `arity` Terms, sorted by compare(atom), coefficients nonzero, atoms distinct;
-//           either two terms or more, or k0 != 0, or a coefficient other than 1 (else it would be the atom itself)
+//           at least two terms, or k0 != 0, or a coefficient other than 1 (any other sum is the atom itself)
 //   others  `arity` sources
 #pragma once
 
@@ -36,14 +36,14 @@ struct VariableInfo {
   std::int64_t value = 0;  // meaningful when bound
 };
 
-/// Flags, each documented as "true iff".
+/// Flags of a node; each is set iff its comment holds.
 enum NodeFlag : std::uint8_t {
   kTight = 1,      // both lo and hi are proven to be attained
-  kDense = 2,      // every integer in [lo, hi] is proven to be attained (implies kTight)
-  kDivMod = 4,     // a Div or Mod is among the atoms of this sum, or this is one
+  kDense = 2,      // every integer in [lo, hi] is proven to be attained; implies kTight
+  kDivMod = 4,     // this is a Div or Mod, or a sum with a Div or Mod among its atoms
   kLinear = 8,     // this is a constant, a variable, or a sum of variables
-  kImmortal = 16,  // a small constant: never counted, never freed
-  kBound = 32,     // a bound variable is somewhere below
+  kImmortal = 16,  // a small constant: not counted, never freed
+  kBound = 32,     // the node has a bound variable in it
 };
 
 struct Node {
@@ -52,9 +52,9 @@ struct Node {
   std::uint8_t flags;
   std::uint16_t arity;
   std::uint64_t hash;
-  std::uint64_t order;  // a prefix of the canonical order: op rank in the top byte, then the leftmost name
-  std::uint64_t variables;  // a Bloom set of the variables below: disjoint sets prove independence
-  std::int64_t lo, hi;      // bounds; kNegInf, kPosInf when unknown
+  std::uint64_t order;  // a prefix of the canonical order: op rank in the top byte, then the name of the leftmost variable
+  std::uint64_t variables;  // a Bloom set of the variables in the node: disjoint sets prove independence
+  std::int64_t lo, hi;            // bounds; kNegInf and kPosInf when unknown
   std::int64_t modulus, residue;  // value == residue (mod modulus), modulus 0 for a constant
 
   bool is(Op o) const { return op == o; }
@@ -62,21 +62,21 @@ struct Node {
   bool is_const(std::int64_t v) const { return op == Op::Const && lo == v; }
   bool is_boolean() const { return lo >= 0 && hi <= 1; }
 
-  std::int64_t value() const { return lo; }  // Const
-  const VariableInfo& variable() const {     // Var
+  std::int64_t value() const { return lo; }  // of Const
+  const VariableInfo& variable() const {     // of Var
     return **reinterpret_cast<const VariableInfo* const*>(this + 1);
   }
-  std::int64_t k0() const { return *reinterpret_cast<const std::int64_t*>(this + 1); }  // Sum
-  std::span<const Term> terms() const {                                                 // Sum
+  std::int64_t k0() const { return *reinterpret_cast<const std::int64_t*>(this + 1); }  // of Sum
+  std::span<const Term> terms() const {                                                 // of Sum
     return {reinterpret_cast<const Term*>(reinterpret_cast<const std::int64_t*>(this + 1) + 1), arity};
   }
-  std::span<const Node* const> sources() const {  // everything but Const, Var, Sum
+  std::span<const Node* const> sources() const {  // of all ops but Const, Var, Sum
     return {reinterpret_cast<const Node* const*>(this + 1), arity};
   }
   const Node* src(std::size_t i) const { return sources()[i]; }
 };
 
-// The layout is asserted on 64-bit targets only; on others it is merely correct.
+// The size matters for caches on 64-bit targets only; other targets are correct with any size.
 static_assert(sizeof(void*) != 8 || sizeof(Node) == 64);
 
 /// Calls f(const Node*) for each direct child, in canonical order.
@@ -90,22 +90,22 @@ void for_each_child(const Node* n, F&& f) {
   }
 }
 
-/// The k-th child from the end, null where there are no more: for detail::walk().
+/// The k-th child from the end, or null when there are no more: a `source` function for detail::walk().
 inline const Node* child_from_end(const Node* n, std::size_t k) {
   if (k >= n->arity) return nullptr;
   const std::size_t at = n->arity - 1 - k;
   return n->op == Op::Sum ? n->terms()[at].atom : n->src(at);
 }
 
-/// A comparison, `and` or `or`: 0 or 1 whatever its sources are.
+/// True for a comparison, `and` or `or`: the value is 0 or 1.
 inline bool is_condition(const Node* n) {
   return n->is(Op::Lt) || n->is(Op::Eq) || n->is(Op::Ne) || n->is(Op::And) || n->is(Op::Or);
 }
 
-/// Canonical three-way order of nodes; 0 iff identical. Walks one path down, never the whole graph.
+/// Canonical three-way order of nodes; 0 iff they are one node. Follows one path down, not the whole graph.
 int compare_nodes(const Node* a, const Node* b);
 
-/// The hash of what `h` is the hash of and, behind it, `v`.
+/// Extends the hash `h` by the value `v`.
 inline std::uint64_t mix_hash(std::uint64_t h, std::uint64_t v) {
   h = (h ^ v) * 0x9E3779B97F4A7C15u;
   return h ^ (h >> 29);
@@ -114,34 +114,35 @@ inline std::uint64_t mix_hash(std::uint64_t h, std::uint64_t v) {
 inline void retain(const Node* n) noexcept {
   if (!n->has(kImmortal)) n->refs.fetch_add(1, std::memory_order_relaxed);
 }
-/// Drops one count; frees with a worklist when it was the last.
+/// Drops one count. The last count frees the node, and with a worklist all nodes that die with it.
 void release(const Node* n) noexcept;
 
-/// Sound bounds for arithmetic on the extended line: a lower bound is never +infinity, an upper one never -infinity.
+/// Sound bounds for arithmetic on the extended line: a lower bound is never +infinity, an upper bound never -infinity.
 inline std::int64_t lower(const Node* n) { return n->lo == kPosInf ? kPosInf - 1 : n->lo; }
 inline std::int64_t upper(const Node* n) { return n->hi == kNegInf ? kNegInf + 1 : n->hi; }
 
-/// A sum under construction: borrowed atoms, sorted, distinct, coefficients nonzero.
-/// Whoever holds a Linear keeps its atoms alive.
+/// A sum under construction: borrowed atoms, sorted, distinct, coefficients nonzero. The owner of a Linear keeps the atoms
+/// alive.
 struct Linear {
   std::int64_t k0 = 0;
   SmallVec<Term, 8> terms;
 };
 
-// The intern table: returns the one node with this content, a counted handle. These do not simplify.
+// The intern table. Each function returns a counted handle on the one node with this content. Nothing is simplified.
 Expr intern_constant(std::int64_t value);
 Expr intern_variable(const VariableInfo& info);
-Expr intern_sum(const Linear& sum);  // collapses to a constant or to the atom itself where it is one
+Expr intern_sum(const Linear& sum);  // a sum without terms gives the constant; 1 * atom + 0 gives the atom
 Expr intern(Op op, std::span<const Node* const> sources);
-/// The live node that `intern` would return, counted, or null.
+/// A counted pointer to the live node that `intern` would return, or null.
 const Node* find_interned(Op op, std::span<const Node* const> sources);
 /// The same for the sources `x` and the constant `c`.
 const Node* find_interned(Op op, const Node* x, std::int64_t c);
 
-/// Wider sums and n-ary ops are nested: a node of this many operands counts as one operand of the next.
+/// The largest number of operands of a node. Wider sums and n-ary ops are nested: one node of kMaxArity operands becomes an
+/// operand of the next.
 inline constexpr std::size_t kMaxArity = 1024;
 
-/// Facts of a node that `intern` is about to create (facts.cpp).
+/// Computes the bounds, congruence and flags of a node that `intern` is about to create (facts.cpp).
 void compute_facts(Node& n);
 
 }  // namespace strata

@@ -1,6 +1,6 @@
 // Text to canonical expressions: a sink of the grammar that calls the algebra's constructors.
 //
-// Chains of + and - (and of `and`) are collected and built at once: a sum of n terms costs n log n, not n^2.
+// Chains of + and - (and of `and`) are collected and built at once: a sum of n terms costs O(n log n), not O(n^2).
 #include "strata/expr/parse.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace strata {
 
 namespace {
 
-/// An operand that a chain has collected, and the column of the operator in front of it.
+/// An operand in a chain, and the column of the operator in front of it.
 struct Link {
   Expr value;
   bool negative;
@@ -25,11 +25,11 @@ struct Link {
 
 enum class Chain : std::uint8_t { none, sum, conjunction };
 
-/// An entry of the stack: a value, or a chain that is not yet built.
+/// An entry of the stack: a value, or a chain that is not built yet.
 struct Operand {
   Chain chain = Chain::none;
-  bool flipped = false;     // sum: every link counts with its sign turned
-  std::vector<Link> links;  // none: exactly one
+  bool flipped = false;     // sum: the sign of every link is inverted
+  std::vector<Link> links;  // exactly one when `chain` is none
 };
 
 Expr build_prefix(const Operand& in, std::size_t count) {
@@ -39,7 +39,7 @@ Expr build_prefix(const Operand& in, std::size_t count) {
     const Link& link = in.links[i];
     if (link.negative == in.flipped) {
       parts.push_back(link.value);
-    } else if (link.value.constant() == kNegInf) {  // 2^63 fits only as a part of a sum
+    } else if (link.value.constant() == kNegInf) {  // -INT64_MIN fits only as a part of a sum
       parts.push_back(kPosInf);
       parts.push_back(1);
     } else {
@@ -58,7 +58,7 @@ std::optional<Error> try_build(const Operand& in, std::size_t count, Expr& out) 
   }
 }
 
-/// The value of an operand. A chain that fails does so at the link where a prefix of it first does (by bisection).
+/// The value of an operand. When a chain fails, the error names the first link that makes a prefix fail (by bisection).
 Expr take(Operand&& in) {
   if (in.chain == Chain::none) return std::move(in.links.front().value);
   Expr out;
@@ -80,7 +80,7 @@ Operand leaf(Expr value, std::size_t column) {
   return out;
 }
 
-/// `in` as a chain of this kind, to be extended.
+/// `in` as a chain of kind `chain`, ready to be extended.
 Operand as_chain(Operand&& in, Chain chain) {
   if (in.chain == chain) return std::move(in);
   const std::size_t column = in.links.front().column;
@@ -89,7 +89,7 @@ Operand as_chain(Operand&& in, Chain chain) {
   return out;
 }
 
-/// a + b, a - b, a and b: the shorter chain is moved to the longer one.
+/// The chain for a + b, a - b, or a and b: the links of the shorter chain are moved to the longer one.
 Operand join(Operand&& left, Operand&& right, Chain chain, bool negative, std::size_t column) {
   Operand a = as_chain(std::move(left), chain);
   Operand b = as_chain(std::move(right), chain);
@@ -241,7 +241,7 @@ std::string show_caret(std::string_view text, std::size_t column) {
   const std::size_t caret = at - begin;
   std::size_t from = 0, size = line.size();
   if (line.size() > width) {
-    size = width - 6;  // room for an ellipsis on both sides
+    size = width - 6;  // room for an ellipsis at both ends
     from = std::min(caret > margin ? caret - margin : 0, line.size() - size);
   }
   std::string shown = from > 0 ? "..." : "";

@@ -1,7 +1,9 @@
-// Text to expressions. The grammar is grammar.h's; text that holds a backslash is LaTeX, as render writes it.
+// Text to expressions: `parse`, `Parser` (many texts over the same variables) and `ExprProgram` (a text evaluated
+// without simplification, which tests use to check `parse`). grammar.h defines the grammar. A text that holds a
+// backslash is read as LaTeX, in the form that `render` writes.
 //
-// Everything here runs in time linear in the text and without recursion; any byte string is legal input and gives
-// either a result or an Error with the column at fault.
+// Every function takes time linear in the text and does not recurse. Any byte string is legal input: the result is a
+// value or an Error with the column of the mistake.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +22,15 @@ namespace strata {
 
 class NameTable;
 
-/// Reads many texts over the same variables: what does not depend on the text is made once.
+/// Reads many texts over the same variables; the table of names is built once.
 class Parser {
  public:
-  /// @throws Error (domain) when a name occurs twice, (parse) for a reserved word
+  /// @throws Error (domain) when a name occurs twice; (parse) for a reserved word.
   explicit Parser(std::vector<Variable> variables);
   Parser(const Parser&) = delete;
   Parser& operator=(const Parser&) = delete;
   ~Parser();
-  /// As parse() does.
+  /// Reads one text, like parse().
   Expr operator()(std::string_view text) const;
 
  private:
@@ -36,23 +38,23 @@ class Parser {
   std::unique_ptr<const NameTable> names_;
 };
 
-/// The expression that `text` says, in canonical form.
-/// @throws Error with the column: (parse) for bad text or an unknown name; (domain) where a divisor's bounds hold 0;
-///   (overflow) where a literal or a folded constant leaves 64 bits; (budget) above 200,000 open brackets.
+/// The expression written in `text`, in canonical form.
+/// @throws Error with a column: (parse) for bad text or an unknown name; (domain) for a divisor that can be 0;
+///   (overflow) when a literal or a folded constant does not fit in 64 bits; (budget) above 200,000 open brackets.
 ///   (domain) without a column when a name occurs twice in `variables`.
 Expr parse(std::string_view text, const std::vector<Variable>& variables);
 
-/// The names in a text, in order of first appearance. @throws Error (parse, overflow, budget) for the text, as parse does
+/// The names in a text, in order of first appearance. @throws Error (parse, overflow, budget) as parse does for the text.
 std::vector<std::string> names_in(std::string_view text);
 
-/// Two lines: the line of `text` that holds the 1-based byte `column`, shortened around it to 100 characters, and a
-/// caret below the column. Bytes that are not printable ASCII show as '?'.
+/// Two lines: the line of `text` that contains the 1-based byte `column`, shortened around that column to 100
+/// characters, and a caret below the column. Bytes that are not printable ASCII are shown as '?'.
 std::string show_caret(std::string_view text, std::size_t column);
 
-/// A text as it stands, compiled to postfix and evaluated without any simplification: the oracle for `parse`.
+/// A text compiled to postfix and evaluated exactly as written, without simplification: the oracle for `parse`.
 class ExprProgram {
  public:
-  /// A value, or why there is none.
+  /// A value, or the reason why there is no value.
   struct Outcome {
     std::int64_t value = 0;
     bool failed = false;
@@ -61,11 +63,12 @@ class ExprProgram {
   };
 
   const std::vector<std::string>& names() const { return names_; }
-  /// The value where names()[i] is values[i]. A failure in a branch that select, `?:`, `if else`, `and` or `or` (the
-  /// latter two decided by their left side) do not take does not count.
-  /// @throws Error (overflow) when an intermediate leaves 64 bits, (domain) for a zero divisor or a wrong count of values.
+  /// The value of the text with names()[i] set to values[i]. A failure in a branch that is not taken does not count:
+  /// an arm of select, `?:` or `if else`, or the right side of `and` and `or` when the left side decides.
+  /// @throws Error (overflow) when an intermediate value does not fit in 64 bits; (domain) for a zero divisor or a wrong
+  ///   number of values.
   std::int64_t evaluate(std::span<const std::int64_t> values) const;
-  /// The same without exceptions for a failure of the arithmetic.
+  /// Like evaluate, but arithmetic failures are returned in the Outcome instead of thrown.
   Outcome try_evaluate(std::span<const std::int64_t> values) const;
 
  private:
@@ -84,7 +87,7 @@ class ExprProgram {
   std::vector<Instruction> steps_;
 };
 
-/// @throws as `parse`, for the text; (domain) when a name occurs twice.
+/// Compiles `text` over `names`. @throws as `parse` for the text; (domain) when a name occurs twice.
 ExprProgram compile(std::string_view text, std::span<const std::string> names);
 
 }  // namespace strata

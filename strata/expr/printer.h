@@ -1,8 +1,8 @@
-// The printer that every notation derives from: a worklist of pieces of text and nodes, so no depth is too deep.
-// Internal to expr/.
+// Printer: the base class of all notations. It prints from a worklist of pieces (texts and nodes), so no expression is too
+// deep. Internal to expr/.
 //
-// `expand` of a node emits its pieces in reading order; nodes among them are expanded when their turn comes. The base
-// class is the specification's notation; the others override what they write differently.
+// `expand(node)` emits the node's pieces in reading order; a node among the pieces is expanded later, when the worklist
+// reaches it. The base class prints the specification's notation; other notations override what differs.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ namespace strata {
 
 inline constexpr std::size_t kMaxText = std::size_t{64} << 20;
 inline constexpr std::size_t kWorthCounting = std::size_t{1}
-                                              << 20;  // from here on it pays to foresee the length
+                                              << 20;  // from here on, compute the length in advance
 
-/// Terms in printed order: falling |coefficient|, ties as they stand.
+/// The terms in printed order: falling |coefficient|; ties keep their order.
 std::vector<Term> printed_terms(std::span<const Term> terms);
 inline std::vector<Term> printed_terms(const Node* sum) { return printed_terms(sum->terms()); }
 
@@ -29,17 +29,18 @@ class Printer {
   std::string print(const Node* root);
 
  protected:
-  /// How tightly a text has to bind in its context: each notation numbers its own levels; 0, the root, takes any text.
+  /// How tightly a text has to bind in its context. Each notation numbers its own levels; 0, the root, takes any text.
   using Precedence = std::uint32_t;
 
-  // What an `expand` may call, in reading order. Texts that are not literals go through `number` or `name`.
+  // The functions that `expand` may call, in reading order. A text that is not a literal goes through `number` or `name`.
   void text(std::string_view literal) { pieces_.push_back({literal, nullptr, 0, Kind::text, 0}); }
   void number(std::int64_t value) { pieces_.push_back({{}, nullptr, value, Kind::number, 0}); }
   void name(std::string_view kept_by_node) { text(kept_by_node); }
   void node(const Node* n, Precedence precedence = 0) {
     pieces_.push_back({{}, n, 0, Kind::node, precedence});
   }
-  /// `expand_tail(n, from)` when its turn comes: for texts that are quadratic in the number of sources.
+  /// Calls `expand_tail(n, from)` when the worklist reaches this piece: for notations whose text is quadratic in the number
+  /// of sources.
   void tail(const Node* n, std::size_t from) {
     pieces_.push_back({{}, n, static_cast<std::int64_t>(from), Kind::tail, 0});
   }
@@ -60,15 +61,15 @@ class Printer {
   virtual void junction(const Node* n) {
     list(n->sources(), "(", n->is(Op::And) ? " and " : " or ", ")");
   }
-  /// What stands before each term of `sum`.
+  /// The text before each term of the sum.
   virtual std::string_view term_prefix(const Node*) const { return {}; }
-  /// Are turned quotients printed the shorter way?  See `term`.
+  /// True iff turned quotients are printed in their shorter form; see `term` in render.cpp.
   virtual bool turns_quotients() const { return true; }
-  /// An atom of a sum or a factor.
+  /// Prints an atom of a sum, or a factor of a product.
   virtual void operand(const Node* n, const Node* parent);
 
  private:
-  /// k0 + terms, as parts of the sum `n`.
+  /// Prints k0 + terms as parts of the sum `n`.
   void linear(const Node* n, std::int64_t k0, std::span<const Term> terms);
   void term(const Node* n, const Term& t, std::string_view prefix);
 
@@ -80,7 +81,8 @@ class Printer {
     Kind kind;
     Precedence precedence;
   };
-  /// Stops a text that is too long, or that will be: a shared graph is found out after its first megabyte.
+  /// Throws for a text that is too long or will be: the length of a graph with shared nodes is computed after its first
+  /// megabyte.
   static void check_size(const Node* root, std::size_t size, bool& counted);
 
   std::vector<Piece> pieces_;

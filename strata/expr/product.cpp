@@ -1,4 +1,4 @@
-// Products: constants scale, sums distribute, the rest are monomials with sorted factors.
+// Products: constants scale a sum, sums distribute, other products are monomials with sorted factors.
 #include <algorithm>
 #include <array>
 
@@ -8,7 +8,7 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kMaxProducts = 64;  // wider products stay factored
+constexpr std::size_t kMaxProducts = 64;  // products of more terms stay factored
 
 }  // namespace
 
@@ -80,7 +80,7 @@ Expr Build::mul(const Expr& a, const Expr& b) const {
   const LinearView x(a.node()), y(b.node());
   if (y->terms.empty()) return scale(a, y->k0);
   if (x->terms.empty()) return scale(b, x->k0);
-  if (context_ == nullptr) {  // a product of exactly these two factors is canonical if it exists
+  if (context_ == nullptr) {  // if the product of exactly these two factors exists, it is canonical
     const bool ordered = compare_nodes(a.node(), b.node()) <= 0;
     const std::array key{ordered ? a.node() : b.node(), ordered ? b.node() : a.node()};
     if (const Node* known = find_interned(Op::Mul, key)) return Expr::adopt(known);

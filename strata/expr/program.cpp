@@ -1,4 +1,4 @@
-// The direct evaluation of a text: postfix steps over 64-bit values, each of which knows whether it failed.
+// Direct evaluation of a text: postfix steps over 64-bit values; each value may be a failure.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -50,7 +50,7 @@ ExprProgram compile(std::string_view text, std::span<const std::string> names) {
 
 namespace {
 
-/// Takes the names alone.
+/// A sink that collects the names only.
 struct NameSink {
   void number(std::int64_t, std::size_t) {}
   void name(std::string_view name, std::size_t) {
@@ -121,7 +121,7 @@ ProgramOutcome binary(Action action, std::int64_t a, std::int64_t b, std::size_t
   throw InternalError("internal error: not an operator on two values");
 }
 
-/// `and`, `or`: the left side decides alone when it can.
+/// `and`, `or`: the right side counts only when the left side does not decide.
 ProgramOutcome logical(Action action, const ProgramOutcome& a, const ProgramOutcome& b) {
   if (a.failed) return a;
   const bool decisive = action == Action::logical_or;

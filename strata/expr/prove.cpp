@@ -8,7 +8,7 @@
 namespace strata {
 namespace {
 
-// The variables of all of `roots` that are not in `found` yet get their smallest value: they do not matter.
+// Adds the variables of `roots` that are not in `found` with their smallest values: they do not matter.
 Values complete(Values found, std::span<const Expr> roots) {
   for (const Expr& root : roots)
     for (const Variable& v : variables(root)) {
@@ -27,7 +27,7 @@ Values values_at(const Tape& tape, const std::vector<std::int64_t>& point) {
   return values;
 }
 
-// Whether a == b wherever valid != 0; `all` is what a counterexample must assign.
+// Does a == b hold wherever valid != 0? A counterexample assigns every variable of `all`.
 Proof compare_everywhere(const Expr& a, const Expr& b, const Expr& valid, std::span<const Expr> all) {
   std::vector<Expr> roots{a, b};
   if (!valid.is_constant()) roots.push_back(valid);
@@ -52,12 +52,12 @@ bool zero(const Expr& e) { return e.is_constant() && e.value() == 0; }
 bool holds_by_rules(const Expr& condition, const Expr& assumption) {
   try {
     return nonzero(simplify_under(condition, assumption));
-  } catch (const Error&) {  // the rules met a constant beyond 64 bits
+  } catch (const Error&) {  // a rule met a constant beyond 64 bits
     return false;
   }
 }
 
-// a - b, when it fits.
+// a - b; nothing when it does not fit in 64 bits.
 std::optional<Expr> difference(const Expr& a, const Expr& b) {
   try {
     return a - b;

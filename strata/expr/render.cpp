@@ -1,4 +1,4 @@
-// The specification's notation, Python's, and the count of nodes.
+// Printer for the specification's and Python's notation, and count_nodes.
 #include "strata/expr/render.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace strata {
 
 namespace {
-// Of work: for a piece of a text, for a node that is counted, and for each of its children.
+// Meter units: for a piece of text, for a counted node, and for each of its children.
 constexpr std::uint64_t kPieceUnits = 2, kNodeUnits = 8, kChildUnits = 4;
 }  // namespace
 
@@ -31,7 +31,7 @@ std::vector<Term> printed_terms(std::span<const Term> terms) {
 }
 
 void Printer::check_size(const Node* root, std::size_t size, bool& counted) {
-  // In the shortest notation three nodes, (x*-1), are two bytes, -x.
+  // In the shortest notation three nodes, (x*-1), take two bytes, -x; so the text has at least count / 2 bytes.
   const bool hopeless =
       size > kWorthCounting && !counted && count_nodes(Expr::share(root)) / 2 > kMaxText;
   counted = size > kWorthCounting;
@@ -105,8 +105,9 @@ void Printer::operand(const Node* n, const Node*) { node(n); }
 
 namespace {
 
-// Numerators are stored with a positive first coefficient, so `(x*-1)//4` is the term `-((3+x)//4)`. It is printed the
-// shorter way: what that saves in operators and leaves, for the term `t`, not positive when nothing.
+// Numerators are stored with a positive first coefficient, so `(x*-1)//4` is stored as the term `-((3+x)//4)`. The printer
+// writes the shorter of the two forms. Returns the operators and leaves that the turned form saves for `t`; at most 0 when
+// it saves nothing.
 int saved_by_turning(const Term& t) {
   const Node* d = t.atom;
   if (t.coefficient >= 0 || t.coefficient == kNegInf || !d->is(Op::Div) || !d->src(1)->is(Op::Const))
@@ -120,7 +121,7 @@ int saved_by_turning(const Term& t) {
   saved += (k0 != 0 ? 2 : 0) - (turned != 0 ? 2 : 0);
   if (!sum) return saved - 2;
   for (const Term& s : x->terms()) {
-    if (s.coefficient == kNegInf || s.atom->is(Op::Div)) return 0;  // those may turn themselves
+    if (s.coefficient == kNegInf || s.atom->is(Op::Div)) return 0;  // may be turned itself
     saved += s.coefficient == -1 ? 2 : s.coefficient == 1 ? -2 : 0;
   }
   return saved;
@@ -150,7 +151,7 @@ void Printer::term(const Node* n, const Term& t, std::string_view prefix) {
   const bool turned = turns_quotients() && saved_by_turning(t) > 0;
   const std::int64_t coefficient = turned ? -t.coefficient : t.coefficient;
   if (coefficient != 1) text("(");
-  if (turned) {  // -((c-1 - x)//c) for x//c
+  if (turned) {  // writes x//c as -((c-1 - x)//c)
     const Node* x = t.atom->src(0);
     const Term whole{1, x};
     const auto inside = x->is(Op::Sum) ? x->terms() : std::span<const Term>{&whole, 1};
@@ -187,7 +188,7 @@ class PythonPrinter : public Printer {
   }
 };
 
-/// Operators and leaves that `n` itself adds to those of its children, each child once.
+/// The operators and leaves that `n` adds to those of its children, each child counted once.
 std::size_t own_count(const Node* n) {
   switch (n->op) {
     case Op::Const:
@@ -219,7 +220,7 @@ std::string render(const Expr& e, Notation notation) {
 std::string Expr::render() const { return strata::render(*this, Notation::spec); }
 
 std::size_t count_nodes(const Expr& e) {
-  std::unordered_map<const Node*, std::size_t> counts;  // 0 while the children are not done
+  std::unordered_map<const Node*, std::size_t> counts;  // 0 until the children are counted
   std::vector<const Node*> work{e.node()};
   while (!work.empty()) {
     const Node* n = work.back();

@@ -1,5 +1,5 @@
-// Expressions to text. Each notation reads back: parse(render(e, spec | python | latex)) is the same node as e (where
-// every name is a Variable of that name and bounds), and the C text has the same value.
+// Expressions to text, in four notations and as a tree. The texts read back: parse(render(e, spec | python | latex)) is
+// the same node as e when the parser knows e's variables with their names and bounds. The C text has the same value.
 #pragma once
 
 #include <cstddef>
@@ -11,24 +11,24 @@
 namespace strata {
 
 enum class Notation : std::uint8_t {
-  spec,  ///< the specification's: `(((idx0%10)*10)+(idx0//10))`, `((x<2) and (y<2))`, `min(a, b)`, `select(c, a, b)`
-  c,  ///< a C expression of int64_t variables: `/` and `%` truncate there, and the text makes up for it
-  python,  ///< as spec, with `(a if c else b)`
+  spec,  ///< the specification's notation: `(((idx0%10)*10)+(idx0//10))`, `((x<2) and (y<2))`, `min(a, b)`, `select(c, a, b)`
+  c,  ///< a C expression over int64_t variables; C truncates `/` and `%`, so the text corrects them where signs matter
+  python,  ///< like spec, with `(a if c else b)`
   latex,   ///< `10\cdot\left(\mathit{idx0}\bmod 10\right)+...`
 };
 
-/// The constant of a sum first, then its terms by falling |coefficient|, ties in canonical order; sums and products
-/// nest to the left, `and` and `or` are flat.
-/// @throws Error (budget) when the text is longer than 64 MiB, as that of a shared graph can be.
+/// `e` as text. A sum begins with its constant; its terms follow by falling |coefficient|, ties in canonical order. Sums
+/// and products nest to the left; `and` and `or` are flat.
+/// @throws Error (budget) when the text is longer than 64 MiB, which a graph with shared nodes can reach.
 std::string render(const Expr& e, Notation notation = Notation::spec);
 
-/// Operators and leaves of the specification's text: `(a%10)` has 3. A call counts 1, `(a and b and c)` has 2
-/// operators. Saturates; never builds the text.
+/// The number of operators and leaves in the specification's text, e.g. 3 for `(a%10)`. A call counts as 1 operator;
+/// `(a and b and c)` has 2. The count saturates. Linear in the number of nodes: the text is not built.
 std::size_t count_nodes(const Expr& e);
 
-/// The expression as an indented tree of ops, one node a line. A variable is a RANGE from its minimum to its end
-/// (exclusive); what occurs again is named where it occurs first (`x3:=`) and then written by that name. Names count
-/// the nodes in printed order from the root's first source, as the specification's tree does.
+/// The expression as an indented tree of ops, one node a line. A variable is a RANGE from its minimum to its exclusive
+/// end. A node with several users gets a name at its first line (`x3:=`); later lines write the name alone. Names number
+/// the nodes in printed order, from the root's first source on, as the specification's tree does.
 /// @throws Error (budget) when the text is longer than 64 MiB.
 std::string render_tree(const Expr& e);
 

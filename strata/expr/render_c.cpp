@@ -1,9 +1,10 @@
 // C: an expression of int64_t variables with the same value.
 //
-// C divides towards zero. Where the numerator may be negative the text shifts it by a multiple of the divisor,
-// `((x+30)/3-10)`, and where that could overflow it corrects the quotient, `(x/n-(x%n<0))`; divisors are positive.
-// A sum that may leave 64 bits on the way is added up in 128, `((__int128)a+(__int128)b)`, which our parser reads too.
-// Comparisons have type int there, so sums of them that leave 32 bits are widened: `(0*4294967296+(x<3))`.
+// C division truncates towards zero; divisors are positive here. Where the numerator may be negative, the text shifts it by a
+// multiple of the divisor, `((x+30)/3-10)`. Where the shift could overflow, the text corrects the quotient instead,
+// `(x/n-(x%n<0))`. A sum whose partial sums may exceed 64 bits is computed in 128 bits, `((__int128)a+(__int128)b)`, which
+// our parser accepts, too. Comparisons have type int in C, so sums of them that may exceed 32 bits are widened:
+// `(0*4294967296+(x<3))`.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -27,7 +28,7 @@ std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
 }
 std::uint64_t reach(const Node* n) { return std::max(magnitude(n->lo), magnitude(n->hi)); }
 
-/// The multiple of c that makes the numerator non-negative without leaving 64 bits.
+/// A multiple of the divisor that makes the numerator nonnegative and keeps it within 64 bits; nothing when there is none.
 std::optional<std::int64_t> shift_of(const Node* n) {
   const Node* x = n->src(0);
   const Node* d = n->src(1);
@@ -44,7 +45,7 @@ class CPrinter : public Printer {
   explicit CPrinter(const Node* root) { find_narrow(root); }
 
  private:
-  /// Fills narrow_: true iff C gives the text of the node the type int.
+  /// Fills narrow_: true iff the text of a node has type int in C.
   void find_narrow(const Node* root) {
     std::vector<const Node*> work{root};
     while (!work.empty()) {
@@ -69,7 +70,7 @@ class CPrinter : public Printer {
     for_each_child(n, [&](const Node* child) { narrow = narrow && narrow_.at(child); });
     return narrow;
   }
-  /// A bound on what C computes in int on the way from the children of `n` to `n`.
+  /// A bound on the values that C computes with type int between the children of `n` and `n`.
   std::uint64_t narrow_reach(const Node* n) const {
     std::uint64_t out = 0;
     if (n->is(Op::Sum)) {
@@ -88,7 +89,7 @@ class CPrinter : public Printer {
   }
   void operand(const Node* n, const Node* parent) override {
     if (n->is(Op::Const) || !narrow_.at(n)) return node(n);
-    if (parent != measured_) {  // once for all of its operands
+    if (parent != measured_) {  // computed once for all operands of the parent
       measured_ = parent;
       measured_reach_ = narrow_reach(parent);
     }
@@ -98,7 +99,7 @@ class CPrinter : public Printer {
     text(")");
   }
 
-  /// Terms of a sum that may leave 64 bits on the way are added up in 128.
+  /// The cast to 128 bits, for a sum whose partial sums may exceed 64 bits.
   std::string_view term_prefix(const Node* sum) const override {
     __int128 lo = sum->k0(), hi = lo;
     for (const Term& t : printed_terms(sum)) {
@@ -166,7 +167,7 @@ class CPrinter : public Printer {
   }
 
   void extremum(const Node* n) override { tail(n, 0); }
-  /// The smallest (largest) of the sources from `from` on: the first that is no greater than all after it.
+  /// The smallest (largest) source from `from` on, as nested conditionals: the first that is less (greater) than all later ones.
   void expand_tail(const Node* n, std::size_t from) override {
     if (from + 1 == n->arity) return node(n->src(from));
     text("(");
@@ -196,7 +197,7 @@ class CPrinter : public Printer {
   }
 
   std::unordered_map<const Node*, bool> narrow_;
-  const Node* measured_ = nullptr;  // the parent whose narrow_reach is known
+  const Node* measured_ = nullptr;  // the parent whose narrow_reach is cached
   std::uint64_t measured_reach_ = 0;
 };
 

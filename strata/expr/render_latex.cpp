@@ -1,7 +1,7 @@
-// LaTeX with as few brackets as the grammar needs; latex.cpp reads it back.
+// LaTeX with as few brackets as the grammar needs. latex.cpp reads it back.
 //
-// A comparison that counts as a number stands in Iverson's brackets, \left[x<2\right]. An equality's sign is written
-// \mathrel{=} so that the text has a backslash: a plain `=` in a text without one is a mistake, as in C.
+// A comparison used as a number is written in Iverson brackets, \left[x<2\right]. An equality is written \mathrel{=}, so that
+// the text contains a backslash: without one, a text is infix, where a plain `=` is a mistake.
 #include <algorithm>
 
 #include "strata/expr/printer.h"
@@ -10,7 +10,7 @@ namespace strata {
 
 namespace {
 
-/// How tightly a text binds, and what its context demands.
+/// How tightly a text binds, and how tightly its context requires it to bind.
 enum Binding : std::uint8_t { kLoose, kOr, kAnd, kComparison, kSum, kProduct, kAtom };
 
 Binding binding(const Node* n) {
@@ -55,7 +55,8 @@ class LatexPrinter : public Printer {
       default: return Printer::expand(n, 0);
     }
   }
-  /// A remainder is bracketed among others: `-a \bmod c` would be another value, `a+b \bmod c` reads as one.
+  /// A product inside a product is not bracketed, a remainder is: `-a \bmod c` would be another value, and `a+b \bmod c` would
+  /// look like one.
   void factor(const Node* n) { node(n, n->is(Op::Mul) ? kProduct : kAtom); }
   void factors(std::span<const Node* const> sources) {
     for (std::size_t i = 0; i < sources.size(); ++i) {

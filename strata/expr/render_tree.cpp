@@ -1,4 +1,4 @@
-// The tree of an expression, one node a line, in the style of the specification's UOp tree.
+// render_tree: an expression as an indented tree, one node a line, in the style of the specification's UOp tree.
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -10,7 +10,7 @@ namespace strata {
 
 namespace {
 
-/// What stands on a line: a node, a term `coefficient * node` of a sum, a constant, or the end of a range.
+/// The content of a line: a node, a term `coefficient * node` of a sum, a constant, or the end of a range.
 struct Item {
   enum class Kind : std::uint8_t { node, term, constant, range_end } kind;
   const Node* node;
@@ -43,7 +43,7 @@ std::vector<Item> sources_of(const Item& item) {
   if (item.kind == Item::Kind::term) return {node_item(n), constant_item(item.number)};
   if (item.kind != Item::Kind::node) return {};
   if (n->is(Op::Var)) {
-    const std::int64_t max = n->variable().max;  // the end of a range up to INT64_MAX does not fit
+    const std::int64_t max = n->variable().max;  // the exclusive end may not fit in 64 bits
     const Item end = max == kPosInf ? Item{Item::Kind::range_end, nullptr, 0} : constant_item(max + 1);
     return {constant_item(n->variable().min), end};
   }
@@ -99,17 +99,17 @@ class TreePrinter {
 
  private:
   struct Seen {
-    std::size_t index;  // in printed order
+    std::size_t index;  // number in printed order
     std::size_t uses;
     bool written;
   };
   struct Line {
     Item item;
     std::size_t depth;
-    std::size_t closes;  // brackets that end after it
+    std::size_t closes;  // brackets to close after the line
   };
 
-  /// Counts the uses of each item below the root and numbers them in printed order.
+  /// Counts the uses of each item and numbers the items in printed order. The root is not counted.
   void number(const Item& root) {
     std::vector<Item> work{root};
     bool at_root = true;
@@ -141,7 +141,7 @@ class TreePrinter {
                    kMaxText, " bytes");
     }
   }
-  /// Writes what opens a line; gives the sources that are to follow.
+  /// Writes the beginning of a line; returns the sources to print below it.
   std::vector<Item> begin_line(const Line& line) {
     out_.append(2 * line.depth, ' ');
     if (const auto it = seen_.find(line.item); it != seen_.end() && it->second.uses > 1) {

@@ -1,4 +1,4 @@
-// Putting the bindings of an event into its rule.
+// Text of rewrite events: inserts the bindings of an event into its rule.
 #include "strata/expr/rewrite_text.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace strata {
 namespace {
 
-/// The text of a binding where it can stand as an operand.
+/// The text of a binding, bracketed where it must be to stand as an operand.
 std::string operand_text(const Expr& e) {
   const std::string text = e.render();
   return text.starts_with("-") ? "(" + text + ")" : text;
@@ -45,7 +45,7 @@ std::string describe(const RewriteEvent& event) {
 
 RewriteLog::RewriteLog(std::function<void(const std::string&)> print)
     : trace_([this, print = std::move(print)](const RewriteEvent& event) {
-        if (printing_) return;  // what rendering itself rewrites is not news
+        if (printing_) return;  // skips rewrites that rendering causes
         printing_ = true;
         print("[rewrite] " + describe(event) + "\n");
         printing_ = false;

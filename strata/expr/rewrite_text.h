@@ -1,4 +1,4 @@
-// The record of rewrites as text: each rule that fired, with the instance of it.
+// Fired rewrite rules as text: `describe` writes one firing as a line, `RewriteLog` prints every firing of a thread.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace strata {
 
-/// `side` (a rule's before or after) with each bound letter replaced by its text.
+/// `side` (a rule's `before` or `after`) with each bound letter replaced by the text of its binding.
 std::string instance(std::string_view side, const RewriteEvent& event);
 
-/// "D8  gcd, small rest:  (4*x+y)//(4*3)  ->  x//3" of an event.
+/// One firing as text, e.g. "D8  gcd, small rest:  (4*x+y)//(4*3)  ->  x//3".
 std::string describe(const RewriteEvent& event);
 
-/// While alive, every rewrite of this thread is given to `print` as a line.
+/// While a RewriteLog is alive, every rewrite on its thread is passed to `print` as one line.
 class RewriteLog {
  public:
   explicit RewriteLog(std::function<void(const std::string&)> print);

@@ -1,8 +1,8 @@
-// The rewrite rules as data: one row a rule, each with its name, both sides, its guard and how it is proven.
+// The rewrite rules as data: one row for each rule, with its name, both sides, its guard, and how it is proven.
 //
-// The table (rules.def) is the specification of the algebra. The code that applies a rule names its row with
-// STRATA_FIRED, with the bindings that make the row an instance; the tests replay every firing and check that the guard
-// held and both sides agree. letters in a row: x y z w are integers; a b d e are integer constants; c k g h are positive
+// The table (rules.def) is the specification of the algebra. Code that applies a rule names its row with STRATA_FIRED
+// and passes the bindings that turn the row into this instance. The tests replay every firing: the guard must hold and
+// both sides must agree. Letters in a row: x y z w are integers; a b d e are integer constants; c k g h are positive
 // constants; n m are positive variables (symbolic sizes); p q r are conditions (0 or 1).
 #pragma once
 
@@ -21,10 +21,10 @@
 
 namespace strata {
 
-/// How a rule was proven beyond the exhaustive check on a box, which every rule gets.
+/// The proof of a rule beyond the exhaustive check on a box, which every rule gets.
 enum class Check : std::uint8_t {
-  z3,       ///< by Z3 with unbounded variables, constants instantiated
-  written,  ///< by the written proof in the row: non-linear, where Z3 gives no answer
+  z3,       ///< by Z3, with unbounded variables and instantiated constants
+  written,  ///< by the written proof in the row, where Z3 gives no answer (non-linear rules)
 };
 
 /// A row of rules.def.
@@ -45,22 +45,22 @@ enum class RuleId : std::uint16_t {
 
 std::span<const Rule> rules();
 
-/// How a row that no code fires by its own name takes effect: the rows that cover it, or why it is only known.
-/// Empty for a row that fires itself.
+/// How a row without a STRATA_FIRED of its own takes effect: the rows that cover it, or the reason why the rule is
+/// listed but not applied. Empty for a row that fires itself.
 std::string_view through(RuleId id);
 inline const Rule& rule(RuleId id) { return rules()[static_cast<std::size_t>(id)]; }
 
-/// One firing: `rule.before` with the bindings put in became `rule.after` with them put in.
+/// One firing: `rule.before` with the bindings inserted was rewritten to `rule.after` with the bindings inserted.
 struct RewriteEvent {
   RuleId rule;
   std::vector<std::pair<std::string_view, Expr>> bindings;
-  Expr given = 1;  ///< what was assumed: the row holds where this does
+  Expr given = 1;  ///< the assumption under which the row holds; 1 when there is none
 };
 
 namespace detail {
 
-/// Records the event that `make` gives. One whose bindings leave 64 bits cannot be written down, and says nothing: a trace
-/// changes no result.
+/// Records the event that `make` returns. An event whose bindings do not fit in 64 bits is dropped: tracing must not
+/// change a result or throw.
 template <class Make>
 void record(RewriteTrace& trace, const Make& make) {
   std::optional<RewriteEvent> event;
@@ -76,8 +76,8 @@ void record(RewriteTrace& trace, const Make& make) {
 
 }  // namespace strata
 
-/// Records that a rule fired: STRATA_FIRED(D8, {"g", g}, {"x", x}, {"y", y}, {"c", c}). The bindings are evaluated
-/// only while a RewriteTrace is installed.
+/// Records that a rule fired, e.g. STRATA_FIRED(D8, {"g", g}, {"x", x}, {"y", y}, {"c", c}). The bindings are evaluated
+/// only while a RewriteTrace is installed, so an untraced rule costs one thread-local load.
 #define STRATA_FIRED(id, ...)                                                                   \
   do {                                                                                          \
     if (::strata::RewriteTrace* trace = ::strata::RewriteTrace::current(); trace != nullptr)    \

@@ -1,4 +1,4 @@
-// Tables and branch and bound.
+// Enumeration of boxes, and branch and bound.
 
 #include "strata/expr/search.h"
 
@@ -16,7 +16,7 @@ struct Spread {
   T least[8], most[8];
 };
 
-// Least and largest of a padded block, in eight lanes that compilers turn into vectors.
+// The least and the largest values of a padded block, in eight lanes that compilers vectorize.
 template <class T>
 void spread(const T* x, std::size_t n, Spread<T>& s) {
   for (std::size_t i = 0; i < n; i += 8)
@@ -37,7 +37,7 @@ std::int64_t gcd_of_differences(const std::int64_t* x, std::size_t n, std::int64
 }
 std::int64_t gcd_of_differences(const double* x, std::size_t n, std::int64_t base, std::int64_t g) {
   if (g == 1) return g;
-  if (g > 1) {  // nearly always all are multiples: count those that are not, without a division
+  if (g > 1) {  // nearly always all are multiples of g: counts exceptions without a division
     const double m = static_cast<double>(g), inverse = 1.0 / m, b = static_cast<double>(base);
     double off = 0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -103,7 +103,7 @@ class Minimiser {
     std::int64_t bound;
     std::uint64_t number;  // in order of discovery
     Box box;
-    /// NOTE: total, so that no library's heap decides what the budget is spent on. Of equal bounds the newest comes first.
+    /// NOTE: a total order, so that the result does not depend on a library's heap. Among equal bounds the newest comes first.
     bool operator<(const Candidate& other) const {
       return bound != other.bound ? bound > other.bound : number < other.number;
     }
@@ -115,7 +115,7 @@ class Minimiser {
     return sign_ > 0 ? r.lo : sat_neg(r.hi);
   }
 
-  // Some values of the box: its two extreme corners.
+  // Improves the best value by two points of the box: its extreme corners.
   void try_corners(const Box& box) {
     std::vector<std::int64_t> low, high;
     for (const Interval& r : box) {
@@ -170,7 +170,7 @@ bool differs(const std::vector<std::int64_t>& slots, const Tape& tape) {
   return slots[tape.root(0)] != slots[tape.root(1)] && (tape.roots() < 3 || slots[tape.root(2)] != 0);
 }
 
-// First point of the scan with a difference.
+// The first point of the scan at which the roots differ.
 template <class T>
 Difference scan_difference(BoxScan<T>& scan, const Tape& tape, const Box& box) {
   scan.reset(box);
@@ -188,7 +188,7 @@ Difference scan_difference(BoxScan<T>& scan, const Tape& tape, const Box& box) {
   return {scan.overflowed() ? Answer::unknown : Answer::yes, {}};
 }
 
-// What intervals alone say of a box: equal everywhere (or nowhere valid).
+// True when intervals alone settle a box: the roots are equal everywhere, or no point is valid.
 bool settled(const Tape& tape, const std::vector<Interval>& bounds) {
   const Interval a = bounds[tape.root(0)], b = bounds[tape.root(1)];
   if (tape.roots() > 2) {

@@ -1,5 +1,5 @@
-// Search over boxes: exact extremes and points of difference, by tables where the box is small and by branch and bound
-// with interval evaluation where it is not. Internal to expr/.
+// Search over boxes: extremes of an expression, and points where two expressions differ. Small boxes are enumerated; large
+// ones are searched by branch and bound with interval arithmetic. The exact step and `prove` use it. Internal to expr/.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@
 
 namespace strata {
 
-/// Work that one call may still do, in node evaluations.
+/// The work that a search may still do, in node evaluations.
 class Budget {
  public:
   explicit Budget(std::uint64_t units) : left_(units) {}
-  /// Takes `units` if they are there.
+  /// Takes `units`; false, and nothing taken, when fewer are left.
   bool take(std::uint64_t units) {
     if (units > left_) return false;
     Meter::charge(1 + units / kEvaluationsInAUnit);
     left_ -= units;
     return true;
   }
-  /// Takes what evaluating `tape` on `points` points costs.
+  /// Takes the cost of evaluating `tape` at `points` points.
   bool take(const Tape& tape, std::uint64_t points) {
     std::uint64_t units = 0;
     return !__builtin_mul_overflow(points, std::uint64_t{tape.size()}, &units) && take(units);
   }
-  /// Takes `units`, or all that is left: false then.
+  /// Takes `units`, or all units that are left; false in the second case.
   bool charge(std::uint64_t units) {
     const bool enough = take(units);
     if (!enough) left_ = 0;
@@ -36,7 +36,7 @@ class Budget {
   std::uint64_t left() const { return left_; }
 
  private:
-  /// Of a Meter: blocks of points are fast.
+  /// Node evaluations that count as one unit of a Meter: in blocks of points an evaluation is cheap.
   static constexpr std::uint64_t kEvaluationsInAUnit = 64;
 
   std::uint64_t left_;
@@ -48,23 +48,23 @@ using SlotIntervals = std::vector<Interval>;
 /// Sound bounds of every slot of `tape` on `box`.
 void run_intervals(const Tape& tape, const Box& box, SlotIntervals& bounds);
 
-/// Bounds of root 0 on `box`, with every variable along which it is monotone put at its ends. `exact` when that pins all of
-/// them, so that both bounds are values.
+/// Bounds of root 0 on `box`. Each variable along which root 0 is monotone is pinned to the end where root 0 is extreme.
+/// `exact` when this pins every variable, so that both bounds are values.
 struct MonotoneBounds {
   Interval bounds;
   bool exact;
 };
 MonotoneBounds monotone_bounds(const Tape& tape, const Box& box);
 
-/// What a whole table shows.
+/// The result of a complete enumeration.
 struct Extremes {
   std::int64_t min, max;
   std::int64_t modulus, residue;  ///< gcd of all differences (0 for a constant) and the common remainder
 };
-/// The extremes of root 0 over the whole box; nothing when a value leaves 64 bits.
+/// The extremes of root 0 over the whole box; nothing when a value does not fit in 64 bits.
 std::optional<Extremes> table_extremes(const Tape& tape);
 
-/// The smallest (largest) value of root 0: a bound, attained iff `exact`.
+/// A bound on the smallest (largest) value of root 0; attained iff `exact`.
 struct Bound {
   std::int64_t value;
   bool exact;
@@ -72,16 +72,16 @@ struct Bound {
 Bound smallest(const Tape& tape, Budget& budget);
 Bound largest(const Tape& tape, Budget& budget);
 
-/// Points of a box for quick refutation: corners, then random ones from a fixed seed.
+/// Points of a box that often refute a claim: corners, then random points from a fixed seed.
 std::vector<std::vector<std::int64_t>> probe_columns(const Box& box, std::size_t count);
 
-/// Looks for a point with root 0 != root 1 and, if there is a root 2, root 2 != 0.
-/// `no` with the point when there is one, `yes` when there is none, `unknown` when the budget ended first.
+/// A point with root 0 != root 1 and, if there is a root 2, root 2 != 0. `equal` is `no` with such a point, `yes` when
+/// there is none, `unknown` when the budget ran out first.
 struct Difference {
   Answer equal;
-  std::vector<std::int64_t> point;  ///< one value a variable of the tape
+  std::vector<std::int64_t> point;  ///< one value for each variable of the tape
 };
-/// A few points are tried first unless `probe` is false.
+/// Searches the tape's box. Unless `probe` is false, probe_columns is tried first.
 Difference find_difference(const Tape& tape, Budget& budget, bool probe = true);
 
 }  // namespace strata

@@ -1,4 +1,4 @@
-// Columns, names and sentences for the errors of parse and compile.
+// Columns, names and sentences for the errors of `parse` and `compile`.
 #include "strata/expr/source_text.h"
 
 #include <algorithm>
@@ -71,9 +71,9 @@ NameTable::NameTable(std::vector<std::string_view> names) : names_(std::move(nam
 std::size_t NameTable::find(std::string_view name, std::size_t column) const {
   if (const auto it = index_.find(name); it != index_.end()) return it->second;
   constexpr std::size_t longest = 64,
-                        most_names = 1000;  // beyond these a suggestion is not worth its cost
+                        most_names = 1000;  // above these limits no suggestion is computed
   std::string hint;
-  std::size_t best = name.size() <= 3 ? 2 : 3;  // one above what counts as close
+  std::size_t best = name.size() <= 3 ? 2 : 3;  // smaller distances are close
   for (std::size_t i = 0; i < std::min(names_.size(), most_names) && name.size() <= longest; ++i) {
     const std::size_t distance = edit_distance(name, names_[i], best);
     if (distance >= best || distance >= name.size()) continue;

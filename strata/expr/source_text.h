@@ -1,5 +1,5 @@
-// What the readers of text share: LaTeX turned into the infix grammar, columns that point into the original, and the
-// sentences of parse errors. Internal to expr/.
+// The common part of all text readers: translation of LaTeX to the infix grammar, columns that refer to the original text,
+// and the sentences of parse errors. Internal to expr/.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,16 @@
 
 namespace strata {
 
-/// A text to read: as it is, or, when it holds a backslash, its translation from LaTeX.
+/// A text to read: the original, or its translation when the original is LaTeX (holds a backslash).
 class SourceText {
  public:
-  /// @throws Error (parse) for LaTeX that `render` does not write.
+  /// @throws Error (parse) for LaTeX in a form that `render` does not write.
   explicit SourceText(std::string_view original);
   std::string_view infix() const { return translated_ ? std::string_view(infix_) : original_; }
-  /// The column in the original text for a column of `infix()`.
+  /// The column in the original text of a column in `infix()`.
   std::size_t column(std::size_t infix_column) const;
 
-  /// Throws the error that the grammar reports.
+  /// Throws the Error for a fault that the grammar reports.
   [[noreturn]] void fail(Fault fault, std::string_view what, std::string_view token,
                          std::size_t column) const;
 
@@ -31,15 +31,15 @@ class SourceText {
   std::string_view original_;
   bool translated_ = false;
   std::string infix_;
-  std::vector<std::size_t> columns_;  // of each byte of infix_
+  std::vector<std::size_t> columns_;  // the original column of each byte of infix_
 };
 
-/// Names to positions, with an answer for misspelt ones.
+/// A map from names to positions, which suggests a name for a misspelt one.
 class NameTable {
  public:
-  /// @throws Error (domain) when a name occurs twice, (parse) for a reserved word.
+  /// @throws Error (domain) when a name occurs twice; (parse) for a reserved word.
   explicit NameTable(std::vector<std::string_view> names);
-  /// @throws Error (parse) for an unknown name, with a suggestion when one is close.
+  /// The position of `name`. @throws Error (parse) for an unknown name, with a suggestion when a known name is close.
   std::size_t find(std::string_view name, std::size_t column) const;
 
  private:
@@ -48,7 +48,7 @@ class NameTable {
 };
 
 namespace detail {
-/// LaTeX, as `render` writes it, to the infix grammar; `columns` gets the original column of each byte.
+/// Translates LaTeX in the form that `render` writes. `columns` gets the original column of each byte of the result.
 std::string translate_latex(std::string_view text, std::vector<std::size_t>& columns);
 }  // namespace detail
 

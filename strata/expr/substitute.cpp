@@ -1,4 +1,4 @@
-// Substitution and what is made of it: expand, expand_node, unbind. Each node is rebuilt once, without recursion.
+// Substitution, and the functions built on it: expand, expand_node, unbind. Each node is rebuilt once, without recursion.
 
 #include "strata/expr/substitute.h"
 

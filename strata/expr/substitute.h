@@ -1,4 +1,4 @@
-// Building a node again over other sources. Internal to expr/.
+// Rebuilding nodes over other sources: the base of substitution, simplification and expansion. Internal to expr/.
 #pragma once
 
 #include <span>
@@ -10,14 +10,14 @@
 
 namespace strata {
 
-/// The node `n` with its children (in for_each_child order) replaced, in canonical form. Constants and variables have
-/// no children and come back as they are.
+/// The node `n` with its children replaced by `children` (in for_each_child order), in canonical form. Constants and
+/// variables have no children and are returned as they are.
 Expr rebuild(const Node* n, std::span<const Expr> children);
 
 using Replacements = std::unordered_map<const Node*, Expr>;
 
-/// `root` with the nodes in `done` replaced. Rebuilds what lies above a replaced node (everything, when `all`), each node
-/// once; nodes below a replaced one are not visited.
+/// `root` with the nodes in `done` replaced by their values there. Every node above a replaced node is rebuilt once (every
+/// node, when `all`); nodes below a replaced node are not visited.
 Expr replace(const Expr& root, Replacements done, const Build& build = Build(), bool all = false);
 
 }  // namespace strata

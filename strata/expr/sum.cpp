@@ -1,4 +1,4 @@
-// Sums: merging terms. Putting digits together is in digits.cpp.
+// Sums: merging of terms. digits.cpp recombines digits.
 #include <algorithm>
 
 #include "strata/expr/build.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxRecombined = 128;  // the search for digits is quadratic in the number of terms
 
-// The atom of a sum too wide to merge further.
+// True for a sum that is too wide to merge: it becomes an atom.
 bool is_wide(LinearRef l) { return l.terms.size() >= kMaxArity; }
 
 }  // namespace
@@ -38,7 +38,7 @@ Linear divided(LinearRef l, std::int64_t g) {
 
 namespace {
 
-// s*a + t*b for two nodes that are no sums: at most two terms, no merging of lists.
+// s*a + t*b for two nodes that are not sums: at most two terms, so no lists are merged.
 Expr add_atoms(const Build& build, const Node* a, std::int64_t s, const Node* b, std::int64_t t) {
   Linear l;
   bool fits = true;
@@ -78,7 +78,7 @@ Expr Build::add(const Expr& a, std::int64_t s, const Expr& b, std::int64_t t) co
   return sum(std::move(l));
 }
 
-// The first terms of a sum too wide become one atom.
+// Nests a sum that is too wide: its first kMaxArity terms become one atom.
 static Expr nested_sum(const Linear& l) {
   Linear head, tail;
   head.terms.append(l.terms.data(), kMaxArity);

@@ -11,7 +11,7 @@
 namespace strata {
 
 namespace {
-// Of work: for a node that a walk meets, and for each of its operands, which are looked up in tables.
+// Meter units: for a node that a walk visits, and for each operand that is looked up.
 constexpr std::uint64_t kVisitUnits = 10, kLookUnits = 4;
 }  // namespace
 
@@ -75,7 +75,7 @@ Box Tape::box() const {
 }
 
 Width Tape::find_width() const {
-  // The largest magnitude that any intermediate can have, partial sums and products included.
+  // The largest magnitude of any intermediate value, partial sums and partial products included.
   double largest = 0;
   const auto reach = [](const Node* n) {
     return std::max(std::fabs(static_cast<double>(n->lo)), std::fabs(static_cast<double>(n->hi)));
@@ -100,7 +100,7 @@ Width Tape::find_width() const {
 
 namespace {
 
-// k0 + sum of products, exact however large the partial sums: low and high words are added up apart.
+// k0 + sum of products, exact however large the partial sums are: low and high words are summed separately.
 bool exact_sum(const Node* n, std::span<const std::uint32_t> operands, const std::int64_t* values,
                std::int64_t& out) {
   unsigned __int128 low = static_cast<std::uint64_t>(n->k0());

@@ -44,11 +44,11 @@ LazyOp LazyOp::copied() const { return make(Ops::FROM, {this, 1}, {}, dtype(), s
 LazyOp LazyOp::tracked(std::weak_ptr<void> owner) const {
   IdentityArg identity = new_identity();
   identity.owner = std::move(owner);
-  return make(Ops::NOOP, {this, 1}, std::move(identity), dtype(), shape());
+  return make(Ops::REQUIRES_GRAD, {this, 1}, std::move(identity), dtype(), shape());
 }
 
 LazyOp LazyOp::detached() const {
-  return is_tracked() ? make(Ops::NOOP, {this, 1}, {}, dtype(), shape()) : *this;
+  return is_tracked() ? make(Ops::DETACH, {this, 1}, {}, dtype(), shape()) : *this;
 }
 
 LazyOp LazyOp::with_gradient(Sources inputs, std::shared_ptr<const GradientFunction> backward) const {
@@ -58,13 +58,13 @@ LazyOp LazyOp::with_gradient(Sources inputs, std::shared_ptr<const GradientFunct
   sources.insert(sources.end(), inputs.begin(), inputs.end());
   IdentityArg identity = new_identity();
   identity.backward = std::move(backward);
-  return make(Ops::NOOP, sources, std::move(identity), dtype(), shape());
+  return make(Ops::CUSTOM_GRAD, sources, std::move(identity), dtype(), shape());
 }
 
 LazyOp LazyOp::in_range(const IndexRange& range) const {
   STRATA_CHECK(dtype().is_int(), domain, "[", range.operation, "] what is to be in a range is of ",
                dtype().name(), ", which is no integer");
-  return make(Ops::NOOP, {this, 1}, range, dtype(), shape());
+  return make(Ops::IN_RANGE, {this, 1}, range, dtype(), shape());
 }
 
 LazyOp LazyOp::concatenated(Sources parts) {

@@ -121,16 +121,14 @@ LazyNode::~LazyNode() {
 namespace {
 
 void note_flags(LazyNode& n) {
-  const bool is_ranged = std::holds_alternative<IndexRange>(n.arg);
   const bool is_computed = n.op == Ops::CONST || n.op == Ops::IOTA || n.op == Ops::GATHER ||
-                           is_movement(n.op) || is_reduce(n.op) ||
-                           (is_elementwise(n.op) && (n.op != Ops::NOOP || is_ranged));
+                           is_movement(n.op) || is_reduce(n.op) || is_elementwise(n.op) ||
+                           n.op == Ops::IN_RANGE;
   n.is_closed = is_computed && std::all_of(n.src.begin(), n.src.end(),
                                            [](const LazyOp& s) { return s.node()->is_closed; });
-  n.is_tracked =
-      n.op == Ops::NOOP && !is_ranged
-          ? std::holds_alternative<IdentityArg>(n.arg)
-          : std::any_of(n.src.begin(), n.src.end(), [](const LazyOp& s) { return s.is_tracked(); });
+  n.is_tracked = n.op == Ops::REQUIRES_GRAD || n.op == Ops::CUSTOM_GRAD ||
+                 (n.op != Ops::DETACH && std::any_of(n.src.begin(), n.src.end(),
+                                                     [](const LazyOp& s) { return s.is_tracked(); }));
 }
 
 std::uint64_t hash_of(Ops op, DType dtype, const Ints& shape, std::span<const LazyOp> src,
@@ -167,7 +165,7 @@ LazyOp LazyOp::make(Ops op, Sources src, LazyArg arg, DType dtype, Ints shape) {
 
 LazyOp LazyOp::with_sources(Sources sources) const {
   if (const auto* range = std::get_if<IndexRange>(&arg())) return sources[0].in_range(*range);
-  if (op() == Ops::NOOP) return alu(Ops::NOOP, sources.first(1));
+  if (is_annotation(op())) return make(Ops::DETACH, sources.first(1), {}, dtype(), shape());
   STRATA_ASSERT(sources.size() == src().size(), "[", name_of(op()), "] ", sources.size(),
                 " sources in place of ", src().size());
   if (std::equal(sources.begin(), sources.end(), src().begin())) return *this;

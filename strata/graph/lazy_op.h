@@ -41,15 +41,16 @@ struct ConstArg {
   bool operator==(const ConstArg&) const = default;
 };
 class GradientFunction;
-/// What makes a node another than each other one: memory (EMPTY), or a value that gradients are taken by (NOOP). `owner` is
-/// who wants to be told of the gradient, `backward` what the gradient is where the user says it.
+/// The identity of a node that is another than each other one: memory (EMPTY), a value that gradients are taken by (REQUIRES_GRAD),
+/// or one whose gradient the user gives (CUSTOM_GRAD). `owner` is who wants to be told of the gradient; `backward` computes the
+/// user's gradient.
 struct IdentityArg {
   std::uint64_t id = 0;
   std::weak_ptr<void> owner;
   std::shared_ptr<const GradientFunction> backward;
   bool operator==(const IdentityArg& o) const { return id == o.id; }
 };
-/// RESHAPE and EXPAND: a shape; PERMUTE and reductions: axes; STRIDE: steps; NOOP: the range that integers have to be in.
+/// RESHAPE and EXPAND: a shape; PERMUTE and reductions: axes; STRIDE: steps; IN_RANGE: the range.
 using LazyArg = std::variant<std::monostate, BufferArg, ConstArg, ShapeTracker, DType, Ints, Axes,
                              Padding, Mask, IdentityArg, IndexRange>;
 
@@ -152,7 +153,7 @@ class LazyOp {
     return sink(std::span<const LazyOp>(stores.begin(), stores.size()));
   }
 
-  /// The same op of other sources. @pre as many, of the same shapes and dtypes (of a NOOP the first will do)
+  /// The same op of other sources. @pre as many, of the same shapes and dtypes (of an annotation the first will do)
   LazyOp with_sources(std::span<const LazyOp> sources) const;
 
   Ops op() const;
@@ -216,9 +217,9 @@ inline LazyOp operator-(const LazyOp& a, const LazyOp& b) { return LazyOp::alu(O
 inline LazyOp operator*(const LazyOp& a, const LazyOp& b) { return LazyOp::alu(Ops::MUL, {a, b}); }
 inline LazyOp operator/(const LazyOp& a, const LazyOp& b) { return LazyOp::alu(Ops::DIV, {a, b}); }
 
-/// The sources that computing `n` needs: of a NOOP the first, as the others are there for its gradient.
+/// The sources that computing `n` needs: of an annotation the first, as the others are there for its gradient.
 inline std::span<const LazyOp> needed(const LazyNode& n) {
-  return {n.src.data(), n.op == Ops::NOOP ? 1 : n.src.size()};
+  return {n.src.data(), is_annotation(n.op) ? 1 : n.src.size()};
 }
 /// The k-th of them, null where there are no more: for detail::walk().
 inline const LazyOp* needed_source(const LazyOp* n, std::size_t k) {

@@ -18,7 +18,7 @@ std::optional<std::pair<LazyOp, ShapeTracker>> movement_over_memory(const LazyOp
   for (; !is_realized(*at.node()); at = LazyOp(at.src(0))) {
     if (is_movement(at.op()))
       chain.push_back(at);
-    else if (at.op() != Ops::NOOP && !(through_copies && is_copy(at.op())))
+    else if (!is_annotation(at.op()) && !(through_copies && is_copy(at.op())))
       return std::nullopt;
   }
   ShapeTracker st = ShapeTracker::from_shape(at.shape());

@@ -52,6 +52,13 @@ std::optional<Ops> find_op(std::string_view name);
 inline bool is_elementwise(Ops op) {
   return row(op).typing != OpTyping::none && row(op).group != OpGroup::Reduce;
 }
+/// REQUIRES_GRAD, DETACH, CUSTOM_GRAD and IN_RANGE: the value is that of the first source, and no kernel has the op. Only graphs of
+/// tensors have it: it says what gradients are taken by, or what the host may check.
+inline bool is_annotation(Ops op) {
+  return row(op).group == OpGroup::Unary && row(op).typing == OpTyping::none;
+}
+/// True iff an element of the value is made of the sources' elements at the same index alone.
+inline bool is_pointwise(Ops op) { return is_elementwise(op) || is_annotation(op); }
 inline bool is_reduce(Ops op) { return row(op).group == OpGroup::Reduce; }
 inline bool is_movement(Ops op) { return row(op).group == OpGroup::Movement; }
 

@@ -41,6 +41,9 @@ std::uint64_t mix_arg(std::uint64_t h, const Local& local) {
 std::uint64_t mix_arg(std::uint64_t h, const Special& special) {
   return mix(mix(mix(h, std::int64_t{special.axis}), special.size), special.name);
 }
+std::uint64_t mix_arg(std::uint64_t h, const LoopReduction& reduction) {
+  return mix(mix_arg(h, reduction.op), reduction.loops);
+}
 std::uint64_t mix_arg(std::uint64_t h, const Variable& variable) {
   return mix(h, std::uint64_t{variable.hash()});
 }

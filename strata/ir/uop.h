@@ -21,7 +21,7 @@
 // VECTORIZE      scalars of one dtype           -               a vector of them, the first in lane 0
 // GEP            vector                         int (lane)      the lane
 // PHI            DEFINE_ACC, value              -               assigns; its own value is the new one
-// REDUCE         first, values..., LOOPs...     Ops             `first` combined with what the values come to over all iterations
+// REDUCE         first, values..., LOOPs...     LoopReduction   `first` combined with what the values come to over all iterations
 //                                                               of the loops; only in the graph before linearizing
 // BARRIER        -                              -               none
 //
@@ -78,10 +78,16 @@ struct Special {
   std::int64_t size = 0;
   bool operator==(const Special&) const = default;
 };
+/// A reduction by `op` over the last `loops` sources of its REDUCE; printed `(ReduceOps.SUM, 1)`.
+struct LoopReduction {
+  Ops op = Ops::SUM;
+  std::int64_t loops = 1;
+  bool operator==(const LoopReduction&) const = default;
+};
 
 /// Variables compare by name and bounds.
 using UOpArg =
-    std::variant<std::monostate, std::int64_t, Scalar, Ops, Global, Local, Special, Variable>;
+    std::variant<std::monostate, std::int64_t, Scalar, Ops, Global, Local, Special, Variable, LoopReduction>;
 
 struct UOpNode;
 
@@ -98,8 +104,18 @@ class UOp {
 
   /// The constant's value. @pre op() == UOps::CONST
   const Scalar& constant() const { return std::get<Scalar>(arg()); }
-  /// The operation. @pre op() is ALU or REDUCE
+  /// The operation. @pre op() == UOps::ALU
   Ops alu() const { return std::get<Ops>(arg()); }
+  /// The operation and the number of loops. @pre op() == UOps::REDUCE
+  const LoopReduction& reduction() const { return std::get<LoopReduction>(arg()); }
+  /// The loops that a REDUCE runs over, outermost first.
+  std::span<const UOp> reduced_loops() const {
+    return src().last(static_cast<std::size_t>(reduction().loops));
+  }
+  /// The values that each iteration of a REDUCE combines.
+  std::span<const UOp> reduced_values() const {
+    return src().subspan(1, src().size() - 1 - reduced_loops().size());
+  }
   explicit operator bool() const { return node_ != nullptr; }
   friend bool operator==(UOp, UOp) = default;
 

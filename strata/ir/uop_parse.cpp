@@ -244,6 +244,7 @@ class ListParser {
       case ArgKind::local: return parse_local();
       case ArgKind::special: return parse_special();
       case ArgKind::variable: return parse_variable();
+      case ArgKind::reduction: return parse_reduction();
     }
     return {};
   }
@@ -266,7 +267,7 @@ class ListParser {
     return out;
   }
 
-  UOpArg parse_alu() {
+  Ops parse_alu() {
     const std::string_view word = in_.word("an op");
     const std::optional<Ops> op = find_op(word);
     if (!op) in_.fail(ErrorKind::parse, in_.at() - word.size(), in_quotes(word), " is no op");
@@ -302,6 +303,16 @@ class ListParser {
     out.name = in_.name();
     in_.expect(',');
     out.size = in_.number<std::int64_t>("a size");
+    in_.expect(')');
+    return out;
+  }
+
+  UOpArg parse_reduction() {
+    LoopReduction out;
+    in_.expect('(');
+    out.op = parse_alu();
+    in_.expect(',');
+    out.loops = in_.number<std::int64_t>("a number of loops");
     in_.expect(')');
     return out;
   }

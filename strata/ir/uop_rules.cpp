@@ -23,7 +23,7 @@ constexpr ArgKind arg_kind(UOps op) {
     case UOps::CONST: return ArgKind::scalar;
     case UOps::GEP: return ArgKind::number;
     case UOps::ALU:
-    case UOps::REDUCE: return ArgKind::op;
+    case UOps::REDUCE: return ArgKind::reduction;
     default: return ArgKind::none;
   }
 }
@@ -34,8 +34,9 @@ constexpr UOpRow kUOpRows[] = {
 #include "strata/ir/uops.def"
 };
 
-constexpr std::string_view kArgNames[] = {"nothing",  "a number", "a Scalar",  "an op",
-                                          "a Global", "a Local",  "a Special", "a Variable"};
+constexpr std::string_view kArgNames[] = {"nothing",   "a number",   "a Scalar",
+                                          "an op",     "a Global",   "a Local",
+                                          "a Special", "a Variable", "a LoopReduction"};
 
 std::string word(DType dtype) { return dtype.name(); }
 std::string word(UOps op) { return spec_name(op); }
@@ -226,13 +227,15 @@ void check_phi(const Candidate& u) {
 }
 
 void check_reduce(const Candidate& u) {
-  const Ops op = std::get<Ops>(u.arg);
+  const auto [op, loops] = std::get<LoopReduction>(u.arg);
   u.require(is_reduce(op), op, " is not a reduction");
-  std::size_t loops = u.src.size();
-  while (loops > 0 && u.src[loops - 1].op() == UOps::LOOP) --loops;
-  u.require(loops < u.src.size(), "reduces over ", u.src.back().op(), ", not over loops");
-  u.require(loops >= 2, "has no values: a first one, the others, then the loops");
-  for (const UOp value : u.src.first(loops))
+  u.require(loops >= 1 && loops + 2 <= static_cast<std::int64_t>(u.src.size()), loops,
+            " loops among ", u.src.size(),
+            " sources: a first value, the others, then at least one loop");
+  const auto values = u.src.size() - static_cast<std::size_t>(loops);
+  for (const UOp loop : u.src.subspan(values))
+    u.require(loop.op() == UOps::LOOP, "reduces over ", loop.op(), ", not over loops");
+  for (const UOp value : u.src.first(values))
     u.require(value.dtype() == u.of(0), "combines ", u.of(0), " and ", value.dtype());
   const DType operand[] = {u.of(0)};
   u.require_dtype(result_dtype(op, operand));

@@ -12,7 +12,17 @@
 namespace strata {
 
 /// The alternatives of UOpArg, in its order.
-enum class ArgKind : std::uint8_t { none, number, scalar, op, global, local, special, variable };
+enum class ArgKind : std::uint8_t {
+  none,
+  number,
+  scalar,
+  op,
+  global,
+  local,
+  special,
+  variable,
+  reduction
+};
 
 inline ArgKind kind(const UOpArg& arg) { return static_cast<ArgKind>(arg.index()); }
 

@@ -50,6 +50,9 @@ std::string arg_text(const Local& local, DType) {
 std::string arg_text(const Special& special, DType) {
   return detail::message("('", special.name, "', ", special.axis, ", ", special.size, ")");
 }
+std::string arg_text(const LoopReduction& reduction, DType) {
+  return detail::message("(", spec_name(reduction.op), ", ", reduction.loops, ")");
+}
 std::string arg_text(const Variable& variable, DType) {
   return detail::message("Variable('", variable.name(), "', ", variable.min(), ", ", variable.max(),
                          ")");

@@ -1,5 +1,5 @@
-// Layouts at run time: text in and out, tables, why an operation is refused; the algebra over Int,
-// compiled once.
+// Layouts at run time: text, tables, the sentences of refusals; and the algebra over Int, instantiated
+// once.
 
 #include "strata/layout/layout.h"
 
@@ -33,14 +33,14 @@ namespace {
 template <class Text>
 std::string tree_text(const Profile& nodes, const Text& leaf) {
   std::string out;
-  SmallVec<std::int32_t, 12> open;  // children still to come, of each tuple around
+  SmallVec<std::int32_t, 12> open;  // for each open tuple: the children that are still to come
   std::size_t t = 0;
   for (const std::int32_t n : nodes) {
     if (n == kLeaf) {
       out += leaf(t++);
     } else {
       out += '(';
-      open.push_back(n + 1);  // itself counts as one child, done at once
+      open.push_back(n + 1);  // n + 1: the tuple itself counts as one child, done below
     }
     while (!open.empty() && --open.back() == 0) {
       out += ')';
@@ -71,7 +71,7 @@ std::string coordinate_text(const BasicCoordinate<I>& c) {
               fault.column);
 }
 
-// Where each bracket closes, by position; the text's size where it never does.
+// The position at which each bracket closes; the size of the text when it never closes.
 std::vector<std::size_t> closing_brackets(std::string_view text) {
   std::vector<std::size_t> out(text.size(), text.size()), open;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -122,7 +122,7 @@ Layout parse_layout(std::string_view text, const std::vector<Variable>& variable
     while (at < text.size() && detail::is_blank(text[at])) ++at;
     return at >= text.size() || text[at] == ',' || text[at] == ')' || text[at] == ':';
   };
-  // A bracket around a whole element opens a tuple: (n) is n in both readings.
+  // A bracket around a whole element opens a tuple. (n) means n either way.
   const auto is_tuple = [&](std::size_t at) { return ends_element(closing[at] + 1); };
   const auto leaf = [&](std::size_t& at, Int& out) -> detail::LayoutFault {
     const std::size_t start = at;

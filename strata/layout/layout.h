@@ -1,20 +1,23 @@
-// Layouts: functions from coordinates to integers, with a hierarchy of sizes and strides, as CuTe
-// writes them: `((2,4),8):((1,16),2)`.
+// Layouts: functions from coordinates to integers, given by a hierarchy of sizes and strides. They
+// have CuTe's semantics and notation, e.g. `((2,4),8):((1,16),2)`. layout_algebra.h has the
+// operations on them; layout_convert.h converts Views.
 //
-// A layout has modes; a mode is a leaf `size:stride` or a tuple of modes. Its leaves, in order, are
-// the digits of an index, the first one fastest (colexicographic); the value of an index is the sum
-// of digit * stride:
+// A layout is a tuple of modes; a mode is a leaf `size:stride` or a tuple of modes. The leaves, in
+// order, are the digits of an index, the first one fastest (colexicographic). The value of an index
+// is the sum of digit * stride:
 //   L(n) = sum over leaves t of stride[t] * digit[t],
 //   digit[t] = n / (product of the sizes before t) % size[t]
-// The last leaf takes all that is left: beyond its size (and below 0, where `/` and `%` floor) a
-// layout continues in its last leaf. A coordinate is an integer, or a tuple of one coordinate a
-// mode: each mode is a layout of its own, and the values add up.
+// The last leaf is not reduced modulo its size, so L is defined for every integer n: beyond the size
+// of L, and below 0 (`/` and `%` floor), the layout continues in its last leaf. A coordinate is an
+// integer, or a tuple with one coordinate for each mode: each mode is then evaluated as a layout of
+// its own, and the values are added. E.g. (3,4):(4,1) maps 5 and (2,1) to 2 * 4 + 1 * 1 = 9.
 //
-// Form. A tuple of one mode is that mode: `(3):(1)` is `3:1`. Sizes are at least 1; strides have
-// any sign. The empty layout `():()` has size 1 and value 0.
+// Form. A tuple of one mode is written as that mode: `(3):(1)` is `3:1`. Sizes are at least 1;
+// strides have any sign. The empty layout `():()` has size 1 and value 0.
 //
-// BasicLayout<std::int64_t> (StaticLayout) works in constant expressions; BasicLayout<Int> (Layout)
-// has sizes and strides that may be expressions. What is asked of expressions has to hold for every
+// BasicLayout<std::int64_t> (StaticLayout) works in constant expressions. BasicLayout<Int> (Layout)
+// also takes expressions as sizes and strides; a condition on them must then hold for every value of
+// their variables.
 // value of their variables.
 #pragma once
 
@@ -33,19 +36,20 @@
 
 namespace strata {
 
-/// How modes nest: nodes in preorder, the number of children of a tuple, kLeaf for a leaf.
+/// The tree of modes without sizes and strides: nodes in preorder; a tuple is its number of
+/// children, a leaf is kLeaf. E.g. (2,(3,4)) is {2, kLeaf, 2, kLeaf, kLeaf}.
 using Profile = SmallVec<std::int32_t, 12>;
 inline constexpr std::int32_t kLeaf = -1;
 
 namespace detail {
 
-/// The node after the subtree at `at`.
+/// The index of the node after the subtree that starts at node `at`.
 constexpr std::size_t subtree_end(const Profile& nodes, std::size_t at) {
   for (std::int64_t open = 1; open != 0; ++at) open += nodes[at] == kLeaf ? -1 : nodes[at] - 1;
   return at;
 }
 
-/// Without tuples of one.
+/// `nodes` with every tuple of one child replaced by that child.
 constexpr Profile without_singletons(const Profile& nodes) {
   Profile out;
   for (const std::int32_t n : nodes)
@@ -65,14 +69,14 @@ constexpr bool is_well_formed(const Profile& nodes, std::size_t leaves) {
 
 }  // namespace detail
 
-/// An integer, or a tuple of coordinates.
+/// A coordinate: an integer, or a tuple of coordinates.
 template <class I>
 class BasicCoordinate {
  public:
   template <class T>
     requires std::convertible_to<T, I>
   constexpr BasicCoordinate(const T& value) : nodes_(1, kLeaf), values_(1, I(value)) {}
-  /// @throws Error (shape) unless `nodes` is one tree with a leaf a value.
+  /// @throws Error (shape) unless `nodes` is one tree with as many leaves as there are values.
   static constexpr BasicCoordinate create(const Profile& nodes, const SmallVec<I, 6>& values) {
     STRATA_CHECK(detail::is_well_formed(nodes, values.size()), shape,
                  "[coordinate] the profile is not that of ", values.size(), " values");
@@ -90,11 +94,11 @@ class BasicCoordinate {
   SmallVec<I, 6> values_;
 };
 
-/// A layout over numbers or expressions: a tree of modes, sizes and strides at its leaves.
+/// A layout over numbers or expressions: a tree of modes with a size and a stride at each leaf.
 template <class I>
 class BasicLayout {
  public:
-  /// A mode that has no modes in it.
+  /// A mode without inner modes.
   struct Leaf {
     I size = 1, stride = 0;
     friend constexpr bool operator==(const Leaf& a, const Leaf& b) {
@@ -103,59 +107,60 @@ class BasicLayout {
   };
   using Leaves = SmallVec<Leaf, 6>;
 
-  /// `():()`
+  /// The empty layout `():()`.
   constexpr BasicLayout() : nodes_(1, 0) {}
-  /// `size:stride`; an integer n where a layout is asked for is `n:1`. @throws as create
+  /// The leaf `size:stride`. An integer n converts to the layout `n:1`. @throws as create
   template <class T>
     requires std::convertible_to<T, I>
   constexpr BasicLayout(const T& size, I stride = 1) : nodes_(1, kLeaf) {
     leaves_.push_back(Leaf{I(size), std::move(stride)});
     check();
   }
-  /// @throws Error (shape) for a size below 1 (or not shown to be at least 1), or nodes that are
-  ///   not one tree with as many leaves; (overflow) where the size, or a value inside it, leaves 64
-  ///   bits (checked where all is numbers).
+  /// @throws Error (shape) for a size that is not (shown to be) at least 1, or for nodes that are
+  ///   not one tree with as many leaves; (overflow) when the size, or a value inside it, does not
+  ///   fit in 64 bits (checked when all sizes and strides are numbers).
   static constexpr BasicLayout create(const Profile& nodes, const Leaves& leaves);
-  /// `(a,b,...)` of leaves, or the only one, or `1:0` for none. @throws as create
+  /// The tuple `(a,b,...)` of the leaves; a single leaf by itself; `1:0` for none. @throws as create
   static constexpr BasicLayout flat(const Leaves& leaves);
 
   constexpr const Profile& profile() const { return nodes_; }
   /// All leaves, the fastest first.
   constexpr const Leaves& leaves() const { return leaves_; }
-  /// Number of modes; 1 for a leaf.
+  /// The number of modes; 1 for a leaf.
   constexpr std::size_t rank() const {
     return nodes_[0] == kLeaf ? 1 : static_cast<std::size_t>(nodes_[0]);
   }
-  /// Depth of the tree: 0 for a leaf.
+  /// The depth of the tree: 0 for a leaf.
   constexpr std::size_t depth() const;
-  /// Mode k. A leaf is its own only mode. @throws Error (shape) unless k < rank()
+  /// Mode k; a leaf is its own mode 0. @throws Error (shape) unless k < rank()
   constexpr BasicLayout mode(std::size_t k) const;
   /// True iff all sizes and strides are numbers.
   constexpr bool is_concrete() const;
 
-  /// Number of coordinates: the product of the sizes. @throws Error (overflow)
+  /// The number of coordinates: the product of the sizes. @throws Error (overflow)
   constexpr I size() const {
     I out = 1;
     for (const Leaf& l : leaves_) out = detail::int_times(out, l.size);
     return out;
   }
-  /// Largest value minus smallest value, plus 1: what memory must span. @throws Error (overflow)
+  /// The number of elements that memory must span: largest value - smallest value + 1.
+  /// @throws Error (overflow); (undefined) when the sign of a stride is not shown
   constexpr I cosize() const;
-  /// @post the definition above. @throws Error (overflow)
+  /// L(index), by the definition at the top of this file. @throws Error (overflow)
   template <class T>
     requires std::convertible_to<T, I>
   constexpr I operator()(const T& index) const {
     return value(0, leaves_.size(), I(index));
   }
-  /// @throws Error (shape) unless each tuple of the coordinate stands at one of as many modes;
-  ///   (overflow)
+  /// The value at coordinate `c`. @throws Error (shape) unless each tuple of `c` has as many
+  ///   coordinates as the tuple of modes at its place; (overflow)
   constexpr I operator()(const BasicCoordinate<I>& c) const;
-  /// One coordinate a mode.
+  /// The value at a tuple of one coordinate for each mode, e.g. l(1, 3). @throws as above
   template <class... C>
     requires(sizeof...(C) >= 2 && (std::convertible_to<C, BasicCoordinate<I>> && ...))
   constexpr I operator()(const C&... coordinates) const;
 
-  /// True iff written the same.
+  /// True iff both layouts are written the same.
   friend constexpr bool operator==(const BasicLayout& a, const BasicLayout& b) {
     return a.nodes_ == b.nodes_ && a.leaves_ == b.leaves_;
   }
@@ -175,45 +180,45 @@ using StaticLayout = BasicLayout<std::int64_t>;
 using Coordinate = BasicCoordinate<Int>;
 using StaticCoordinate = BasicCoordinate<std::int64_t>;
 
-/// The layout whose modes are `modes`; of a single one: that one.
+/// The layout with the given modes; a single mode by itself.
 template <class I, class... Rest>
 constexpr BasicLayout<I> make_layout(const BasicLayout<I>& first, const Rest&... rest);
 Layout make_layout(const std::vector<Layout>& modes);
-/// `(a,b,...)`; of a single one: that one. Each is an integer or a coordinate.
+/// The coordinate `(a,b,...)`; a single one by itself. Each is an integer or a coordinate.
 template <class... C>
 Coordinate coordinate(const C&... c);
 template <class... C>
 constexpr StaticCoordinate static_coordinate(const C&... c);
 
-/// The layout as numbers, nothing where something is an expression.
+/// The layout over numbers; nothing when a size or stride is an expression.
 std::optional<StaticLayout> numbers(const Layout& layout);
 Layout to_layout(const StaticLayout& layout);
 
-/// `((2,4),8):((1,16),2)`, `3:1`, `():()`; expressions as Int renders them.
+/// The text of a layout: `((2,4),8):((1,16),2)`, `3:1`, `():()`; expressions as Int renders them.
 std::string render(const Layout& layout);
 std::string render(const StaticLayout& layout);
-/// `(1,(2,3))`, `5`
+/// The text of a coordinate: `(1,(2,3))`, `5`.
 std::string render(const Coordinate& c);
 std::string render(const StaticCoordinate& c);
 
-/// @post parse_layout(render(l)) == l. Blanks are skipped.
-/// @throws Error with the column: (parse) for bad text, (overflow) for a literal beyond 64 bits,
-///   (shape) where sizes and strides nest differently or a size is below 1; (overflow) as create
+/// Reads the text of a layout; blanks are skipped. @post parse_layout(render(l)) == l.
+/// @throws Error with the column: (parse) for bad text; (overflow) for a literal beyond 64 bits;
+///   (shape) when sizes and strides nest differently or a size is below 1. (overflow) as create
 Layout parse_layout(std::string_view text);
-/// With names of `variables` in the sizes and strides, in the grammar of parse.h: `(n,4):(4,1)`.
+/// The same with sizes and strides in the grammar of parse.h over `variables`: `(n,4):(4,1)`.
 Layout parse_layout(std::string_view text, const std::vector<Variable>& variables);
-/// @throws Error (parse, overflow) with the column
+/// Reads the text of a coordinate. @throws Error (parse, overflow) with the column
 Coordinate parse_coordinate(std::string_view text);
 
-/// L(0), L(1), ..., L(size - 1). @throws Error (undefined) for expressions, (budget) above `most`
-/// values
+/// The values L(0), L(1), ..., L(size - 1). @throws Error (undefined) for expressions; (budget)
+/// above `most` values
 std::vector<std::int64_t> table(const Layout& layout, std::int64_t most = std::int64_t{1} << 24);
 
 // --- implementation ---
 
 namespace detail {
 
-/// @throws Error (overflow) where the size, or a value inside it, leaves 64 bits.
+/// @throws Error (overflow) when the size, or a value inside it, does not fit in 64 bits.
 template <class Leaves>
 constexpr void check_layout_range(const Leaves& leaves) {
   std::int64_t size = 1;
@@ -230,7 +235,8 @@ constexpr void check_layout_range(const Leaves& leaves) {
   STRATA_CHECK(least >= kNegInf && most <= kPosInf, overflow, "[layout] a value leaves 64 bits");
 }
 
-/// Is prev.size * prev.stride == stride: do two leaves continue one another?
+/// True iff a leaf of stride `stride` continues `prev`: prev.size * prev.stride == stride. The two
+/// are then one leaf.
 template <class Leaf, class I>
 constexpr bool continues(const Leaf& prev, const I& stride) {
   const std::optional<std::int64_t> s = int_number(prev.size), d = int_number(prev.stride),
@@ -239,7 +245,7 @@ constexpr bool continues(const Leaf& prev, const I& stride) {
   return int_equal(int_times(prev.size, prev.stride), stride);
 }
 
-/// Appends `part` under what is open in `nodes`.
+/// Appends the tree `part` with its values to an open tuple.
 template <class List, class Item>
 constexpr void append_tree(Profile& nodes, List& items, const Profile& part, const Item& values) {
   nodes.append(part.data(), part.size());
@@ -275,7 +281,7 @@ constexpr BasicLayout<I> BasicLayout<I>::flat(const Leaves& leaves) {
 
 template <class I>
 constexpr std::size_t BasicLayout<I>::depth() const {
-  SmallVec<std::int32_t, 12> open;  // children still to come, of each tuple around
+  SmallVec<std::int32_t, 12> open;  // of each tuple around: the children that are still to come
   std::size_t out = 0;
   for (const std::int32_t n : nodes_) {
     if (n != kLeaf) open.push_back(n);
@@ -328,7 +334,7 @@ constexpr I BasicLayout<I>::cosize() const {
   return out;
 }
 
-// Of the leaves [first, last) as a layout of their own.
+// The value of `index` in the leaves [first, last), taken as a layout of their own.
 template <class I>
 constexpr I BasicLayout<I>::value(std::size_t first, std::size_t last, I index) const {
   I out = 0;

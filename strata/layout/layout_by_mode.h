@@ -1,5 +1,5 @@
-// Composition and division mode by mode: a tiler of one layout for each of the first modes; the
-// modes behind them stay as they are, and count as what is left over.
+// Composition and division mode by mode. A Tiler has one layout for each of the first modes; the
+// modes after those stay as they are, and count with the remainders.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace strata {
 
-/// One layout for each of the first modes.
+/// One layout (tile) for each of the first modes.
 using Tiler = std::vector<Layout>;
 
-// Below, k runs over the modes that have a tile; D(k) = logical_divide(A(k), tiler[k]) = (T(k),
-// R(k)). All throw Error (shape) when there are more tiles than modes, and what composition and
-// complement throw.
+// Below, k runs over the modes that have a tile, and D(k) = logical_divide(A(k), tiler[k]) =
+// (T(k), R(k)). Every function throws Error (shape) when there are more tiles than modes, and throws
+// as composition and complement do.
 
-/// @post mode k is composition(A(k), tiler[k]); the other modes are A's
+/// @post mode k is composition(A(k), tiler[k]); the other modes are those of A
 Layout composition(const Layout& a, const Tiler& tiler, std::uint64_t budget = kMergeBudget);
 /// @post (D(0), D(1), ..., other modes)
 Layout logical_divide(const Layout& a, const Tiler& tiler, std::uint64_t budget = kMergeBudget);

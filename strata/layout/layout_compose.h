@@ -1,11 +1,12 @@
-// Composition of layouts: the fast way by divisibility, and the exact way by pieces. Internal to
+// Composition of layouts: by divisibility where that works, otherwise exactly by pieces. Internal to
 // layout_algebra.h.
 //
-// A o B is wanted as B's profile with each leaf refined. The function h(i) of one leaf alone has a
-// unique expansion h(i) = sum of c_q * floor(i / q); it is a layout iff the q with c_q != 0 are a
-// chain of divisors whose last one divides the leaf's size, and then it is read off from the
-// lengths of the linear starts: of h, of k -> h(q1 * k), and so on. All leaves together are a
-// layout iff the values of the refined leaves add up: no carry between modes.
+// The result of A o B has B's profile with each leaf refined. For one leaf of B alone, let
+// h(i) = A(stride * i). h has a unique expansion h(i) = sum over q of c_q * floor(i / q). It is a
+// layout iff the q with c_q != 0 are a chain of divisors whose last one divides the leaf's size. The
+// refined leaves are then read off the longest linear starts: of h, of k -> h(q1 * k), and so on.
+// All leaves together are a layout iff the values of the refined leaves add up, that is, iff no
+// digit of A receives a carry from two modes.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +20,8 @@
 
 namespace strata::detail {
 
-/// A layout as a function of all integers, coalesced: digits of the sizes of `leaves`; what is
-/// above them times `tail`.
+/// A layout as a function of all integers, coalesced: one digit for each leaf of `leaves`; the
+/// quotient above these digits has stride `tail`.
 template <class I>
 struct Unbounded {
   typename BasicLayout<I>::Leaves leaves;
@@ -44,7 +45,7 @@ struct Unbounded {
   }
 };
 
-/// Appends to f: register `out` += a(register `index`), which is used up.
+/// Appends to f the steps for: register `out` += a(register `index`). Register `index` is overwritten.
 constexpr void append_digits(Piecewise& f, const Unbounded<std::int64_t>& a, std::uint32_t index,
                              std::uint32_t out) {
   std::int64_t place = 1;
@@ -56,13 +57,13 @@ constexpr void append_digits(Piecewise& f, const Unbounded<std::int64_t>& a, std
   }
 }
 
-/// On 0 <= i < length a function is its value at 0 plus slope * i.
+/// For 0 <= i < length a function has the value f(0) + slope * i.
 struct Line {
   std::int64_t length, slope;
 };
 
-/// The longest line that f starts with on [0, size). Nothing where the budget ends.
-/// @pre f is of one dimension, valid on [0, size), size > 1
+/// The longest line at the start of f on [0, size). Nothing when the budget runs out.
+/// @pre f has one dimension, is valid on [0, size), and size > 1
 constexpr std::optional<Line> line_from_start(const Piecewise& f, std::int64_t size,
                                               std::uint64_t budget) {
   const std::int64_t base = *value_at(f, Index{0});
@@ -80,8 +81,7 @@ constexpr std::optional<Line> line_from_start(const Piecewise& f, std::int64_t s
   return Line{size, slope};
 }
 
-// What a composition that is no layout ends in. In a constant expression the compiler names the
-// function.
+// The failures of a composition. In a constant expression the compiler shows the function's name.
 [[noreturn]] void the_leaf_is_not_refined_by_a_layout(std::string_view operation,
                                                       const StaticLayout& a, const StaticLayout& b,
                                                       std::size_t leaf, std::int64_t turn);
@@ -131,15 +131,16 @@ class Composer {
     owner_.resize(leaves_.size(), t);
   }
 
-  // A leaf of the result; `spread` is its stride in B.
+  // Appends a leaf to the result. `spread` is its stride in B, and becomes that of the next leaf.
   constexpr void take(const I& size, const I& stride, I& spread) {
     leaves_.push_back({size, stride});
     spread_.push_back(spread);
     if (const std::optional<I> next = int_try_times(spread, size)) spread = *next;
   }
 
-  // The leaf's digits fall into A's: what is left of its stride and its size, from A's fastest leaf
-  // on. False where A's and the leaf's digits do not divide one another.
+  // Refines a leaf of B by division: its digits are A's digits above the leaf's stride. `rest` is the
+  // part of the stride, and `left` the part of the size, that A's leaves so far do not cover. False
+  // when digits of A and of the leaf do not divide one another.
   constexpr bool refine_by_division(const Leaf& b) {
     I spread = b.stride, left = b.size, rest = b.stride;
     if (int_equal(left, I(1))) {
@@ -176,8 +177,8 @@ class Composer {
     return true;
   }
 
-  // A at the stride of a leaf of size 1, where the leaf would go on; 0 where that is not a number
-  // or leaves 64 bits.
+  // The stride of a result leaf of size 1: A's value at the leaf's stride. 0 when this is not a
+  // number or does not fit in 64 bits (a leaf of size 1 may have any stride).
   constexpr I value_of(const I& index) const {
     if (digits_.leaves.empty()) return int_try_times(digits_.tail, index).value_or(I(0));
     std::optional<std::int64_t> rest = int_number(index);
@@ -194,7 +195,7 @@ class Composer {
     return out < kNegInf || out > kPosInf ? I(0) : I(static_cast<std::int64_t>(out));
   }
 
-  // True iff it is shown that the digits of A never overflow when all leaves count at once.
+  // True iff no digit of A overflows when all leaves of B are at their last index.
   constexpr bool no_carry() const {
     if (!certain_) return false;
     for (std::size_t k = 0; k < loads_.size() && b_.leaves().size() != 1; ++k)
@@ -224,7 +225,7 @@ class Composer {
         ", is a layout for all sizes is not shown: their digits do not divide one another");
   }
 
-  // The longest start on which i -> A(stride * i) is linear, for 0 <= i < size.
+  // The longest start [0, length) on which i -> A(stride * i) is linear, for 0 <= i < size.
   constexpr Line linear_start(std::int64_t stride, std::int64_t size) {
     Piecewise f(Index{0}, Index{size});
     const std::uint32_t index = f.load(0, Index{stride});
@@ -236,7 +237,7 @@ class Composer {
     return *line;
   }
 
-  // Refuses unless A(B(c)) is the sum of the refined leaves, for all c.
+  // Throws unless A(B(c)) is the sum of the refined leaves for all c.
   constexpr void check_sums() {
     if constexpr (std::is_same_v<I, std::int64_t>) {
       Index extent, slope;
@@ -265,10 +266,11 @@ class Composer {
     }
   }
   struct Witness {
-    SmallVec<std::int64_t, 6> coordinate;  // of B's leaves
-    Int128 separately;                     // what the refined leaves add up to there
+    SmallVec<std::int64_t, 6> coordinate;  // one index for each leaf of B
+    Int128 separately;                     // the sum of the refined leaves' values there
   };
-  // One of the two places of the obstacle, or the next along its axis, is off the sum.
+  // A coordinate at which A(B(c)) is not the sum: one of the obstacle's two points, or its neighbour along
+  // the obstacle's axis.
   constexpr std::optional<Witness> find_carry(const Piecewise& f, const Obstacle& obstacle,
                                               const SmallVec<std::size_t, 6>& leaf) const {
     for (int place = 0; place < 4; ++place) {
@@ -297,12 +299,12 @@ class Composer {
   const BasicLayout<I>& b_;
   const Unbounded<I> digits_;
   const std::uint64_t budget_;
-  SmallVec<I, 6> loads_;  // for each digit of A, the most that all leaves of B together put into it
-  bool certain_ = true;   // loads_ holds all leaves
+  SmallVec<I, 6> loads_;  // for each digit of A, the most that all leaves of B together add to it
+  bool certain_ = true;   // loads_ covers every leaf so far
   Profile nodes_;
   typename BasicLayout<I>::Leaves leaves_;  // of the result
-  SmallVec<I, 6> spread_;                   // their strides in B
-  SmallVec<std::size_t, 6> owner_;          // B's leaf that each refines
+  SmallVec<I, 6> spread_;                   // the strides of the result's leaves in B
+  SmallVec<std::size_t, 6> owner_;          // for each result leaf, the leaf of B that it refines
 };
 
 }  // namespace strata::detail

@@ -1,4 +1,4 @@
-// Views as layouts, stacks of Views as hierarchical layouts, and back.
+// Views to layouts, stacks of Views to hierarchical layouts, and back.
 
 #include "strata/layout/layout_convert.h"
 
@@ -12,13 +12,14 @@ namespace {
 
 using detail::int_at_most;
 
-/// A stack of numbers over its valid box, while its dimensions are refined.
+/// Splits the dimensions of a stack of numbers, over its valid box, into leaves.
 class Refinement {
  public:
   /// @pre the box [begin, end) is not empty, and all of it is valid
   Refinement(std::vector<Strided> views, const Index& begin, const Index& end, std::uint64_t budget)
       : views_(std::move(views)), begin_(begin), end_(end), budget_(budget) {}
 
+  // Splits each dimension by itself, then checks that the address is linear in all leaves of all dimensions together.
   std::optional<PlacedLayout> run() {
     const Strided top = views_.back();
     PlacedLayout out;
@@ -42,10 +43,11 @@ class Refinement {
   void set_top(const Index& size, const Index& stride) {
     views_.back() = {size, stride, start_, Index(size.size(), 0), size};
   }
-  // The layout of one dimension alone, the others at their begin.
+  // The layout of one dimension, with all others at their begin.
   std::optional<Layout> refine(std::int64_t size, std::int64_t stride) {
     Layout::Leaves leaves;
     if (size == 1) leaves.push_back({1, 0});
+    // The longest linear start becomes a leaf; the remaining leaves see only multiples of its length.
     while (size > 1) {
       set_top(Index{size}, Index{stride});
       const std::optional<detail::Line> line =
@@ -63,14 +65,14 @@ class Refinement {
   std::vector<Strided> views_;
   const Index begin_, end_;
   const std::uint64_t budget_;
-  std::int64_t start_ = 0;  // what the top View gives at begin_
+  std::int64_t start_ = 0;  // the address of the top View at begin_
   Index leaf_size_, leaf_stride_;
 };
 
 struct IndexBox {
   Index begin, end;
 };
-// The valid indices, when they are a box that is not empty.
+// The valid indices as a box; nothing when they are not a non-empty box.
 std::optional<IndexBox> valid_box(const Piecewise& f, std::uint64_t budget) {
   std::optional<IndexBox> hull;
   std::int64_t covered = 0;
@@ -104,7 +106,7 @@ std::optional<PlacedLayout> refine_numbers(const std::vector<View>& views, std::
   return Refinement(std::move(stack), box->begin, box->end, budget).run();
 }
 
-// The View as a function of the row-major number of its index.
+// A View as a layout: the function of the row-major number of its index.
 std::optional<Layout> flat_layout(const View& v) {
   if (v.mask() || !(v.offset() == Int(0))) return std::nullopt;
   Layout::Leaves leaves;
@@ -115,12 +117,12 @@ std::optional<Layout> flat_layout(const View& v) {
   return Layout::flat(leaves);
 }
 
-// By composition, view by view: symbolic sizes without masks and offsets.
+// Composes the layouts of the views, from the top down: for symbolic sizes without masks and offsets.
 std::optional<PlacedLayout> compose_symbolic(const std::vector<View>& views) {
   std::optional<PlacedLayout> out = to_layout(views.back());
   if (!out || out->modes.empty() || !(out->offset == Int(0)) || views.back().mask())
     return std::nullopt;
-  // One mode more keeps a single dimension a mode of its own.
+  // A second mode keeps a single dimension from being merged into its mode.
   out->modes.push_back(Layout(1, 0));
   Layout composed = out->layout();
   for (std::size_t k = views.size() - 1; k-- > 0;) {

@@ -1,6 +1,7 @@
-// The arithmetic that layouts need, under one name for numbers (usable in constant expressions) and
-// for Int. Internal to view/. Overflow of a value throws Error (overflow); a question about
-// expressions is answered for every value of their variables, and `false` where that is not shown.
+// The integer operations that the layout algebra uses, with the same names for std::int64_t (usable
+// in constant expressions) and for Int. Internal to layout/. A value that does not fit in 64 bits
+// throws Error (overflow). A question about expressions answers true when the answer is shown for
+// every value of their variables, and false otherwise.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ constexpr std::int64_t int_times(std::int64_t a, std::int64_t b) {
 }
 inline Int int_times(const Int& a, const Int& b) { return a * b; }
 
-/// Nothing where a * b leaves 64 bits.
+/// a * b; nothing when two numbers have a product that does not fit in 64 bits.
 constexpr std::optional<std::int64_t> int_try_times(std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;
   return try_mul(a, b, out) ? std::optional<std::int64_t>(out) : std::nullopt;
@@ -43,7 +44,7 @@ inline bool int_equal(const Int& a, const Int& b) { return a == b || known(is_eq
 constexpr bool int_at_most(std::int64_t a, std::int64_t b) { return a <= b; }
 inline bool int_at_most(const Int& a, const Int& b) { return known(is_at_most(a, b)); }
 
-/// a / b where it is an integer. @pre b != 0
+/// a / b when the quotient is an integer, else nothing. @pre b != 0
 constexpr std::optional<std::int64_t> int_quotient(std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;
   if (!try_floor_div(a, b, out) || floor_mod(a, b) != 0) return std::nullopt;

@@ -1,10 +1,10 @@
 // Inverses of layouts. Internal to layout_algebra.h.
 //
-// Where A's leaves, sorted by stride, do not overlap, both inverses are read off. Leaves that
-// overlap, or whose strides do not divide one another, are rare; then numbers are searched within a
-// budget, so that the answer is still exact: a right inverse is a sequence of leaves that each lead
-// to a preimage of the next power of the scale; a left inverse is sum of c_q * floor(a / q) over a
-// chain of divisors q, linear in the c_q.
+// Where A's leaves, sorted by stride, do not overlap, both inverses are read off directly. Leaves
+// that overlap, or whose strides do not divide one another, are rare; for numbers a search within a
+// budget then gives the exact answer. A right inverse is built leaf by leaf: with leaves of total
+// size q, the next leaf must start at a preimage of q. A left inverse has the form sum over q of
+// c_q * floor(a / q) over a chain of divisors q; the equations for the c_q are linear.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,7 @@
 
 namespace strata::detail {
 
-// What an inverse that does not exist ends in. In a constant expression the compiler names the
-// function.
+// The failures of an inverse. In a constant expression the compiler shows the function's name.
 [[noreturn]] void the_inverse_is_not_shown(std::string_view operation, const Layout& a);
 [[noreturn]] void the_inverse_is_not_decided(std::string_view operation, const StaticLayout& a,
                                              std::uint64_t budget);
@@ -28,7 +27,7 @@ namespace strata::detail {
 [[noreturn]] void a_value_is_negative(const StaticLayout& a, std::int64_t i);
 [[noreturn]] void no_layout_sends_values_back(const StaticLayout& a);
 
-/// A leaf and its place: what one step of it adds to the index.
+/// A leaf and its place: the amount by which one step of the leaf changes the index.
 template <class I>
 struct PlacedLeaf {
   I size = 1, stride = 0, place = 1;
@@ -36,7 +35,7 @@ struct PlacedLeaf {
 template <class I>
 using PlacedLeaves = SmallVec<PlacedLeaf<I>, 6>;
 
-/// The coalesced leaves with their places in `l`.
+/// The leaves of `l`, coalesced, with their places in `l`.
 template <class I>
 constexpr PlacedLeaves<I> placed_leaves(const BasicLayout<I>& l) {
   PlacedLeaves<I> out;
@@ -53,7 +52,7 @@ constexpr PlacedLeaves<I> placed_leaves(const BasicLayout<I>& l) {
   return out;
 }
 
-/// Finds the longest right inverse by trying them all.
+/// Finds the longest right inverse by trying all chains of leaves.
 class RightInverseSearch {
   using Leaf = StaticLayout::Leaf;
 
@@ -62,7 +61,7 @@ class RightInverseSearch {
   constexpr RightInverseSearch(const StaticLayout& a, std::uint64_t budget) : budget_(budget) {
     const std::int64_t n = a.size();
     for (std::int64_t i = 0; i < n; ++i) value_.push_back(a(i));
-    // indices by their value, for values in [0, n)
+    // the indices of each value in [0, n), by counting sort
     first_.resize(static_cast<std::size_t>(n) + 1, 0);
     for (const std::int64_t v : value_)
       if (v >= 0 && v < n) ++first_[static_cast<std::size_t>(v) + 1];
@@ -77,7 +76,7 @@ class RightInverseSearch {
     inverse_.resize(static_cast<std::size_t>(reach_), 0);
   }
 
-  /// Nothing where the budget ends.
+  /// The leaves of the longest right inverse; nothing when the budget runs out first.
   constexpr std::optional<StaticLayout::Leaves> run() {
     extend(1);
     return budget_ == 0 && best_size_ < reach_ ? std::nullopt : std::optional(best_);
@@ -88,8 +87,8 @@ class RightInverseSearch {
     return first_[static_cast<std::size_t>(v)] == first_[static_cast<std::size_t>(v) + 1];
   }
 
-  // leaves_ is a right inverse of size q; tries every leaf above it. Sizes at least double: the
-  // depth is below 63.
+  // leaves_ is a right inverse of size q. Tries every leaf on top. Each leaf at least doubles the
+  // size, so the depth is below 63.
   constexpr void extend(std::int64_t q) {
     if (q > best_size_) {
       best_size_ = q;
@@ -101,7 +100,7 @@ class RightInverseSearch {
       const std::int64_t stride = index_[k];
       if (!leaves_.empty() && continues(leaves_.back(), stride)) continue;  // one longer leaf
       const std::int64_t most = longest(q, stride);
-      // what a shorter leaf starts from is the start of this
+      // the values for the longest leaf start with the values for every shorter leaf
       for (std::int64_t i = q; i < q * most; ++i)
         inverse_[static_cast<std::size_t>(i)] =
             inverse_[static_cast<std::size_t>(i % q)] + i / q * stride;
@@ -114,7 +113,7 @@ class RightInverseSearch {
       }
     }
   }
-  // The most steps of a leaf of this stride above leaves_.
+  // The largest size of a leaf of this stride on top of leaves_.
   constexpr std::int64_t longest(std::int64_t q, std::int64_t stride) {
     std::int64_t i = q;
     for (; i < reach_ && budget_ != 0; ++i) {
@@ -128,13 +127,13 @@ class RightInverseSearch {
 
   std::uint64_t budget_;
   std::vector<std::int64_t> value_, index_, inverse_;
-  std::vector<std::size_t> first_;  // index_[first_[v] ... first_[v + 1]) have value v
-  std::int64_t reach_ = 0;          // the values [0, reach_) are taken: no right inverse is longer
+  std::vector<std::size_t> first_;  // index_[first_[v] ... first_[v + 1]) are the indices of value v
+  std::int64_t reach_ = 0;          // every value of [0, reach_) occurs: no right inverse is longer
   StaticLayout::Leaves leaves_, best_;
   std::int64_t best_size_ = 0;
 };
 
-/// Finds a left inverse, or that there is none.
+/// Finds a left inverse, or shows that there is none.
 class LeftInverseSearch {
  public:
   /// @pre a.size() <= budget; a's strides are positive
@@ -147,7 +146,7 @@ class LeftInverseSearch {
         two_indices_have_one_value(a, wanted_[k - 1].second, wanted_[k].second);
   }
 
-  /// @post with no value and left() == 0 it is not decided; with no value otherwise there is none
+  /// @post nothing and left() == 0: not decided; nothing and left() != 0: there is no left inverse
   constexpr std::optional<StaticLayout::Leaves> run() {
     State start;
     start.moduli.push_back(1);
@@ -159,14 +158,14 @@ class LeftInverseSearch {
 
  private:
   using Numbers = std::vector<std::int64_t>;
-  // The coefficients c of the moduli that give what is wanted so far: solution + integer multiples
-  // of each of `free`.
+  // The coefficients c for the moduli q that reproduce the values so far: `solution` plus any integer
+  // combination of the vectors in `free`.
   struct State {
     Numbers moduli, solution;
     std::vector<Numbers> free;
   };
 
-  // True iff some moduli above the state's, from value number `from` on, give all that is wanted.
+  // True iff some further moduli above the state's reproduce all values from number `from` on.
   constexpr bool solve(const State& state, std::size_t from) {
     State without = state;
     std::size_t end = from;
@@ -176,7 +175,7 @@ class LeftInverseSearch {
     if (budget_ == 0) return false;
     budget_ -= cost;
     if (end == wanted_.size()) return finish(without);
-    // a modulus has to come in at one of the values up to the one that failed
+    // a new modulus must enter at one of the values up to the first that failed
     State before = state;
     for (std::size_t k = from; k <= end; ++k) {
       const std::int64_t step = state.moduli.back();
@@ -205,12 +204,12 @@ class LeftInverseSearch {
   static constexpr void add(Numbers& to, const Numbers& from, std::int64_t scale) {
     for (std::size_t t = 0; t < to.size(); ++t) to[t] = int_plus(to[t], int_times(from[t], scale));
   }
-  // Narrows the state to what gives one more value; false when nothing does.
+  // Restricts the state to the coefficients that also reproduce `wanted`; false when there are none.
   static constexpr bool require(State& s, const std::pair<std::int64_t, std::int64_t>& wanted) {
     const std::int64_t missing = wanted.second - at(s.solution, s, wanted.first);
     Numbers share;
     for (const Numbers& direction : s.free) share.push_back(at(direction, s, wanted.first));
-    // Euclid's algorithm on the shares: all but one become 0
+    // Euclid's algorithm on the shares: all of them but one become 0
     std::size_t kept = share.size();
     for (std::size_t k = 0; k < share.size(); ++k) {
       if (share[k] == 0) continue;
@@ -245,12 +244,12 @@ class LeftInverseSearch {
   }
 
   std::uint64_t budget_;
-  std::vector<std::pair<std::int64_t, std::int64_t>> wanted_;  // value, index; increasing
+  std::vector<std::pair<std::int64_t, std::int64_t>> wanted_;  // (value, index) pairs by increasing value
   StaticLayout::Leaves found_;
 };
 
-/// Where the leaves of A follow one another without gap from stride 1 on, and the rest is beyond:
-/// the inverse of these. Nothing where it is not sure that this is the longest.
+/// The right inverse of leaves that follow one another without a gap from stride 1 on, when every
+/// other leaf has stride 0 or starts beyond them. Nothing when this is not shown to be the longest.
 template <class I>
 constexpr std::optional<typename BasicLayout<I>::Leaves> chain_inverse(PlacedLeaves<I> rest) {
   typename BasicLayout<I>::Leaves out;
@@ -271,8 +270,8 @@ constexpr std::optional<typename BasicLayout<I>::Leaves> chain_inverse(PlacedLea
   return out;
 }
 
-/// L for leaves whose strides, sorted, divide one another with room for each leaf before the next.
-/// Nothing otherwise.
+/// The left inverse of leaves whose strides, sorted, divide one another and leave room for each leaf
+/// below the next stride. Nothing otherwise.
 template <class I>
 constexpr std::optional<typename BasicLayout<I>::Leaves> divided_inverse(const PlacedLeaves<I>& leaves) {
   PlacedLeaves<I> sorted;

@@ -1,4 +1,4 @@
-// The operations of layout_algebra.h but the inverses. Internal to layout_algebra.h.
+// The implementation of layout_algebra.h, apart from the inverses. Internal to layout_algebra.h.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace strata {
 
 namespace detail {
 
-/// The leaves but those of size 1, joined where one continues the one before.
+/// The leaves without those of size 1, joined where one continues the one before.
 template <class I>
 constexpr typename BasicLayout<I>::Leaves coalesced_leaves(const BasicLayout<I>& l) {
   typename BasicLayout<I>::Leaves out;
@@ -28,7 +28,7 @@ constexpr typename BasicLayout<I>::Leaves coalesced_leaves(const BasicLayout<I>&
   return out;
 }
 
-/// The result of `operation`, by the numbers where both are numbers.
+/// composition(a, b) in the name of `operation`. Layouts of numbers take the exact StaticLayout path.
 template <class I>
 constexpr BasicLayout<I> compose(std::string_view operation, const BasicLayout<I>& a,
                                  const BasicLayout<I>& b, std::uint64_t budget) {
@@ -39,7 +39,7 @@ constexpr BasicLayout<I> compose(std::string_view operation, const BasicLayout<I
   return Composer<I>(operation, a, b, budget).run();
 }
 
-/// The leaves that count for a tiling (no stride 0, no size 1), by increasing stride.
+/// The leaves that matter for a tiling (stride not 0, size not 1), by increasing stride.
 template <class I>
 constexpr typename BasicLayout<I>::Leaves sorted_leaves(std::string_view operation,
                                                         const BasicLayout<I>& l) {
@@ -58,7 +58,7 @@ constexpr typename BasicLayout<I>::Leaves sorted_leaves(std::string_view operati
   return out;
 }
 
-// In a constant expression the compiler names this function.
+// In a constant expression the compiler shows this function's name.
 template <class I>
 [[noreturn]] void the_layout_has_no_complement(std::string_view operation, const BasicLayout<I>& a,
                                                const I& stride, const std::optional<I>& period) {
@@ -69,7 +69,7 @@ template <class I>
               ", what its leaves of smaller stride span"));
 }
 
-// Complements are asked for by other operations too, which name themselves.
+// Divisions and products also need complements; errors then carry the name of that operation.
 template <class I>
 constexpr BasicLayout<I> complement_of(std::string_view operation, const BasicLayout<I>& a, const I& n) {
   STRATA_CHECK(int_at_most(I(1), n), shape, "[", operation, "] a complement until ", int_text(n),
@@ -100,7 +100,7 @@ constexpr BasicLayout<I> multiply(std::string_view operation, const BasicLayout<
   return make_layout(a, compose(operation, rest, b, budget));
 }
 
-/// A tuple being put together from the modes of others.
+/// A tuple under construction from the modes of other layouts.
 template <class I>
 class ModeList {
  public:
@@ -121,7 +121,7 @@ class ModeList {
   typename BasicLayout<I>::Leaves leaves_;
 };
 
-/// Mode 0 of a pair, as one mode or as its modes, and the modes of mode 1.
+/// Mode 0 of a pair, whole or (`first_too`) as its modes, followed by the modes of mode 1.
 template <class I>
 constexpr BasicLayout<I> spread_modes(const BasicLayout<I>& pair, bool first_too) {
   ModeList<I> out;
@@ -134,7 +134,7 @@ constexpr BasicLayout<I> spread_modes(const BasicLayout<I>& pair, bool first_too
   return out.layout();
 }
 
-/// `l` with modes 1:0 behind, up to `rank` modes.
+/// `l` with modes 1:0 appended up to `rank` modes.
 template <class I>
 constexpr BasicLayout<I> padded(const BasicLayout<I>& l, std::size_t rank) {
   if (l.rank() >= rank) return l;

@@ -3,10 +3,10 @@
 //   layout<"((2,4),8):((1,16),2)">(1, 3) == 7      // one coordinate a mode, or one index for all
 //   static_assert(composition(layout<"(6,2):(8,2)">.value(), layout<"(4,3):(3,1)">.value()) == ...)
 //
-// The call compiles to what one would write by hand: sizes and strides are constants in the code. A
-// text that is wrong does not compile, and the compiler names the column and the reason; so does an
-// operation that has no answer. At run time values wrap at 64 bits, unchecked; in a constant
-// expression overflow does not compile.
+// Sizes and strides are constants of the type, so a call compiles to the arithmetic that one would
+// write by hand. A wrong text does not compile; the compiler shows the column and the reason. An
+// operation without a result does not compile either. At run time values wrap at 64 bits, unchecked;
+// in a constant expression an overflow does not compile.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 
 namespace strata {
 
-/// What the compiler shows for a text that is wrong: the 1-based column, and why.
+/// The compiler shows this type for a wrong text: the 1-based column, and the reason.
 template <std::size_t Column, FixedString Reason>
 struct LayoutTextError {
   static_assert(Column == 0,
@@ -32,7 +32,7 @@ struct LayoutTextError {
                 "LayoutTextError<column, reason>");
 };
 
-/// What the compiler shows for a call with a wrong number of coordinates.
+/// The compiler shows this type for a call with a wrong number of coordinates.
 template <std::size_t Modes, std::size_t Coordinates>
 struct LayoutCoordinateCount {
   static_assert(Modes == Coordinates,
@@ -40,7 +40,7 @@ struct LayoutCoordinateCount {
                 "LayoutCoordinateCount<modes, coordinates>");
 };
 
-/// The layout of a text, in the type.
+/// A layout whose text is part of the type.
 template <FixedString Text>
 class LayoutConstant {
  public:
@@ -48,7 +48,7 @@ class LayoutConstant {
   static constexpr std::size_t rank() { return kForm.modes; }
   static constexpr std::int64_t size() { return kForm.size; }
   static constexpr std::int64_t cosize() { return value().cosize(); }
-  /// As a value that the algebra works on.
+  /// The layout as a value that the algebra works on.
   static constexpr StaticLayout value() {
     return detail::to_layout(detail::read_layout(Text.view()));
   }
@@ -63,14 +63,14 @@ class LayoutConstant {
       return modes(std::make_index_sequence<sizeof...(C)>(), static_cast<std::int64_t>(coordinates)...);
     }
   }
-  /// @throws Error (shape) as BasicLayout
+  /// The value at a coordinate. @throws Error (shape) as BasicLayout
   constexpr std::int64_t operator()(const StaticCoordinate& c) const { return value()(c); }
 
  private:
-  static constexpr std::size_t kMost = Text.view().size() / 4 + 1;  // a leaf takes `1:1,` at least
+  static constexpr std::size_t kMost = Text.view().size() / 4 + 1;  // a leaf takes at least `1:1,`
   struct Form {
     std::array<std::int64_t, kMost> sizes{}, strides{};
-    std::array<std::size_t, kMost + 2> first{};  // leaf of each mode
+    std::array<std::size_t, kMost + 2> first{};  // first[m] is the first leaf of mode m
     std::size_t leaves = 0, modes = 0;
     std::int64_t size = 1;
   };
@@ -95,7 +95,7 @@ class LayoutConstant {
   }
   static constexpr Form kForm = form();
 
-  // Checked in constant expressions, wrapping otherwise.
+  // Checked in constant expressions; wraps at run time.
   [[gnu::always_inline]] static constexpr std::int64_t plus(std::int64_t a, std::int64_t b) {
     if (std::is_constant_evaluated()) return detail::int_plus(a, b);
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
@@ -105,7 +105,7 @@ class LayoutConstant {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
   }
 
-  // Of the leaves [First, Last) as a layout of their own.
+  // The value of `index` in the leaves [First, Last), taken as a layout of their own.
   template <std::size_t First, std::size_t Last>
   [[gnu::always_inline]] static constexpr std::int64_t digits(std::int64_t index) {
     if constexpr (First == Last) {
@@ -127,7 +127,7 @@ class LayoutConstant {
   }
 };
 
-/// The layout that `Text` says.
+/// The layout with the text `Text`, e.g. layout<"(2,4):(1,2)">.
 template <FixedString Text>
 inline constexpr LayoutConstant<Text> layout{};
 

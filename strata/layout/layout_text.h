@@ -1,5 +1,5 @@
-// Reads the text of layouts and coordinates, at run time and in constant expressions. Nothing here
-// throws, nothing recurses; linear in the text.
+// A reader for the text of layouts and coordinates, for run time and for constant expressions. It
+// takes linear time, does not recurse, and reports mistakes as LayoutFault instead of throwing.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace strata::detail {
 
-/// Why a text is refused; `column` is 0 when it is not.
+/// The reason why a text is refused; `column` is 0 when the text is accepted.
 struct LayoutFault {
   ErrorKind kind = ErrorKind::parse;
   std::string_view what;
@@ -21,7 +21,7 @@ struct LayoutFault {
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 constexpr bool is_decimal(char c) { return c >= '0' && c <= '9'; }
 
-/// A decimal number, with a sign, at text[at]; moves `at` behind it.
+/// Reads a decimal number with an optional sign at text[at] and moves `at` behind it.
 constexpr LayoutFault read_number(std::string_view text, std::size_t& at, std::int64_t& out) {
   const std::size_t start = at;
   const bool negative = text[at] == '-';
@@ -37,7 +37,7 @@ constexpr LayoutFault read_number(std::string_view text, std::size_t& at, std::i
   return {};
 }
 
-/// Numbers in nested tuples.
+/// A tree of nested tuples with numbers at its leaves.
 template <class I>
 struct LayoutTree {
   Profile nodes;
@@ -45,8 +45,8 @@ struct LayoutTree {
   SmallVec<std::size_t, 6> columns;  ///< of the values
 };
 
-/// Reads trees whose leaves `leaf` reads: leaf(at, value) -> LayoutFault, with `at` moved behind
-/// it; is_tuple(at) says whether the bracket at `at` opens a tuple.
+/// Reads trees. `leaf(at, value)` reads one leaf, moves `at` behind it and returns a LayoutFault;
+/// `is_tuple(at)` says whether the bracket at `at` opens a tuple (or belongs to an expression).
 template <class I, class ReadLeaf, class IsTuple>
 class LayoutReader {
  public:
@@ -65,7 +65,7 @@ class LayoutReader {
   }
 
   constexpr LayoutFault read_tree(LayoutTree<I>& out) {
-    SmallVec<std::size_t, 12> open;  // nodes of tuples that are not closed yet
+    SmallVec<std::size_t, 12> open;  // the nodes of tuples that are still open
     do {
       if (at_end()) return {ErrorKind::parse, "the text ends too early", column()};
       if (text_[at_] == '(' && is_tuple_(at_)) {
@@ -107,7 +107,7 @@ class LayoutReader {
   std::size_t at_ = 0;
 };
 
-/// A layout as read: sizes and strides in trees of one profile.
+/// The text of a layout as read: sizes and strides as two trees, of one profile when there is no fault.
 template <class I>
 struct LayoutText {
   LayoutTree<I> sizes, strides;
@@ -141,14 +141,14 @@ constexpr LayoutText<I> read_layout(std::string_view text, const ReadLeaf& leaf,
   return out;
 }
 
-/// The layout of numbers that `text` says.
+/// Reads a layout of numbers.
 constexpr LayoutText<std::int64_t> read_layout(std::string_view text) {
   const auto leaf = [text](std::size_t& at, std::int64_t& out) { return read_number(text, at, out); };
   const auto is_tuple = [](std::size_t) { return true; };
   return read_layout<std::int64_t>(text, leaf, is_tuple);
 }
 
-/// @pre no fault
+/// The layout that was read. @pre there is no fault
 template <class I>
 constexpr BasicLayout<I> to_layout(const LayoutText<I>& text) {
   typename BasicLayout<I>::Leaves leaves;

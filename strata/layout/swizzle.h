@@ -1,4 +1,5 @@
-// Swizzles: addresses with some bits exchanged by exclusive or, against bank conflicts.
+// Swizzle: a permutation of addresses that exchanges bits by exclusive or, which avoids bank
+// conflicts in shared memory.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +9,13 @@
 
 namespace strata {
 
-/// The bijection i -> i ^ (the `bits` bits of i from bit base + max(shift, 0), moved down by
-/// shift), over the nonnegative integers. It is its own inverse, and permutes [0, 2^(bits + base +
-/// |shift|)).
+/// The function i -> i ^ s over the nonnegative integers, where s is the `bits` bits of i from bit
+/// base + max(shift, 0) on, moved down by `shift` (up, where shift < 0). It is its own inverse, and
+/// permutes [0, 2^(bits + base + |shift|)). E.g. Swizzle(1, 0, 1) maps 0, 1, 2, 3 to 0, 1, 3, 2.
 class Swizzle {
  public:
-  /// @throws Error (domain) unless bits >= 0, base >= 0; (undefined) where |shift| < bits: source
-  ///   and target bits overlap; (overflow) where bits + base + |shift| exceeds 62.
+  /// @throws Error (domain) unless bits >= 0 and base >= 0; (undefined) when |shift| < bits, so that
+  ///   source and target bits overlap; (overflow) when bits + base + |shift| exceeds 62.
   constexpr Swizzle(std::int64_t bits, std::int64_t base, std::int64_t shift) {
     STRATA_CHECK(bits >= 0 && base >= 0, domain, "[swizzle] ", bits, " bits from base ", base,
                  ": both must be at least 0");
@@ -32,7 +33,7 @@ class Swizzle {
 
   /// 2^(bits + base + |shift|): the swizzle permutes [0, size()).
   constexpr std::int64_t size() const { return size_; }
-  /// @throws Error (domain) for i < 0
+  /// The swizzled address. @throws Error (domain) for i < 0
   constexpr std::int64_t operator()(std::int64_t i) const {
     STRATA_CHECK(i >= 0, domain, "[swizzle] the address ", i, " is negative");
     const std::int64_t source = i & mask_;
@@ -45,7 +46,7 @@ class Swizzle {
   int shift_ = 0;
 };
 
-/// s(0), s(1), ..., s(s.size() - 1). @throws Error (budget) above `most` values
+/// The values s(0), s(1), ..., s(s.size() - 1). @throws Error (budget) above `most` values
 std::vector<std::int64_t> table(const Swizzle& s, std::int64_t most = std::int64_t{1} << 24);
 
 }  // namespace strata

@@ -1,3 +1,4 @@
+// Compiles index expressions to Piecewise programs: each node becomes steps on a register.
 #include "strata/loops/expr_pieces.h"
 
 #include <algorithm>
@@ -11,12 +12,12 @@
 namespace strata {
 namespace {
 
-/// What an expression does not compile for.
+/// The reason why an expression does not compile.
 struct Refusal {
   std::string why;
 };
 
-/// Larger programs cost more in registers than point by point evaluation does.
+/// Larger programs cost more in registers than evaluation point by point.
 constexpr std::size_t kMostNodes = 2048;
 
 struct Bounds {
@@ -41,7 +42,7 @@ class Compiler {
     one_ = f_.load(1);
   }
 
-  /// Emits everything that is used, sources first.
+  /// Emits every node that is used, sources first.
   void run() {
     for (const Node* n : order_)
       if (uses_.contains(n)) registers_[n] = emit(n);
@@ -63,7 +64,8 @@ class Compiler {
     return {lo, extent};
   }
 
-  /// The sources that become registers: constants beside // % < == != are part of the step, variables part of a sum.
+  /// Calls f for the sources that need registers. Constant operands of // % < == != are part of the step, and variables are part
+  /// of a sum.
   template <class F>
   static void for_each_operand(const Node* n, F&& f) {
     switch (n->op) {
@@ -80,7 +82,7 @@ class Compiler {
     }
   }
 
-  // --- registers: each is free again after its last reader ---
+  // --- registers: each is free after its last reader ---
 
   std::uint32_t fresh() {
     if (free_.empty()) return f_.load(0);
@@ -95,7 +97,7 @@ class Compiler {
     f_.add(to, r, 1);
     return to;
   }
-  /// One reader of n is done.
+  /// Counts one reader of n as done.
   void done(const Node* n) {
     if (--uses_.at(n) == 0) give_back(registers_.at(n));
   }
@@ -145,7 +147,7 @@ class Compiler {
       if (!t.atom->is(Op::Var)) add(to, t.atom, t.coefficient);
     return to;
   }
-  /// The factor of the smaller range first: it is the one that pieces are cut along until it is constant.
+  /// The factor with the smaller range comes first: pieces are cut along it until it is constant.
   std::uint32_t emit_product(const Node* n) {
     std::uint32_t product = take(n->src(0));
     Bounds range = bounds_of(n->src(0));
@@ -174,7 +176,7 @@ class Compiler {
     give_back(n->is(Op::Div) ? rest : quotient);
     return n->is(Op::Div) ? quotient : rest;
   }
-  /// to += scale * [d < 0], as floor(d / P) is -1 or 0 for P above |d|. Takes d.
+  /// to += scale * [d < 0], because floor(d / P) is -1 or 0 when P exceeds |d|. Gives register d back.
   void add_negative(std::uint32_t to, std::uint32_t d, Bounds range, std::int64_t scale) {
     const Int128 p = std::max(-range.lo, range.hi + 1);
     if (p > kPosInf || range.lo <= kNegInf || range.hi >= kPosInf)
@@ -187,7 +189,7 @@ class Compiler {
     f_.add(to, r, -1);
     return to;
   }
-  /// 1 where d != 0. Takes d.
+  /// A register with 1 where d != 0, else 0. Gives register d back.
   std::uint32_t emit_nonzero(std::uint32_t d, Bounds range) {
     const std::uint32_t minus = negated(d), to = fresh();
     add_negative(to, d, range, 1);
@@ -220,7 +222,7 @@ class Compiler {
     f_.set(*scratch_, c);
     return *scratch_;
   }
-  /// Of k conditions: and is floor(sum / k), or is floor((sum + k - 1) / k).
+  /// Of k conditions: `and` is floor(sum / k), `or` is floor((sum + k - 1) / k).
   std::uint32_t emit_logic(const Node* n) {
     const auto k = static_cast<std::int64_t>(n->arity);
     const std::uint32_t total = fresh(), to = fresh();
@@ -272,14 +274,14 @@ class Compiler {
   Piecewise f_;
   std::vector<const Node*> order_;
   std::unordered_map<const Node*, std::size_t> coordinate_;
-  std::unordered_map<const Node*, std::size_t> uses_;  // readers that are still to come
+  std::unordered_map<const Node*, std::size_t> uses_;  // the number of readers still to come
   std::unordered_map<const Node*, std::uint32_t> registers_;
   std::vector<std::uint32_t> free_;
   std::uint32_t one_ = 0;
   std::optional<std::uint32_t> scratch_;
 };
 
-/// The conditions that all have to hold for `valid`.
+/// The conjuncts of `valid`.
 std::vector<Expr> conjuncts(const Expr& valid) {
   std::vector<Expr> out, open{valid};
   while (!open.empty()) {
@@ -294,7 +296,7 @@ std::vector<Expr> conjuncts(const Expr& valid) {
   return out;
 }
 
-/// A condition as a range of an expression, which cuts boxes without a digit.
+/// A condition as a range of an expression: this cuts boxes without the digits that a comparison needs.
 struct Within {
   Expr e;
   std::int64_t lo, hi;
@@ -317,7 +319,7 @@ ExprPieces refusing(F&& compile) {
   }
 }
 
-/// Into `address`: the address of the top view at the registers `indices`, where its mask holds them.
+/// Adds the address of the top view at the registers `indices` to `address`, and restricts the indices to the view's mask.
 void append_top(Piecewise& f, const Strided& top, std::span<const std::uint32_t> indices,
                 std::uint32_t address) {
   for (std::size_t t = 0; t < indices.size(); ++t) {

@@ -1,8 +1,8 @@
-// Index expressions as programs of the piecewise engine (piecewise.h), so that one engine finds where they are affine:
-// alone, or as the indices at which a stack of views is read.
+// Index expressions compiled to programs of the piecewise engine (piecewise.h), which then finds the boxes on which they are
+// affine: an expression alone, or the address of a stack of views at given index expressions. Loops are planned with it.
 //
-// Counters are variables; coordinate j is the value of counters[j]. Floors and moduli by constants, sums, products,
-// minima, selections and conditions (0 or 1) are compiled. What cannot be is refused with a reason, never guessed: the
+// Counters are variables; coordinate j of the program is the value of counters[j]. Floors and moduli by constants, sums,
+// products, minima and maxima, selections and conditions (0 or 1) compile. Anything else is refused with a reason; the
 // caller then evaluates point by point.
 #pragma once
 
@@ -17,20 +17,20 @@
 
 namespace strata {
 
-/// A function for Pieces, or why there is none.
+/// A function for Pieces, or the reason why the expression does not compile.
 struct ExprPieces {
   std::optional<Piecewise> function;
-  std::string refusal;  ///< a clause such as `the divisor idx1 of idx0//idx1 is not a number`; empty with a function
+  std::string refusal;  ///< e.g. `the divisor idx1 of idx0//idx1 is not a number`; empty when there is a function
 };
 
-/// The value of `e` where `valid` is nonzero, for all values of `counters`.
-/// @post value_at(function, at) == e at counters = at, where no intermediate leaves 64 bits
-/// @throws Error (domain) where a counter occurs twice, (overflow) where the counters have more than 2^63 - 1 points.
+/// The value of `e` over all values of `counters`; invalid where `valid` is 0.
+/// @post value_at(function, at) == e at counters = at, unless an intermediate value does not fit in 64 bits
+/// @throws Error (domain) when a counter occurs twice; (overflow) when the counters have more than 2^63 - 1 points.
 ExprPieces expr_pieces(const Expr& e, std::span<const Variable> counters, const Expr& valid = 1);
 
-/// The address that a stack of views, memory first, gives at `indices`: one expression a dimension of the last view.
-/// @pre views is not empty, and each index stays inside of the shape (see `range`)
-/// @throws Error (shape) for another number of indices, and as above.
+/// The address that a stack of views, memory first, gives at `indices`: one expression for each dimension of the last view.
+/// @pre views is not empty; every index stays inside the shape (check with `range`)
+/// @throws Error (shape) for another number of indices; and as above.
 ExprPieces expr_pieces(std::span<const Expr> indices, std::span<const Strided> views,
                        std::span<const Variable> counters);
 

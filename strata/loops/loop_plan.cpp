@@ -1,3 +1,4 @@
+// LoopPlan: reads the expressions, checks that indices stay inside the shape, and collects the pieces. PointWalk, the fallback.
 #include "strata/loops/loop_plan.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace strata::detail {
 namespace {
 
-/// Work of the engine that a plan may cost: little beside the loop itself.
+/// The work limit of a plan: small compared with the loop itself.
 std::uint64_t plan_budget(std::int64_t points) {
   return std::min((std::uint64_t{1} << 16) + static_cast<std::uint64_t>(points) / 4, kMostWork);
 }
@@ -22,7 +23,7 @@ std::vector<std::string> counter_names(std::size_t rank) {
   return out;
 }
 
-/// f(k), where an Error is told with the expression it is about.
+/// f(), with the expression added to the message of an Error.
 template <class F>
 auto reading(std::size_t k, std::string_view text, F&& f) {
   try {
@@ -44,7 +45,8 @@ bool is_empty(const Index& shape) {
                       render(at), ": outside of dimension ", k, ", of size ", size));
 }
 
-/// f(), or nothing where the engine's arithmetic leaves 64 bits; whether a value does is then seen point by point.
+/// f(); a default value when the engine's arithmetic overflows. Points are then evaluated one by one, which shows whether a
+/// value itself overflows.
 template <class T, class F>
 T unless_overflow(F&& f) {
   try {
@@ -84,7 +86,7 @@ LoopPlan::LoopPlan(std::span<const Strided> views, std::span<const std::string_v
   if (!by_pieces_) pieces_.clear();
 }
 
-// Bounds of the algebra first, then exactly by pieces, then by looking.
+// Three attempts: the bounds of the algebra, the exact range by pieces, and the evaluation of every point.
 void LoopPlan::check_offsets(std::span<const Expr> expressions,
                              std::span<const Variable> counters) const {
   std::vector<std::size_t> open;
@@ -124,7 +126,7 @@ bool LoopPlan::collect(std::span<const Expr> expressions, std::span<const Variab
   return pieces.complete();
 }
 
-// All expressions are affine on a piece of the address: their slopes are differences from one corner.
+// On a piece of the address every expression is affine, too: its slopes are differences to the piece's lower corner.
 void LoopPlan::append_piece(const Piece& p, std::span<const Piecewise> functions) {
   const auto append = [&](const Index& values) {
     pieces_.insert(pieces_.end(), values.begin(), values.end());

@@ -1,8 +1,9 @@
-// What a loop over a tensor does, decided before it runs: all that tiled.h needs and that need not be a template.
+// The plan of a loop over a tensor, made before the loop runs: the part of tiled.h that need not be a template. Internal to
+// loops/.
 //
-// A LoopPlan is index expressions over counters, seen through a stack of views, as boxes of counters on which address
-// and expressions are affine. A LoopWalk yields blocks which, one after another, visit the counters in row-major order.
-// A RowPlan is the contiguous rows of a tensor.
+// A LoopPlan holds index expressions, seen through a stack of views, as pieces: boxes of counters on which the address and
+// the expressions are affine. A LoopWalk yields blocks that together visit the counters in row-major order. A RowPlan lists
+// the contiguous rows of a tensor for parallelLoops.
 #pragma once
 
 #include <cstddef>
@@ -19,23 +20,23 @@
 
 namespace strata::detail {
 
-/// Elements in the order of their visits: for each index of a box, row-major, the same runs after one another.
+/// Elements in the order of their visits: for each index of a box, in row-major order, the same list of runs.
 struct LoopBlock {
-  Index extent, step;  ///< the box, and what the address gains along each of its dimensions
-  SmallVec<std::int64_t, 24> slope;  ///< what expression k gains along dimension j: slope[k * extent.size() + j]
-  /// One row a run: number of elements, first address and step, then, with offsets, each expression's first value and
-  /// each expression's step; first means at the box's lower corner.
+  Index extent, step;  ///< the box, and the change of the address along each of its dimensions
+  SmallVec<std::int64_t, 24> slope;  ///< the change of expression k along dimension j: slope[k * extent.size() + j]
+  /// One row for each run: number of elements, first address, address step; with offsets also each expression's first value
+  /// and each expression's step. First values are those at the box's lower corner.
   std::vector<std::int64_t> runs;
 };
-/// Entries of a row of LoopBlock::runs.
+/// The number of entries in a row of LoopBlock::runs.
 constexpr std::size_t run_width(std::size_t expressions) { return 3 + 2 * expressions; }
 
 class LoopPlan {
  public:
-  /// One expression a dimension of the top view, over counters _0, _1, ... that run over its shape. Without
-  /// `with_offsets` blocks come without the expressions' values, and so with longer runs.
-  /// @throws Error (shape) for another number of expressions than dimensions, or where one leaves its dimension;
-  ///   (parse, domain, overflow) for a text, as `parse`, with the column inside of that text.
+  /// Plans one expression for each dimension of the top view, over counters _0, _1, ... that run over its shape. Without
+  /// `with_offsets` blocks leave out the expressions' values, which allows longer runs.
+  /// @throws Error (shape) when the number of expressions is not the rank, or when an expression leaves its dimension;
+  ///   (parse, domain, overflow) for a text, as `parse`, with the column inside that text.
   LoopPlan(std::span<const Strided> views, std::span<const std::string_view> texts, bool with_offsets);
 
  private:
@@ -51,14 +52,14 @@ class LoopPlan {
   Index shape_;
   std::size_t rank_ = 0;
   bool with_offsets_ = false;
-  bool by_pieces_ = true;  ///< false where pieces are too many, or expressions do not compile to them
-  /// One row a piece: lower corner, extents, address at the lower corner and its slopes; with offsets, the same two of
-  /// each expression.
+  bool by_pieces_ = true;  ///< false when there are too many pieces, or an expression does not compile
+  /// One row for each piece: lower corner, extents, the address at the lower corner and its slopes; with offsets, value
+  /// and slopes of each expression too.
   std::vector<std::int64_t> pieces_;
   std::size_t width_ = 1;
 };
 
-/// The counters in row-major order, point by point, with the values of the expressions.
+/// Visits the counters in row-major order, point by point, and evaluates the expressions. The fallback without pieces.
 class PointWalk {
  public:
   explicit PointWalk(const LoopPlan& plan);
@@ -75,21 +76,22 @@ class PointWalk {
   bool started_ = false, ended_ = false;
 };
 
+/// Yields the blocks of a plan.
 class LoopWalk {
  public:
   explicit LoopWalk(const LoopPlan& plan);
-  /// False when there are no more.
+  /// False after the last block.
   bool next(LoopBlock& out);
 
  private:
-  /// The pieces that meet one choice of the counters before `depth`, swept along counter `depth`.
+  /// One level of the sweep: the pieces that contain the fixed values of the counters before `depth`, swept along counter `depth`.
   struct Frame {
-    std::vector<std::size_t> pieces;  // by lower end
-    std::vector<std::int64_t> cuts;   // where the set of pieces changes
-    std::vector<std::size_t> active;  // the pieces on [value, end)
-    std::size_t cut = 0, first = 0;   // the next cut, the next piece to become active
+    std::vector<std::size_t> pieces;  // by lower bound along the counter
+    std::vector<std::int64_t> cuts;   // the counter values at which a piece begins or ends
+    std::vector<std::size_t> active;  // the pieces that cover [value, end)
+    std::size_t cut = 0, first = 0;   // the next cut; the next piece that becomes active
     std::int64_t value = 0, end = 0;
-    bool striped = false;  // the active pieces differ along the last counter alone
+    bool striped = false;  // the active pieces differ along the last counter alone: one block
   };
   const std::int64_t* row(std::size_t piece) const {
     return plan_.pieces_.data() + piece * plan_.width_;
@@ -104,36 +106,36 @@ class LoopWalk {
   bool next_points(LoopBlock& out);
 
   const LoopPlan& plan_;
-  std::size_t expressions_;  // whose values are asked for
+  std::size_t expressions_;  // the number of expressions whose values are asked for
   std::vector<Frame> frames_;
-  std::size_t open_ = 0;  // frames in use
-  Index fixed_;           // the counters before the last frame
-  bool whole_ = false;    // no counters, one element
+  std::size_t open_ = 0;  // the number of frames in use
+  Index fixed_;           // the values of the counters before the last frame
+  bool whole_ = false;    // there are no counters: one element
   std::optional<PointWalk> points_;
-  std::optional<Piecewise> stack_;  // point by point, where there are several views
+  std::optional<Piecewise> stack_;  // for the fallback, where there are several views
 };
 
-/// Rows over the dimensions after `last`, one for each valid index of the dimensions up to it.
+/// The rows over the dimensions after `last`: one row for each valid index of the dimensions up to `last`.
 struct RowPlan {
-  Index lo, extent;                 ///< the outer indices: lo + [0, extent)
-  std::int64_t rows = 0;            ///< product of extent; 0 when nothing is valid
-  std::int64_t row_size = 0;        ///< elements of a row
-  std::int64_t base = 0;            ///< address of the row at lo
-  Index step;                       ///< of a row's address, along each outer dimension
-  std::vector<std::int64_t> table;  ///< addresses by row, -1 where there is none, where no `step` says it
+  Index lo, extent;           ///< the outer indices: lo + [0, extent)
+  std::int64_t rows = 0;      ///< product of extent; 0 when no index is valid
+  std::int64_t row_size = 0;  ///< number of elements in a row
+  std::int64_t base = 0;      ///< address of the row at lo
+  Index step;                 ///< change of a row's address along each outer dimension
+  std::vector<std::int64_t> table;  ///< if rows have no common `step`: the address of each row, -1 for no row
 
-  /// Rows to be handed out together for this many threads.
+  /// The number of rows that one task takes when `threads` threads share the work.
   std::int64_t grain(std::int64_t threads) const;
 };
-/// @throws Error (shape) where `last` is not a dimension, or where a later one is not contiguous or masked; (budget)
+/// @throws Error (shape) when `last` is not a dimension, or when a later dimension is not contiguous or is masked; (budget).
 RowPlan plan_rows(std::span<const Strided> views, std::int64_t last);
 
-/// The rows from number `row` on.
+/// A cursor over the rows, starting at number `row`.
 class RowCursor {
  public:
   RowCursor(const RowPlan& plan, std::int64_t row);
   const Index& outer() const { return at_; }
-  /// -1 where there is no row.
+  /// The address of the current row; -1 when there is none.
   std::int64_t address() const {
     return plan_.table.empty() ? address_ : plan_.table[static_cast<std::size_t>(row_)];
   }

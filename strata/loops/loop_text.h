@@ -1,4 +1,5 @@
-// Index expressions in one compile-time text, `_0, _2, _1 / 2 * 2`: taken apart and checked by the compiler.
+// Splits one compile-time text of index expressions, `_0, _2, _1 / 2 * 2`, and has the compiler check each. Internal to
+// loops/.
 #pragma once
 
 #include <array>
@@ -10,7 +11,7 @@
 
 namespace strata::detail {
 
-/// Calls f(text, position) for each text between commas outside of brackets; for none where there is only space.
+/// Calls f(text, position) for each text between commas outside brackets. A blank text has no expressions.
 template <class F>
 constexpr void for_each_loop_text(std::string_view all, F&& f) {
   if (all.find_first_not_of(" \t\n\r") == std::string_view::npos) return;
@@ -30,7 +31,7 @@ constexpr std::size_t count_loop_texts(std::string_view all) {
   return count;
 }
 
-/// _0, _1, ... below `count`, without leading zeros.
+/// True for the names _0, _1, ... with a number below `count`, without leading zeros.
 constexpr bool is_counter(std::string_view name, std::size_t count) {
   if (name.size() < 2 || name[0] != '_' || (name[1] == '0' && name.size() > 2)) return false;
   std::size_t number = 0;
@@ -41,7 +42,7 @@ constexpr bool is_counter(std::string_view name, std::size_t count) {
   return number < count;
 }
 
-/// What is wrong with the texts, with the column in all of them.
+/// The first mistake in the texts, with its column in the whole text.
 constexpr TextFault loop_text_fault(std::string_view all) {
   TextFault out;
   const std::size_t count = count_loop_texts(all);

@@ -1,8 +1,9 @@
-// Blocks in row-major order: the sweep over the pieces of a LoopPlan.
+// LoopWalk: blocks in row-major order, by a sweep over the pieces of a LoopPlan.
 //
-// Along each counter the pieces begin and end at cuts. Between two cuts there may be one piece, or several that differ
-// along the last counter alone (stripes): their part is one block, each piece a run. Otherwise each value of the counter
-// is fixed, and the sweep goes on with the next counter. Pieces are disjoint, so at the last counter they are stripes.
+// Along each counter the pieces begin and end at cuts. Between two cuts there may be a single piece, or several pieces that
+// differ along the last counter alone (stripes): their part is one block, with one run for each piece. Otherwise the counter
+// is fixed to each of its values, and the sweep continues with the next counter. Pieces are disjoint, so at the last counter
+// they are always stripes.
 
 #include <algorithm>
 
@@ -11,7 +12,7 @@
 namespace strata::detail {
 namespace {
 
-constexpr std::size_t kPoints = 256;  // of a block, point by point
+constexpr std::size_t kPoints = 256;  // the most points of a block without pieces
 
 }  // namespace
 
@@ -71,7 +72,7 @@ void LoopWalk::prepare(std::size_t depth, const std::vector<std::size_t>& pieces
   }
   std::sort(f.cuts.begin(), f.cuts.end());
   f.cuts.erase(std::unique(f.cuts.begin(), f.cuts.end()), f.cuts.end());
-  // At the last counter all are one block.
+  // At the last counter all pieces form one block.
   if (depth + 1 == plan_.rank_) f.cuts = {f.cuts.front(), f.cuts.back()};
 }
 
@@ -82,7 +83,7 @@ void LoopWalk::restart(std::size_t depth) {
   f.active.clear();
 }
 
-// The next interval between cuts that some piece meets; false when there is none.
+// Moves to the next interval between cuts that some piece covers; false when there is none.
 bool LoopWalk::next_interval(std::size_t depth) {
   Frame& f = frames_[depth];
   while (f.cut + 1 < f.cuts.size()) {
@@ -101,7 +102,7 @@ bool LoopWalk::next_interval(std::size_t depth) {
   return false;
 }
 
-// Sorts the pieces along the last counter.
+// True when the pieces are stripes. Sorts them along the last counter.
 bool LoopWalk::are_stripes(std::vector<std::size_t>& pieces, std::size_t depth) const {
   const std::size_t rank = plan_.rank_, last = rank - 1;
   std::sort(pieces.begin(), pieces.end(),
@@ -121,7 +122,8 @@ bool LoopWalk::are_stripes(std::vector<std::size_t>& pieces, std::size_t depth) 
   });
 }
 
-// The part of the pieces with the counters before `depth` as they are fixed, and that one in the frame's interval.
+// Emits the part of the pieces with the fixed values of the counters before `depth`, and counter `depth` in the frame's
+// interval.
 void LoopWalk::emit(const std::vector<std::size_t>& pieces, std::size_t depth, LoopBlock& out) const {
   const std::size_t rank = plan_.rank_, last = rank - 1;
   const Frame& f = frames_[depth];
@@ -158,7 +160,7 @@ void LoopWalk::emit(const std::vector<std::size_t>& pieces, std::size_t depth, L
 void LoopWalk::append_run(std::size_t piece, std::size_t depth, LoopBlock& out) const {
   const std::size_t rank = plan_.rank_, last = rank - 1;
   const std::int64_t* lo = row(piece);
-  // a value and its slopes: moves the value from the piece's corner to the part's
+  // `f` is a value and its slopes. Moves the value from the piece's corner to the corner of the part.
   const auto moved = [&](const std::int64_t* f) {
     std::int64_t value = f[0];
     for (std::size_t j = 0; j < depth; ++j) value += f[1 + j] * (fixed_[j] - lo[j]);

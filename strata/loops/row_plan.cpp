@@ -1,4 +1,4 @@
-// The contiguous rows of a tensor: one box of rows where the address is affine, a table of their addresses elsewhere.
+// plan_rows: the contiguous rows of a tensor, as one box where the row's address is affine, otherwise as a table of addresses.
 
 #include <algorithm>
 #include <utility>
@@ -11,9 +11,9 @@ namespace strata::detail {
 namespace {
 
 constexpr std::int64_t kMostRows = std::int64_t{1} << 26;
-constexpr std::int64_t kChunk = std::int64_t{1} << 15;  // elements that are worth handing to a thread
+constexpr std::int64_t kChunk = std::int64_t{1} << 15;  // the least number of elements worth a task
 
-/// Rows of a tensor of `shape`, after dimension `last`.
+/// Checks the rows of a tensor of `shape`: the elements of the dimensions after `last`.
 class RowCheck {
  public:
   RowCheck(const Index& shape, std::size_t last)
@@ -39,13 +39,13 @@ class RowCheck {
     STRATA_CHECK(p.extent[j] <= 1 || p.slope[j] == stride_[j], shape, "[parallelLoops] dimension ",
                  j, " is not contiguous: its stride is ", p.slope[j], ", not ", stride_[j]);
   }
-  /// The first dimension after `last` along which the piece is cut.
+  /// The first dimension after `last` along which the piece does not cover everything.
   std::size_t cut(const Piece& p) const {
     std::size_t j = outer_;
     while (j + 1 < shape_.size() && p.extent[j] == shape_[j]) ++j;
     return j;
   }
-  /// Where the row would begin that the piece's part of it belongs to.
+  /// The address at which the row of the piece begins; -1 when that is not an address.
   std::int64_t row_start(const Piece& p) const {
     Int128 start = p.base;
     for (std::size_t j = outer_; j < shape_.size(); ++j)
@@ -60,7 +60,7 @@ class RowCheck {
   std::int64_t size_ = 1;
 };
 
-/// One piece as a box of rows.
+/// Plans the rows of one piece as a box.
 void plan_box(const Piece& p, std::size_t outer, RowPlan& out) {
   out.lo.append(p.lo.data(), outer);
   out.extent.append(p.extent.data(), outer);
@@ -69,7 +69,7 @@ void plan_box(const Piece& p, std::size_t outer, RowPlan& out) {
   out.rows = product(out.extent);
 }
 
-/// Calls f(row number, address) for each row that the piece has a part of.
+/// Calls f(row number, address) for each row that the piece covers in part or in whole.
 template <class F>
 void for_each_row(const Piece& p, const Index& shape, std::size_t outer, std::int64_t start, F&& f) {
   Index at(outer, 0);
@@ -86,7 +86,7 @@ void for_each_row(const Piece& p, const Index& shape, std::size_t outer, std::in
   }
 }
 
-/// Rows put together from the parts that several pieces have of them.
+/// Plans a table of rows, each of which several pieces may cover together.
 void plan_table(const Piecewise& f, const Index& shape, const RowCheck& check, RowPlan& out) {
   out.lo = Index(check.outer(), 0);
   out.extent.append(shape.data(), check.outer());

@@ -1,15 +1,16 @@
-// Loops over the elements of a tensor in plain memory.
+// Loops over the elements of a tensor in plain memory: `tiled(...)` makes a TiledTensor, whose methods run a callback.
 //
 //   tiled(t).complexLoops<float>({"_0", "_2", "_1"}, [](float& x, auto offsets) { x = offsets[0]; });
 //   tiled(t).loops<"_0, _2, _1 / 2 * 2">([](float& x) { x *= 2; });
 //   tiled(t).parallelLoops(1, [](std::span<float> row, const Index& outer) { ... }, threads(8));
 //
-// complexLoops visits the element at expr_0, expr_1, ... for all values of the counters _0, _1, ..., which run over the
-// tensor's own shape, the last one fastest: always in that order, on the calling thread. All is decided before the
-// first call: that every index stays inside of the shape, that every address stays inside of the storage, and the boxes
-// of counters on which the address is affine. So the inner loop, along the last counter, adds a stride and nothing else.
+// complexLoops visits the element at index (expr_0, expr_1, ...) for all values of the counters _0, _1, .... Counter _k runs
+// over dimension k of the tensor's shape; the last counter varies fastest; all calls come in this order, on the calling
+// thread. Everything is decided before the first call: that every index stays inside the shape, that every address stays
+// inside the storage, and the boxes of counters on which the address is affine. The inner loop, along the last counter,
+// therefore only adds a stride.
 //
-// Invalid elements (masks) are not visited. A loop over an empty tensor calls nothing. What a callback throws ends the
+// Invalid elements (masks) are not visited. A loop over an empty tensor makes no call. An exception of a callback ends the
 // loop and passes through.
 #pragma once
 
@@ -35,7 +36,7 @@
 
 namespace strata {
 
-/// The values of the expressions at one element, computed when read. Valid during the call that it is given to.
+/// The values of the index expressions at one element, computed when read. Valid during the call that receives it.
 class LoopOffsets {
  public:
   /// Expression k is corner[k] + first[k] + step[k] * at.
@@ -58,7 +59,7 @@ class LoopOffsets {
 
 namespace detail {
 
-/// How a callback takes its element.
+/// The parameters of a callback.
 enum class LoopForm : std::uint8_t { element, with_offsets, pointer, pointer_32 };
 
 template <class F, class T>
@@ -78,7 +79,7 @@ consteval LoopForm loop_form() {
   }
 }
 
-/// Calls visit(storage[address + k * step], k) for k < count. Step 1 is apart: there the compiler can use vectors.
+/// Calls visit(storage[address + k * step], k) for k < count. Step 1 has a loop of its own, which compilers vectorize.
 template <class T, class Visit>
 void visit_run(T* storage, std::int64_t address, std::int64_t step, std::int64_t count, Visit&& visit) {
   T* const first = storage + address;
@@ -89,7 +90,8 @@ void visit_run(T* storage, std::int64_t address, std::int64_t step, std::int64_t
   }
 }
 
-/// Calls f(address) for each index of the block's box; `corner` holds what the expressions gain from the first one on.
+/// Calls f(address) for each index of the block's box. `corner` holds the expressions' values relative to the box's first
+/// index.
 template <class F>
 void for_each_corner(const LoopBlock& block, Index& corner, F&& f) {
   const std::size_t rank = block.extent.size();
@@ -103,7 +105,8 @@ void for_each_corner(const LoopBlock& block, Index& corner, F&& f) {
   for (;;) {
     f(address);
     if (rank == 0) return;
-    for (std::int64_t i = 1; i < extent[rank - 1]; ++i) {  // the innermost dimension apart: most steps are its
+    // The innermost dimension has its own loop: most steps are along it.
+    for (std::int64_t i = 1; i < extent[rank - 1]; ++i) {
       move(rank - 1, 1);
       f(address);
     }
@@ -119,7 +122,7 @@ void for_each_corner(const LoopBlock& block, Index& corner, F&& f) {
   }
 }
 
-/// Calls visit(element, k, corner, run) for all elements of the block: the k-th one of the run.
+/// Calls visit(element, k, corner, run) for every element of the block; the element is the k-th of `run`.
 template <class T, class Visit>
 void visit_block(T* storage, const LoopBlock& block, std::size_t expressions, Visit&& visit) {
   const std::size_t width = run_width(expressions);
@@ -133,7 +136,7 @@ void visit_block(T* storage, const LoopBlock& block, std::size_t expressions, Vi
   });
 }
 
-/// visit, for a callback that takes a pointer and a vector of offsets.
+/// A `visit` for callbacks that take a pointer and a list of offsets.
 template <class Value, class T, class F>
 auto pointer_visit(std::size_t rank, F& f) {
   return [rank, &f, offsets = std::vector<Value>(rank)](
@@ -173,14 +176,14 @@ void run_loops(T* storage, std::span<const Strided> views, std::span<const std::
 
 }  // namespace detail
 
-/// A tensor of T to loop over: a view, or a stack of them, of a storage that it refers to.
+/// A tensor of T to loop over: a stack of Views of a storage that the caller owns.
 template <class T>
 class TiledTensor {
  public:
   explicit TiledTensor(const MemoryRef<T>& memory)
       : storage_(memory.storage()), views_{memory.layout()} {}
-  /// @throws Error (undefined) for symbolic sizes, (shape) where a valid index has no element in the storage, (budget)
-  ///   where that takes too long to find out.
+  /// @throws Error (undefined) for symbolic sizes; (shape) when a valid index has no element in the storage; (budget) when
+  ///   this takes too long to decide.
   TiledTensor(std::span<T> storage, std::span<const View> views)
       : storage_(storage), views_(detail::strided_stack(views)) {
     detail::check_addresses(views_, storage.size());
@@ -188,11 +191,11 @@ class TiledTensor {
 
   const Index& shape() const { return views_.back().shape; }
 
-  /// Calls f for the element at expressions[0], expressions[1], ..., for all values of the counters in row-major order.
-  /// f takes (T&), (T&, auto offsets) with offsets[k] the value of expressions[k], or as a pointer with all of them
-  /// (T*, std::span<const std::int64_t>) or (T*, const std::vector<std::int32_t>&).
-  /// @throws before the first call: Error (shape) for another number of expressions than dimensions, or where one leaves
-  ///   its dimension; as `parse` for a text, with the column inside of it; (overflow) for offsets beyond 32 bits.
+  /// Calls f for the element at index (expressions[0], expressions[1], ...), for all values of the counters in row-major
+  /// order. f takes (T&); or (T&, auto offsets), where offsets[k] is the value of expressions[k]; or a pointer and all
+  /// offsets: (T*, std::span<const std::int64_t>) or (T*, const std::vector<std::int32_t>&).
+  /// @throws before the first call: Error (shape) when the number of expressions is not the rank, or when an expression
+  ///   leaves its dimension; as `parse` for a text, with the column inside it; (overflow) for offsets beyond 32 bits.
   template <class U = T, class F>
   void complexLoops(const std::vector<std::string>& expressions, F&& f) const {
     static_assert(std::is_same_v<std::remove_const_t<U>, std::remove_const_t<T>>,
@@ -200,18 +203,18 @@ class TiledTensor {
     const std::vector<std::string_view> texts(expressions.begin(), expressions.end());
     detail::run_loops(storage_.data(), views_, texts, f);
   }
-  /// The same with the expressions in one text, which the compiler checks.
+  /// complexLoops with all expressions in one text, which the compiler checks.
   template <FixedString Text, class F>
   void loops(F&& f) const {
     static constexpr auto texts = detail::loop_texts<Text>();
     detail::run_loops(storage_.data(), views_, texts, f);
   }
 
-  /// Calls f(row) or f(row, outer) for each index `outer` of the dimensions 0 ... last, where row is the elements of all
-  /// later dimensions, in row-major order: from several threads at once, in any order. Rows that are all invalid
-  /// are left out.
-  /// @throws before the first call: Error (shape) where `last` is not a dimension, or where a later one is not
-  ///   contiguous or partly invalid; (budget)
+  /// Calls f(row) or f(row, outer) for each index `outer` of the dimensions 0 ... last. `row` holds the elements of all later
+  /// dimensions in row-major order. Calls come from several threads at once, in any order. Rows without a valid element
+  /// are skipped.
+  /// @throws before the first call: Error (shape) when `last` is not a dimension, or when a later dimension is not
+  ///   contiguous or only partly valid; (budget).
   template <class F>
   void parallelLoops(std::int64_t last, F&& f, Executor& executor) const {
     const detail::RowPlan plan = detail::plan_rows(views_, last);
@@ -229,12 +232,12 @@ class TiledTensor {
                             }
                           });
   }
-  /// With threads(n) of runtime/tbb_executor.h. @pre executor is not null
+  /// The same on an executor as threads(n) of runtime/tbb_executor.h makes it. @pre executor is not null
   template <class F>
   void parallelLoops(std::int64_t last, F&& f, const std::unique_ptr<Executor>& executor) const {
     parallelLoops(last, f, *executor);
   }
-  /// On the calling thread, in row-major order.
+  /// The same on the calling thread, in row-major order.
   template <class F>
   void parallelLoops(std::int64_t last, F&& f) const {
     SerialExecutor serial;
@@ -253,7 +256,7 @@ TiledTensor<T> tiled(const MemoryRef<T>& memory) {
 
 namespace detail {
 
-/// A container or a span that the tensor may refer to after the call.
+/// A container or span whose memory outlives the call, so that the tensor may refer to it.
 template <class R>
 concept Storage =
     std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && std::ranges::borrowed_range<R>;
@@ -262,7 +265,7 @@ using Element = std::remove_reference_t<std::ranges::range_reference_t<R>>;
 
 }  // namespace detail
 
-/// All of a storage, row-major.
+/// A tensor over a storage: all of it in row-major order, or through a View or a stack of Views.
 template <detail::Storage R>
 TiledTensor<detail::Element<R>> tiled(R&& storage, const Index& shape) {
   return TiledTensor(MemoryRef<detail::Element<R>>(storage, shape));

@@ -14,7 +14,7 @@ namespace {
 /// A number that is the same everywhere, which no memory holds.
 std::optional<Scalar> constant_of(const Value& x) {
   const LazyNode* n = x.node().node();
-  while (n->op == Ops::NOOP || n->op == Ops::FROM || n->op == Ops::CONTIGUOUS ||
+  while (is_annotation(n->op) || n->op == Ops::FROM || n->op == Ops::CONTIGUOUS ||
          (is_movement(n->op) && n->op != Ops::PAD))
     n = n->src[0].node();
   if (n->op != Ops::CONST) return std::nullopt;

@@ -5,6 +5,7 @@
 #include <numbers>
 #include <unordered_set>
 
+#include "strata/base/walk.h"
 #include "strata/ops/operand_promotion.h"
 
 namespace strata {
@@ -160,12 +161,9 @@ Grads of_gather(const LazyOp& y, const LazyOp& dy) {
   return {choose(is_it, spread, number(spread, 0)), std::nullopt};
 }
 
-/// NOOP: what is marked, what hides what is below, or what the user says.
-Grads of_noop(const LazyOp& y, const LazyOp& dy) {
-  const auto* identity = std::get_if<IdentityArg>(&y.arg());
-  if (identity == nullptr) return {std::nullopt};
-  if (identity->backward == nullptr) return {dy};
-  const std::vector<LazyOp> by_inputs = identity->backward->gradients(dy);
+/// The gradients that the user's function gives, by the sources behind the value.
+Grads of_custom_grad(const LazyOp& y, const LazyOp& dy) {
+  const std::vector<LazyOp> by_inputs = std::get<IdentityArg>(y.arg()).backward->gradients(dy);
   STRATA_CHECK(by_inputs.size() + 1 == y.src().size(), domain, "[gradient] ", by_inputs.size(),
                " gradients for ", y.src().size() - 1, " inputs");
   Grads out = {std::nullopt};
@@ -198,54 +196,56 @@ const double kErf = 2 * std::numbers::inv_sqrtpi;
 
 // clang-format off
 const std::array kRules = {
-  GradientRule{Ops::NOOP,       "dy",                       of_noop},
-  GradientRule{Ops::NEG,        "-dy",                      [](L, L dy) -> Grads { return {-dy}; }},
-  GradientRule{Ops::ABS,        "dy*sign(a)",               [](L y, L dy) -> Grads { const LazyOp zero = number(dy, 0);
+  GradientRule{Ops::NOOP,          "dy",                      [](L, L dy) -> Grads { return {dy}; }},
+  GradientRule{Ops::REQUIRES_GRAD, "dy",                      [](L, L dy) -> Grads { return {dy}; }},
+  GradientRule{Ops::CUSTOM_GRAD,   "the user's",              of_custom_grad},
+  GradientRule{Ops::NEG,           "-dy",                     [](L, L dy) -> Grads { return {-dy}; }},
+  GradientRule{Ops::ABS,           "dy*sign(a)",              [](L y, L dy) -> Grads { const LazyOp zero = number(dy, 0);
                                                               return {choose(less(zero, a(y)), dy, choose(less(a(y), zero), -dy, zero))}; }},
-  GradientRule{Ops::RECIP,      "-dy*y*y",                  [](L y, L dy) -> Grads { return {-dy * y * y}; }},
-  GradientRule{Ops::SQRT,       "dy/(2*y)",                 [](L y, L dy) -> Grads { return {dy / (y * 2.0)}; }},
-  GradientRule{Ops::EXP2,       "dy*y*ln(2)",               [](L y, L dy) -> Grads { return {dy * y * kLn2}; }},
-  GradientRule{Ops::LOG2,       "dy/(a*ln(2))",             [](L y, L dy) -> Grads { return {dy / (a(y) * kLn2)}; }},
-  GradientRule{Ops::EXP,        "dy*y",                     [](L y, L dy) -> Grads { return {dy * y}; }},
-  GradientRule{Ops::LOG,        "dy/a",                     [](L y, L dy) -> Grads { return {dy / a(y)}; }},
-  GradientRule{Ops::EXPM1,      "dy*(y+1)",                 [](L y, L dy) -> Grads { return {dy * (y + 1.0)}; }},
-  GradientRule{Ops::LOG1P,      "dy/(a+1)",                 [](L y, L dy) -> Grads { return {dy / (a(y) + 1.0)}; }},
-  GradientRule{Ops::SIN,        "dy*cos(a)",                [](L y, L dy) -> Grads { return {dy * alu(Ops::COS, a(y))}; }},
-  GradientRule{Ops::COS,        "-dy*sin(a)",               [](L y, L dy) -> Grads { return {-dy * alu(Ops::SIN, a(y))}; }},
-  GradientRule{Ops::TAN,        "dy*(1+y*y)",               [](L y, L dy) -> Grads { return {dy * (y * y + 1.0)}; }},
-  GradientRule{Ops::ATAN,       "dy/(1+a*a)",               [](L y, L dy) -> Grads { return {dy / (a(y) * a(y) + 1.0)}; }},
-  GradientRule{Ops::TANH,       "dy*(1-y*y)",               [](L y, L dy) -> Grads { return {dy * (-(y * y) + 1.0)}; }},
-  GradientRule{Ops::ERF,        "dy*exp(-a*a)*2/sqrt(pi)",  [](L y, L dy) -> Grads { return {dy * alu(Ops::EXP, -(a(y) * a(y))) * kErf}; }},
-  GradientRule{Ops::CAST,       "dy in a's dtype",          [](L y, L dy) -> Grads { return {dy.cast(a(y).dtype())}; }},
-  GradientRule{Ops::ADD,        "dy, dy",                   [](L, L dy) -> Grads { return {dy, dy}; }},
-  GradientRule{Ops::SUB,        "dy, -dy",                  [](L, L dy) -> Grads { return {dy, -dy}; }},
-  GradientRule{Ops::MUL,        "dy*b, dy*a",               [](L y, L dy) -> Grads { return {dy * b(y), dy * a(y)}; }},
-  GradientRule{Ops::DIV,        "dy/b, -dy*y/b",            [](L y, L dy) -> Grads { return {dy / b(y), -dy * y / b(y)}; }},
-  GradientRule{Ops::MOD,        "dy, -dy*trunc(a/b)",       [](L y, L dy) -> Grads { // NOTE: a/b may be rounded up to a whole number
+  GradientRule{Ops::RECIP,         "-dy*y*y",                 [](L y, L dy) -> Grads { return {-dy * y * y}; }},
+  GradientRule{Ops::SQRT,          "dy/(2*y)",                [](L y, L dy) -> Grads { return {dy / (y * 2.0)}; }},
+  GradientRule{Ops::EXP2,          "dy*y*ln(2)",              [](L y, L dy) -> Grads { return {dy * y * kLn2}; }},
+  GradientRule{Ops::LOG2,          "dy/(a*ln(2))",            [](L y, L dy) -> Grads { return {dy / (a(y) * kLn2)}; }},
+  GradientRule{Ops::EXP,           "dy*y",                    [](L y, L dy) -> Grads { return {dy * y}; }},
+  GradientRule{Ops::LOG,           "dy/a",                    [](L y, L dy) -> Grads { return {dy / a(y)}; }},
+  GradientRule{Ops::EXPM1,         "dy*(y+1)",                [](L y, L dy) -> Grads { return {dy * (y + 1.0)}; }},
+  GradientRule{Ops::LOG1P,         "dy/(a+1)",                [](L y, L dy) -> Grads { return {dy / (a(y) + 1.0)}; }},
+  GradientRule{Ops::SIN,           "dy*cos(a)",               [](L y, L dy) -> Grads { return {dy * alu(Ops::COS, a(y))}; }},
+  GradientRule{Ops::COS,           "-dy*sin(a)",              [](L y, L dy) -> Grads { return {-dy * alu(Ops::SIN, a(y))}; }},
+  GradientRule{Ops::TAN,           "dy*(1+y*y)",              [](L y, L dy) -> Grads { return {dy * (y * y + 1.0)}; }},
+  GradientRule{Ops::ATAN,          "dy/(1+a*a)",              [](L y, L dy) -> Grads { return {dy / (a(y) * a(y) + 1.0)}; }},
+  GradientRule{Ops::TANH,          "dy*(1-y*y)",              [](L y, L dy) -> Grads { return {dy * (-(y * y) + 1.0)}; }},
+  GradientRule{Ops::ERF,           "dy*exp(-a*a)*2/sqrt(pi)", [](L y, L dy) -> Grads { return {dy * alu(Ops::EXP, -(a(y) * a(y))) * kErf}; }},
+  GradientRule{Ops::CAST,          "dy in a's dtype",         [](L y, L dy) -> Grads { return {dy.cast(a(y).dtype())}; }},
+  GradientRule{Ops::ADD,           "dy, dy",                  [](L, L dy) -> Grads { return {dy, dy}; }},
+  GradientRule{Ops::SUB,           "dy, -dy",                 [](L, L dy) -> Grads { return {dy, -dy}; }},
+  GradientRule{Ops::MUL,           "dy*b, dy*a",              [](L y, L dy) -> Grads { return {dy * b(y), dy * a(y)}; }},
+  GradientRule{Ops::DIV,           "dy/b, -dy*y/b",           [](L y, L dy) -> Grads { return {dy / b(y), -dy * y / b(y)}; }},
+  GradientRule{Ops::MOD,           "dy, -dy*trunc(a/b)",      [](L y, L dy) -> Grads { // NOTE: a/b may be rounded up to a whole number
                                                               return {dy, -dy * alu(Ops::ROUND, (a(y) - y) / b(y))}; }},
-  GradientRule{Ops::MAX,        "dy to the larger",         [](L y, L dy) { return of_the_chosen(y, dy, Ops::MAX); }},
-  GradientRule{Ops::MIN,        "dy to the smaller",        [](L y, L dy) { return of_the_chosen(y, dy, Ops::MIN); }},
-  GradientRule{Ops::POW,        "dy*b*a^(b-1), dy*y*log(a)", of_power},
-  GradientRule{Ops::ATAN2,      "dy*b/(a*a+b*b), -dy*a/(a*a+b*b)", [](L y, L dy) -> Grads {
+  GradientRule{Ops::MAX,           "dy to the larger",        [](L y, L dy) { return of_the_chosen(y, dy, Ops::MAX); }},
+  GradientRule{Ops::MIN,           "dy to the smaller",       [](L y, L dy) { return of_the_chosen(y, dy, Ops::MIN); }},
+  GradientRule{Ops::POW,           "dy*b*a^(b-1), dy*y*log(a)",of_power},
+  GradientRule{Ops::ATAN2,         "dy*b/(a*a+b*b), -dy*a/(a*a+b*b)",[](L y, L dy) -> Grads {
                                                               const LazyOp scaled = dy / (a(y) * a(y) + b(y) * b(y));
                                                               return {scaled * b(y), -scaled * a(y)}; }},
-  GradientRule{Ops::WHERE,      "0, dy where a, dy where not", [](L y, L dy) -> Grads { const LazyOp zero = number(dy, 0);
+  GradientRule{Ops::WHERE,         "0, dy where a, dy where not",[](L y, L dy) -> Grads { const LazyOp zero = number(dy, 0);
                                                               return {std::nullopt, choose(a(y), dy, zero), choose(a(y), zero, dy)}; }},
-  GradientRule{Ops::MULACC,     "dy*b, dy*a, dy",           [](L y, L dy) -> Grads { return {dy * b(y), dy * a(y), dy}; }},
-  GradientRule{Ops::SUM,        "dy, expanded",             [](L y, L dy) -> Grads { return {widened(dy, a(y))}; }},
-  GradientRule{Ops::PROD,       "dy times the others",      of_product},
-  GradientRule{Ops::REDUCE_MAX, "dy to the largest, in equal parts",  of_the_extremes},
-  GradientRule{Ops::REDUCE_MIN, "dy to the smallest, in equal parts", of_the_extremes},
-  GradientRule{Ops::RESHAPE,    "dy, reshaped",             [](L y, L dy) -> Grads { return {dy.reshape(a(y).shape())}; }},
-  GradientRule{Ops::PERMUTE,    "dy, permuted back",        of_permute},
-  GradientRule{Ops::EXPAND,     "the sum of dy",            of_expand},
-  GradientRule{Ops::PAD,        "dy, shrunk",               of_pad},
-  GradientRule{Ops::SHRINK,     "dy, padded",               of_shrink},
-  GradientRule{Ops::STRIDE,     "dy with zeros between",    of_stride},
-  GradientRule{Ops::FROM,       "dy, copied back",          [](L, L dy) -> Grads { return {dy.copied()}; }},
-  GradientRule{Ops::CONTIGUOUS, "dy",                       [](L, L dy) -> Grads { return {dy}; }},
-  GradientRule{Ops::CONCAT,     "the parts of dy",          of_parts},
-  GradientRule{Ops::GATHER,     "dy where b says",          of_gather},
+  GradientRule{Ops::MULACC,        "dy*b, dy*a, dy",          [](L y, L dy) -> Grads { return {dy * b(y), dy * a(y), dy}; }},
+  GradientRule{Ops::SUM,           "dy, expanded",            [](L y, L dy) -> Grads { return {widened(dy, a(y))}; }},
+  GradientRule{Ops::PROD,          "dy times the others",     of_product},
+  GradientRule{Ops::REDUCE_MAX,    "dy to the largest, in equal parts",of_the_extremes},
+  GradientRule{Ops::REDUCE_MIN,    "dy to the smallest, in equal parts",of_the_extremes},
+  GradientRule{Ops::RESHAPE,       "dy, reshaped",            [](L y, L dy) -> Grads { return {dy.reshape(a(y).shape())}; }},
+  GradientRule{Ops::PERMUTE,       "dy, permuted back",       of_permute},
+  GradientRule{Ops::EXPAND,        "the sum of dy",           of_expand},
+  GradientRule{Ops::PAD,           "dy, shrunk",              of_pad},
+  GradientRule{Ops::SHRINK,        "dy, padded",              of_shrink},
+  GradientRule{Ops::STRIDE,        "dy with zeros between",   of_stride},
+  GradientRule{Ops::FROM,          "dy, copied back",         [](L, L dy) -> Grads { return {dy.copied()}; }},
+  GradientRule{Ops::CONTIGUOUS,    "dy",                      [](L, L dy) -> Grads { return {dy}; }},
+  GradientRule{Ops::CONCAT,        "the parts of dy",         of_parts},
+  GradientRule{Ops::GATHER,        "dy where b says",         of_gather},
 };
 // clang-format on
 
@@ -258,18 +258,11 @@ const GradientRule* rule_of(Ops op) {
 /// Tracked nodes below `y`, sources first.
 std::vector<LazyOp> tracked_below(const LazyOp& y) {
   std::vector<LazyOp> out;
-  std::unordered_set<const LazyNode*> seen = {y.node()};
-  std::vector<std::pair<LazyOp, std::size_t>> open;
-  open.emplace_back(y, 0);
-  while (!open.empty()) {
-    auto& [n, next] = open.back();
-    if (next == n.src().size()) {
-      out.push_back(std::move(n));
-      open.pop_back();
-    } else if (const LazyOp s = n.src(next++); s.is_tracked() && seen.insert(s.node()).second) {
-      open.emplace_back(s, 0);
-    }
-  }
+  std::unordered_set<const LazyNode*> seen;
+  detail::walk(
+      &y, [&](const LazyOp* n) { return n->is_tracked() && seen.insert(n->node()).second; },
+      [](const LazyOp* n, std::size_t k) { return k < n->src().size() ? &n->src()[k] : nullptr; },
+      [&](const LazyOp* n) { out.push_back(*n); });
   return out;
 }
 

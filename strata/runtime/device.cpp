@@ -1,20 +1,17 @@
-// The table of devices, and running what they make.
+// The table of devices, and the executor that runs their kernels.
 
 #include "strata/runtime/device.h"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdio>
 #include <mutex>
 
 #include "strata/base/flags.h"
 #include "strata/base/fork.h"
-#include "strata/expr/rewrite_text.h"
 #include "strata/runtime/cpu_features.h"
 #include "strata/runtime/devices.h"
 #include "strata/runtime/tbb_executor.h"
-#include "strata/runtime/trace_kernel.h"
 
 namespace strata {
 
@@ -102,70 +99,6 @@ Executor& default_executor() {
 
 void set_default_executor(Executor* executor) {
   chosen_executor().store(executor, std::memory_order_release);
-}
-
-// --- the ladder of STRATA_DEBUG ---
-
-namespace {
-
-void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
-
-/// Once, when the first kernel is compiled.
-void say_devices(const Device& device) {
-  static constinit std::atomic<bool> is_said{false};  // nobody waits for who says it
-  if (is_said.exchange(true)) return;
-  for (const Device* d : Device::all()) {
-    // OPENCL is not asked, as it is not for the default device.
-    const std::string missing = d == &device || d == &opencl_device() ? "" : d->missing();
-    say(detail::message("[device] ", d->name(), ": ", missing.empty() ? d->text() : missing,
-                        d == &device ? ", which runs kernels now" : "", "\n"));
-  }
-  say(detail::message("[device] threads: ", default_executor().concurrency(), "\n"));
-}
-
-void say_compiled(const Kernel& kernel, const Device& device) {
-  const std::int64_t level = flags::DEBUG.get();
-  if (level >= 3)
-    say(detail::message("[", kernel.name, "] on ", device.name(), ", opts: ",
-                        kernel.opts.empty() ? "none" : text_of(kernel.opts), "\n", kernel.axes));
-  if (level >= 4) say(device.source(kernel));
-  if (level >= 5) say(kernel.ast.text());
-  if (level >= 6) say(kernel.uops.text() + kernel.proof.text() + "\n");
-  if (level >= 7) {
-    try {
-      say(device.assembly(kernel));
-    } catch (const Error& error) {
-      say(detail::message(error.what(), "\n"));
-    }
-  }
-}
-
-}  // namespace
-
-// --- compiling ---
-
-Target target_of(const Device& device, bool deterministic) {
-  return deterministic ? device.target().deterministic() : device.target();
-}
-
-CompiledKernel compile(const LazyOp& ast, const Device& device,
-                       std::optional<std::vector<Opt>> opts, bool deterministic) {
-  if (flags::DEBUG.get() >= 1) say_devices(device);
-  std::optional<RewriteLog> rewrites;
-  if (flags::DEBUG.get() >= 5) rewrites.emplace(say);
-  TracedCompile traced;
-  const auto whole = std::make_shared<const Kernel>(
-      compile_kernel(ast, target_of(device, deterministic), std::move(opts)));
-  const auto made = [&](const std::shared_ptr<const Kernel>& kernel,
-                        std::vector<CompiledKernel> before) {
-    say_compiled(*kernel, device);
-    return CompiledKernel(kernel, device.compile(*kernel), std::move(before), &device);
-  };
-  std::vector<CompiledKernel> before;
-  for (const auto& first : whole->before) before.push_back(made(first, {}));
-  CompiledKernel out = made(whole, std::move(before));
-  traced.done(out);
-  return out;
 }
 
 }  // namespace strata

@@ -55,8 +55,8 @@ std::size_t axes_of(const Ints& shape) {
 
 /// Whether it is made of its own rows: of a reduction that is spread over it again.
 bool uses_rows(const LazyNode& n) {
-  const auto stays = [](const LazyNode& m) { return is_elementwise(m.op); };
-  const auto moves = [](const LazyNode& m) { return is_elementwise(m.op) || is_movement(m.op); };
+  const auto stays = [](const LazyNode& m) { return is_pointwise(m.op); };
+  const auto moves = [](const LazyNode& m) { return is_pointwise(m.op) || is_movement(m.op); };
   for (const LazyNode* node : nearest(n, stays)) {
     if (node->op != Ops::EXPAND || is_realized(*node)) continue;
     for (const LazyNode* below : nearest(*node, moves))
@@ -68,7 +68,7 @@ bool uses_rows(const LazyNode& n) {
 }  // namespace
 
 Ints domain_of(const LazyNode& n) {
-  for (const LazyNode* node : nearest(n, [](const LazyNode& m) { return is_elementwise(m.op); })) {
+  for (const LazyNode* node : nearest(n, [](const LazyNode& m) { return is_pointwise(m.op); })) {
     if (node->op != Ops::RESHAPE || is_realized(*node)) continue;
     const LazyNode& below = *node->src[0].node();
     const std::optional<Ints> fine = refined(n.shape, below.shape);

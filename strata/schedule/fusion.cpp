@@ -185,7 +185,7 @@ class Fusing {
   void note_cost(const LazyNode& n) {
     if (is_reduce(n.op) || is_forced(n)) return;
     if (recomputed_.contains(&n)) return;
-    double cost = is_elementwise(n.op) ? op_cost(n.op) : 0;
+    double cost = is_pointwise(n.op) ? op_cost(n.op) : 0;
     for (const LazyOp& s : needed(n))
       if (const auto it = info_.find(s.node()); it != info_.end())
         cost += passed_cost(*s.node(), n, it->second.cost);

@@ -63,7 +63,7 @@ class KernelOf {
   }
 
   LazyOp made(const LazyOp& n, const std::vector<LazyOp>& sources) const {
-    if (n.op() == Ops::CONTIGUOUS || n.op() == Ops::NOOP) return sources[0];
+    if (n.op() == Ops::CONTIGUOUS || is_annotation(n.op())) return sources[0];
     if (is_movement(n.op()) && sources[0].src().empty() && sources[0].op() != Ops::IOTA)
       return moved_leaf(*n.node(), sources[0]);
     return n.with_sources(sources);

@@ -69,7 +69,7 @@ class Recomputation {
 
   static Cost cost_of(const LazyNode& n) {
     if (is_reduce(n.op)) return {elements(*n.src[0].node()), elements(*n.src[0].node())};
-    if (!is_elementwise(n.op)) return {0, 0};
+    if (!is_pointwise(n.op)) return {0, 0};
     return {elements(n) * (op_cost(n.op) == 0 ? 0 : 1), elements(n) * op_cost(n.op)};
   }
   static double excess(const Cost& cost, const Cost& once) {
@@ -100,7 +100,7 @@ class Recomputation {
   };
 
   double own_cost(const LazyNode& n, const std::vector<double>& cost) const {
-    double out = is_elementwise(n.op) ? op_cost(n.op) : 0;
+    double out = is_pointwise(n.op) ? op_cost(n.op) : 0;
     for (const LazyOp& s : needed(n))
       if (const auto it = at_.find(s.node()); it != at_.end())
         out += passed_cost(*s.node(), n, cost[it->second]);
@@ -108,7 +108,7 @@ class Recomputation {
   }
   bool is_expensive(std::size_t k, double cost) const {
     const LazyNode& n = *placed_[k].node;
-    return is_elementwise(n.op) && up_[k].top == k && !is_cheap_constant(n, cost) &&
+    return is_pointwise(n.op) && up_[k].top == k && !is_cheap_constant(n, cost) &&
            cost * (placed_[k].times - 1) > kMemoryCost;
   }
   /// Whether a reduction's memory is better that of the end of its chain: no larger, and what is between is made once.
@@ -141,7 +141,7 @@ class Recomputation {
   bool passes(std::size_t source, std::size_t user) const {
     const PlacedNode& u = placed_[user];
     if (u.is_materialized || u.times < kAsOften * placed_[source].times) return false;
-    if (is_elementwise(u.node->op)) return true;
+    if (is_pointwise(u.node->op)) return true;
     return is_movement(u.node->op) && u.node->op != Ops::EXPAND && up_[user].top != user;
   }
   /// Makes `a` the first node that both go through. False where there is none, or where it is too far.
@@ -167,6 +167,10 @@ class Recomputation {
 int op_cost(Ops op) {
   switch (op) {
     case Ops::NOOP:
+    case Ops::REQUIRES_GRAD:
+    case Ops::DETACH:
+    case Ops::CUSTOM_GRAD:
+    case Ops::IN_RANGE:
     case Ops::BITCAST: return 0;
     case Ops::DIV:
     case Ops::RECIP:

@@ -103,9 +103,9 @@ void Tensor::backward(const std::optional<Tensor>& gradient, At at) const {
       "jit function gave has no history, backward() is called inside of it");
   const auto by = backpropagate(node(), seed(*this, gradient, "backward").detached());
   for (const auto& [n, dn] : by) {
-    const auto* identity = std::get_if<IdentityArg>(&n->arg);
-    if (n->op != Ops::NOOP || identity == nullptr) continue;
-    const auto slot = std::static_pointer_cast<GradientSlot>(identity->owner.lock());
+    if (n->op != Ops::REQUIRES_GRAD) continue;
+    const auto slot =
+        std::static_pointer_cast<GradientSlot>(std::get<IdentityArg>(n->arg).owner.lock());
     if (slot == nullptr) continue;
     add_gradient(*slot, Tensor(dn.detached(), device()));
   }
@@ -133,8 +133,7 @@ using GradientsByNode = std::unordered_map<const LazyNode*, LazyOp>;
 
 /// Whether a node is a tensor that gradients are taken by. It may be several nodes by now: it was realized or assigned to meanwhile.
 bool is_node_of(const LazyNode& n, const std::shared_ptr<GradientSlot>& slot) {
-  const auto* identity = std::get_if<IdentityArg>(&n.arg);
-  return n.op == Ops::NOOP && identity != nullptr && identity->owner.lock() == slot;
+  return n.op == Ops::REQUIRES_GRAD && std::get<IdentityArg>(n.arg).owner.lock() == slot;
 }
 
 /// Whether y was made of x, also by what has no gradient but 0.

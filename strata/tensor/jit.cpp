@@ -25,7 +25,7 @@ using Chain = std::vector<LazyOp>;
 /// Nothing where a node is computed otherwise.
 std::optional<Chain> chain_of(const LazyOp& node) {
   Chain out = {node};
-  while (is_movement(out.back().op()) || out.back().op() == Ops::NOOP)
+  while (is_movement(out.back().op()) || is_annotation(out.back().op()))
     out.push_back(LazyOp(out.back().src(0)));
   if (!is_realized(*out.back().node())) return std::nullopt;
   std::reverse(out.begin(), out.end());
@@ -36,7 +36,7 @@ bool is_same_view(const Chain& a, const Chain& b) {
     return false;
   for (std::size_t k = 1; k < a.size(); ++k)
     if (a[k].op() != b[k].op() || !(a[k].shape() == b[k].shape()) ||
-        (a[k].op() != Ops::NOOP && !(a[k].arg() == b[k].arg())))
+        (!is_annotation(a[k].op()) && !(a[k].arg() == b[k].arg())))
       return false;
   return true;
 }
@@ -44,9 +44,9 @@ bool is_same_view(const Chain& a, const Chain& b) {
 LazyOp rebuilt(const Chain& chain, const LazyOp& leaf, const State& state) {
   LazyOp out = leaf;
   for (std::size_t k = 1; k < chain.size(); ++k)
-    out = chain[k].op() != Ops::NOOP ? chain[k].with_sources({&out, 1})
-          : state->slot != nullptr   ? out.tracked(state->slot)
-                                     : out;
+    out = !is_annotation(chain[k].op()) ? chain[k].with_sources({&out, 1})
+          : state->slot != nullptr      ? out.tracked(state->slot)
+                                        : out;
   return out;
 }
 

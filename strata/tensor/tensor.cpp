@@ -21,7 +21,7 @@ std::uint64_t next_birth() {
 /// Memory, or a parameter that is some of it.
 bool is_view_of_memory(const LazyOp& n) {
   const LazyNode* at = n.node();
-  if (at->op == Ops::NOOP)
+  if (is_annotation(at->op))
     for (at = at->src[0].node(); is_movement(at->op);) at = at->src[0].node();
   return at->op == Ops::EMPTY;
 }

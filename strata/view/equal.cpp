@@ -1,4 +1,5 @@
-// Equality of stacks of Views by meaning. Numbers: each piece of one stack against the pieces that the other has there.
+// Equality of stacks of Views by meaning. For numbers, each piece of one stack is compared with the pieces of the other stack on
+// the same box.
 
 #include "strata/view/equal.h"
 
@@ -9,7 +10,7 @@
 namespace strata {
 namespace {
 
-constexpr int kEqualProbes = 24;  // indices looked at before all are
+constexpr int kEqualProbes = 24;  // indices that are tried before the complete comparison
 
 Index end_of(const Piece& p) {
   Index out = p.lo;
@@ -17,7 +18,7 @@ Index end_of(const Piece& p) {
   return out;
 }
 
-// Where two affine functions on the box of `q` differ, `q` being one of them; nothing where they agree.
+// An index of the box of `q` at which the affine functions of `p` and `q` differ; nothing when they agree on the box.
 std::optional<Index> difference(const Piece& p, const Piece& q) {
   Int128 base = p.base;
   for (std::size_t j = 0; j < p.lo.size(); ++j)
@@ -54,7 +55,7 @@ class Comparison {
     bool complete = false;
   };
 
-  // A few indices all over the box: what differs mostly differs there.
+  // Tries a few indices all over the box: most functions that differ already differ there.
   std::optional<Index> probe() const {
     const Strided& top = a_.back();
     const Piecewise f = whole(a_), g = whole(b_);
@@ -83,7 +84,7 @@ class Comparison {
     return value_at(f, at);
   }
 
-  // Is every index that is valid in `a` valid in `b`, and does it have the same address there? Counts them.
+  // Is every index that is valid in `a` valid in `b`, and (with `addresses`) at the same address? Counts the indices in `valid`.
   Found inside(const std::vector<Strided>& a, const std::vector<Strided>& b, bool addresses,
                std::int64_t& valid) {
     const Piecewise f = whole(a);
@@ -97,7 +98,7 @@ class Comparison {
     budget_ = std::min(budget_, pieces.left());
     return {std::nullopt, pieces.complete()};
   }
-  // Are there more valid indices in `b` than `valid`, which are those of `a`?
+  // Does `b` have more valid indices than `a`, which has `valid` of them?
   Found beyond(std::int64_t valid) {
     const Piecewise g = whole(b_);
     Pieces pieces(g, budget_);
@@ -146,7 +147,7 @@ StackProof equal_numbers(const ShapeTracker& a, const ShapeTracker& b, std::uint
   }
 }
 
-// Shown by the index expressions: the same validity and, where valid, the same address.
+// Equality proven by index expressions: the same validity and, where valid, the same address.
 Answer equal_expressions(const ShapeTracker& a, const ShapeTracker& b) {
   try {
     const std::vector<Expr> idxs = index_variables(a.shape(), "_axis");
@@ -155,12 +156,12 @@ Answer equal_expressions(const ShapeTracker& a, const ShapeTracker& b) {
     if (!same_domain) return Answer::unknown;
     const Proof same = prove(left.index == right.index, left.valid);
     return same.answer == Answer::yes ? Answer::yes : Answer::unknown;
-  } catch (const Error&) {  // an expression leaves 64 bits
+  } catch (const Error&) {  // an expression does not fit in 64 bits
     return Answer::unknown;
   }
 }
 
-// The shapes alone.
+// Are the shapes equal?
 Answer equal_shapes(const Ints& a, const Ints& b) {
   if (a.size() != b.size()) return Answer::no;
   Answer out = Answer::yes;

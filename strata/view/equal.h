@@ -1,7 +1,8 @@
-// What can be decided about stacks of Views: equality, fingerprints, injectivity.
+// Decisions about stacks of Views: equality, injectivity, contiguity, fingerprints, tables of addresses.
 //
-// All are exact for numbers, within a work budget: `Answer::unknown` (or Error (budget)) where it ends. For symbolic
-// sizes an answer holds for every value, and is unknown where that is not shown.
+// For numbers every answer is exact within a work budget; where the budget ends, the answer is `Answer::unknown` or an
+// Error (budget). For symbolic sizes, `yes` and `no` hold for every value of the variables; anything not shown is
+// `unknown`.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +16,31 @@ namespace strata {
 /// An answer about a stack of Views.
 struct StackProof {
   Answer answer = Answer::unknown;
-  std::optional<Index> witness;  ///< what `no` rests on, where it is an index
+  std::optional<Index> witness;  ///< an index that shows a `no`, where one exists
 };
 
-/// Steps of work that comparing two stacks of numbers may take before it ends in `unknown`.
+/// The work limit for the comparison of two stacks of numbers, in the unit of Pieces (piecewise.h).
 inline constexpr std::uint64_t kEqualBudget = std::uint64_t{1} << 23;
 
-/// Do `a` and `b` have the same shape and the same index function? Witness: an index where address or validity differ
-/// (none where the shapes do).
+/// Do `a` and `b` have the same shape and the same index function? The witness of a `no` is an index at which address or
+/// validity differ; there is none when the shapes differ.
 StackProof equal(const ShapeTracker& a, const ShapeTracker& b, std::uint64_t budget = kEqualBudget);
 
-/// A number that stacks of one meaning share whatever their spelling, and that others share with probability below
-/// (sum of sizes + 1) / 2^61 over `seed`: sum over valid i of (u * address(i) + 1) * prod x_j^i_j, modulo 2^61 - 1.
-/// (Addresses that differ by a multiple of 2^61 - 1 count as one.) It does not depend on the shape alone.
-/// @throws Error (undefined) for symbolic sizes, (budget)
+/// A hash of the meaning: equal functions have equal fingerprints, whatever their spelling. Different ones of the same
+/// shape collide with probability below (sum of sizes + 1) / 2^61 over `seed`. The value is, modulo 2^61 - 1,
+///   sum over valid i of (u * address(i) + 1) * prod over j of x_j^i_j   with u and all x_j drawn from `seed`.
+/// Addresses are thus compared modulo 2^61 - 1. The shape itself is not hashed.
+/// @throws Error (undefined) for symbolic sizes; (budget).
 std::uint64_t fingerprint(const ShapeTracker& st, std::uint64_t seed = 0);
 
-/// Do different valid indices have different addresses?  Witness: one of two indices with one address.
+/// Do different valid indices have different addresses? The witness of a `no` is one of two indices that share an address.
 StackProof is_injective(const ShapeTracker& st);
-/// Is the address of each index its row-major number, and every index valid (however the stack is written)? Witness: an
-/// index where it is not.
+/// Is every index valid and its address its row-major number, however the stack is written? The witness of a `no` is an
+/// index for which this is false.
 StackProof is_contiguous(const ShapeTracker& st);
 
-/// The addresses in row-major order of indices, `invalid` for an invalid one.
-/// @throws Error (budget) above `most` indices, (undefined) for symbolic sizes
+/// The addresses of all indices in row-major order, `invalid` in place of an invalid index.
+/// @throws Error (budget) above `most` indices; (undefined) for symbolic sizes.
 std::vector<std::int64_t> addresses(const ShapeTracker& st, std::int64_t most = std::int64_t{1} << 24,
                                     std::int64_t invalid = -1);
 

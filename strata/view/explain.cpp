@@ -1,5 +1,5 @@
-// Why a stack of Views is not one View, in a sentence: the steps that differ and the digit that rolls over, or the index
-// that is missing and the mask that leaves it out.
+// Explains in a sentence why a stack of Views is not one View: the two steps that differ and the digit that carries, or the
+// missing index and the mask that excludes it.
 
 #include <algorithm>
 
@@ -36,7 +36,7 @@ Index stepped(Index i, std::size_t axis) {
   return i;
 }
 
-// One step along an axis of the top, as it goes down through the views: the address before and after.
+// One step along an axis of the top view, followed down through the views: the address before and after the step.
 struct Move {
   Int128 from, to;
 
@@ -45,12 +45,12 @@ struct Move {
     from = address_of(v, unravel_address(from, v.shape));
     to = address_of(v, unravel_address(to, v.shape));
   }
-  /// How often a run of `size` addresses ends on the way.
+  /// The number of multiples of `size` that the step crosses: carries out of a digit that repeats every `size` addresses.
   Int128 ends(Int128 size) const { return floor_quotient(to, size) - floor_quotient(from, size); }
 };
 
-// The digit of `v` that ends a run in one move more often than in the other, to the effect that addresses differ.
-// @pre both moves change v's index number alike, and v's address not
+// The digit of `v` that carries in one move more often than in the other, where the carry changes the address.
+// @pre both moves change the index number of `v` by the same amount, and the address by different amounts
 std::size_t carrying_digit(const Strided& v, const Move& a, const Move& b) {
   Int128 place = 1;
   for (std::size_t t = v.shape.size(); t-- > 0;) {
@@ -71,7 +71,7 @@ std::string carry_text(const Strided& v, std::size_t view, std::size_t digit) {
   return out + ", whose last index wraps around to the first";
 }
 
-// Does `a` end runs of this digit more often, in its direction, than `b`?
+// Does `a` carry out of this digit more often, in its direction, than `b`?
 bool carries_more(const Strided& v, std::size_t digit, const Move& a, const Move& b) {
   Int128 size = 1;
   for (std::size_t t = digit; t < v.shape.size(); ++t) size *= v.shape[t];
@@ -102,7 +102,7 @@ std::string slope_text(std::span<const Strided> stack, const Obstacle& o) {
                          render(elsewhere), ") by ", to_text(there.change()), ": it ", carry);
 }
 
-// Which mask leaves out an index of the top.
+// The sentence about the mask that excludes an index of the top view.
 std::string mask_text(std::span<const Strided> stack, Index i) {
   for (std::size_t k = stack.size(); k-- > 0;) {
     const Strided& v = stack[k];

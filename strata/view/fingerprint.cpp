@@ -1,4 +1,4 @@
-// Numbers that stand for the meaning of a stack of Views, and its table of addresses.
+// Fingerprints of stacks of Views, and tables of addresses.
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@ namespace strata {
 namespace {
 
 constexpr std::uint64_t kFingerprintBudget = std::uint64_t{1} << 22;  // in the unit of Pieces
-constexpr std::uint64_t kAxisCost = 32;  // of the sum over a piece, in that unit, an axis
+constexpr std::uint64_t kAxisCost = 32;  // of the sum over a piece, for each axis, in the same unit
 
 // --- numbers modulo the prime 2^61 - 1 ---
 
@@ -36,11 +36,11 @@ std::uint64_t residue(std::int64_t v) {
   return static_cast<std::uint64_t>(floor_mod(v, static_cast<std::int64_t>(kPrime)));
 }
 
-// The splitmix64 sequence.
+// The splitmix64 generator.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
-  /// In [2, 2^61 - 1).
+  /// A number in [2, 2^61 - 1).
   std::uint64_t operator()() {
     state_ += 0x9e3779b97f4a7c15;
     std::uint64_t z = state_;
@@ -53,16 +53,16 @@ class Random {
   std::uint64_t state_;
 };
 
-// One coordinate's variable x, which is not 1.
+// The variable x of one coordinate. It is not 1.
 struct AxisVariable {
   std::uint64_t x, over;  ///< over = 1 / (x - 1)
 };
 
-// The sum over a piece: with g = sum x^i and h = sum i x^i along each axis, i < extent,
-//   prod x_j^lo_j * ((u * base + 1) * prod g_j + u * sum slope_j * h_j * prod other g).
+// The sum over a piece. With g = sum of x^i and h = sum of i * x^i along each axis, 0 <= i < extent, it is
+//   prod x_j^lo_j * ((u * base + 1) * prod g_j + u * sum over j of slope_j * h_j * prod of the other g).
 std::uint64_t sum_over(const Piece& p, const std::vector<AxisVariable>& axes, std::uint64_t u) {
   std::uint64_t shift = 1, all = 1;
-  std::uint64_t sloped = 0;  // sum slope_j * h_j * prod other g, of the axes so far
+  std::uint64_t sloped = 0;  // sum of slope_j * h_j * prod of the other g, over the axes so far
   for (std::size_t j = 0; j < axes.size(); ++j) {
     const auto [x, over] = axes[j];
     const std::uint64_t n = static_cast<std::uint64_t>(p.extent[j]);
@@ -86,7 +86,7 @@ std::vector<Strided> numbers_of(const ShapeTracker& st, std::string_view operati
 
 // --- tables ---
 
-/// The next index of [0, extent) in row-major order, over its first `rank` coordinates; false after the last one.
+/// Moves `i` to the next index of [0, extent) in row-major order, over the first `rank` coordinates; false after the last.
 bool advance(Index& i, const Index& extent, std::size_t rank) {
   for (std::size_t j = rank; j-- > 0;) {
     if (++i[j] < extent[j]) return true;
@@ -103,7 +103,7 @@ void write(const Piece& p, const Index& shape, std::vector<std::int64_t>& table)
   const auto step = static_cast<std::uint64_t>(shape.empty() ? 0 : p.slope[outer]);
   Index i(shape.size(), 0);
   do {
-    // Values fit in 64 bits; what is on the way to them need not.
+    // Final values fit in 64 bits; intermediate ones may wrap, so the arithmetic is unsigned.
     auto value = static_cast<std::uint64_t>(p.base);
     std::int64_t at = 0;
     for (std::size_t j = 0; j < shape.size(); ++j) {
@@ -115,7 +115,7 @@ void write(const Piece& p, const Index& shape, std::vector<std::int64_t>& table)
   } while (advance(i, p.extent, outer));
 }
 
-// Each index by itself.
+// Evaluates every index by itself.
 void write_all(const Piecewise& f, const Index& shape, std::int64_t invalid,
                std::vector<std::int64_t>& table) {
   Index i(shape.size(), 0);
@@ -158,7 +158,7 @@ std::vector<std::int64_t> addresses(const ShapeTracker& st, std::int64_t most, s
                " indices, more than ", most);
   std::vector<std::int64_t> out(static_cast<std::size_t>(size), invalid);
   const Piecewise f = piecewise(stack);
-  // Where pieces are few they are faster than one index after another.
+  // Few pieces are faster than one index after another; the budget is about the cost of the second way.
   Pieces pieces(f, static_cast<std::uint64_t>(size) + kMergeBudget);
   Piece p;
   while (pieces.next(p)) write(p, shape, out);

@@ -38,7 +38,7 @@ std::vector<Expr> unravel(const Expr& flat, const Ints& shape) {
   std::vector<Expr> out(shape.size());
   Int place = 1;
   for (std::size_t j = shape.size(); j-- > 0;) {
-    // Where a symbolic size is 0 no index is valid, whatever the digits.
+    // Where a symbolic size is 0 no index is valid, so the digits do not matter; 1 keeps the divisor positive.
     const Expr size = larger(shape[j], 1).expr();
     out[j] = flat / place.expr() % size;
     if (j != 0) place *= Int(size);
@@ -48,7 +48,7 @@ std::vector<Expr> unravel(const Expr& flat, const Ints& shape) {
 
 namespace {
 
-// 1 where every size is above 0.
+// The condition that every size is above 0.
 Expr has_indices(const Ints& shape) {
   std::vector<Expr> conditions;
   for (const Int& size : shape)

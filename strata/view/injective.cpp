@@ -1,8 +1,9 @@
-// Do different indices have different addresses?
+// Injectivity: do different valid indices have different addresses?
 //
-// Strides that each exceed all that the smaller ones reach give different addresses; a stack of such Views that stay
-// inside one another does too, for symbolic sizes as well. Otherwise numbers are decided from the pieces: two indices of
-// one piece, or of two, with the same address are a solution of one linear equation in a box, which is what Pieces finds.
+// A View is injective when each stride exceeds everything that the smaller strides can reach. A stack of such Views is
+// injective when each stays inside the one below; this also works for symbolic sizes. Otherwise numbers are decided on the
+// pieces: two indices with one address, in one piece or in two, solve a linear equation over a box, and Pieces finds
+// solutions.
 
 #include <algorithm>
 #include <numeric>
@@ -14,7 +15,7 @@ namespace strata {
 namespace {
 
 constexpr std::uint64_t kInjectiveBudget = std::uint64_t{1} << 22;  // in the unit of Pieces
-constexpr std::int64_t kMostTable = std::int64_t{1} << 20;  // valid indices that are sorted by address
+constexpr std::int64_t kMostTable = std::int64_t{1} << 20;  // the most valid indices that are sorted
 constexpr std::uint64_t kPairWork = 64;
 
 // --- Views whose strides keep addresses apart ---
@@ -23,7 +24,7 @@ struct Reach {
   Int stride, steps;
 };
 
-// The strides, made positive, of the dimensions that have more than one valid index. Nothing where that is not shown.
+// The strides (made positive) and steps of the dimensions with more than one valid index. Nothing when a sign is not shown.
 std::optional<std::vector<Reach>> reaches(const View& v) {
   std::vector<Reach> out;
   for (std::size_t j = 0; j < v.rank(); ++j) {
@@ -53,7 +54,7 @@ bool keeps_apart(const View& v) {
   return true;
 }
 
-// Are all addresses of valid indices in [0, size)?
+// Are all addresses of valid indices shown to be in [0, size)?
 bool stays_inside(const View& v, const Int& size) {
   Int least = v.offset(), most = v.offset();
   for (std::size_t j = 0; j < v.rank(); ++j) {
@@ -113,13 +114,13 @@ class Collisions {
     left_ = left_ > work ? left_ - work : 0;
     return left_ != 0;
   }
-  /// What is known of two things that both have to hold.
+  /// The answer to "a and b": the weaker of two answers.
   static StackProof weaker(const StackProof& a, const StackProof& b) {
     return b.answer == Answer::no || a.answer == Answer::yes ? b : a;
   }
 
   bool list_pieces() {
-    const std::uint64_t part = left_ / 4;  // what is found out about pieces takes longer
+    const std::uint64_t part = left_ / 4;  // leaves most of the budget for the checks on pieces
     Pieces pieces(f_, part);
     Piece p;
     while (pieces.next(p)) pieces_.push_back(p);
@@ -136,7 +137,7 @@ class Collisions {
     return weaker(out, between_pieces());
   }
 
-  // Some x in lo + [0, extent) with constant + sum step . x == 0.
+  // Some x in lo + [0, extent) with constant + step . x == 0.
   struct Solution {
     Answer found = Answer::no;
     Index x;
@@ -154,7 +155,7 @@ class Collisions {
     return {pieces.complete() ? Answer::no : Answer::unknown, {}};
   }
 
-  // Two indices of one piece.
+  // Do two indices of one piece share an address?
   StackProof in_piece(const Piece& p) {
     SmallVec<std::size_t, 6> axes;
     for (std::size_t j = 0; j < p.lo.size(); ++j)
@@ -181,7 +182,7 @@ class Collisions {
     }
     return true;
   }
-  // Indices that differ along axes j and k alone: slope_k / gcd steps along j undo slope_j / gcd
+  // Two indices that differ along axes j and k alone: slope_k / gcd steps along j cancel slope_j / gcd
   // steps along k.
   static std::optional<Index> in_plane(const Piece& p, std::size_t j, std::size_t k) {
     if (j == k) return std::nullopt;
@@ -195,7 +196,7 @@ class Collisions {
     if ((p.slope[j] < 0) != (p.slope[k] < 0)) at[k] += static_cast<std::int64_t>(along_k);
     return at;
   }
-  // The difference of two indices: the first coordinate that is not 0 is positive.
+  // Searches the differences of two indices; of d and -d only the one whose first nonzero coordinate is positive.
   StackProof between_indices(const Piece& p) {
     const std::size_t rank = p.lo.size();
     StackProof out{Answer::yes, std::nullopt};
@@ -218,7 +219,7 @@ class Collisions {
     return out;
   }
 
-  // Indices of two pieces, by increasing least address: only pieces whose ranges of addresses meet count.
+  // Do indices of two pieces share an address? Pieces are sorted by least address; only overlapping ranges are compared.
   StackProof between_pieces() {
     std::sort(pieces_.begin(), pieces_.end(),
               [](const Piece& a, const Piece& b) { return values_of(a).min < values_of(b).min; });
@@ -255,7 +256,7 @@ class Collisions {
     return {Answer::no, at};
   }
 
-  // All addresses, sorted.
+  // Sorts all addresses.
   StackProof in_table() const;
 
   Piecewise f_;
@@ -274,9 +275,9 @@ Index unravel(std::int64_t n, const Index& lo, const Index& extent) {
 
 StackProof Collisions::in_table() const {
   std::int64_t points = 1;
-  for (const std::int64_t n : f_.extent()) points *= n;  // fits: Piecewise has checked
+  for (const std::int64_t n : f_.extent()) points *= n;  // fits: Piecewise has checked the volume
   if (points > kMostTable) return {};
-  std::vector<std::pair<std::int64_t, std::int64_t>> table;  // address, number of the index
+  std::vector<std::pair<std::int64_t, std::int64_t>> table;  // (address, row-major number of the index)
   for (std::int64_t n = 0; n < points; ++n)
     if (const std::optional<std::int64_t> v = value_at(f_, unravel(n, f_.lo(), f_.extent())))
       table.emplace_back(*v, n);

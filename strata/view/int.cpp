@@ -1,4 +1,4 @@
-// Sizes that may be expressions: arithmetic, text, and what can be decided about them.
+// Int: arithmetic, text, and questions about sizes that may be expressions.
 
 #include "strata/view/int.h"
 
@@ -26,7 +26,7 @@ void Int::refuse_value() const {
 
 namespace {
 
-/// What `compute` gives; where that leaves 64 bits, an error in the sizes' words in place of the algebra's.
+/// The result of `compute`. An overflow error of the algebra is replaced by one in terms of sizes.
 template <class F, class Words>
 auto checked_size(const F& compute, const Words& words) {
   try {
@@ -73,7 +73,7 @@ std::string tuple_text(const List& values, const Text& text) {
 
 Answer both_numbers(bool holds) { return holds ? Answer::yes : Answer::no; }
 
-// What `question` says of a - b, where that fits in 64 bits.
+// The answer of `question` for a - b; unknown when the difference does not fit in 64 bits.
 Answer decide(Answer (*question)(const Expr&), const Int& a, const Int& b) {
   try {
     return question(a.expr() - b.expr());

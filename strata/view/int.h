@@ -1,7 +1,8 @@
-// Sizes, strides and offsets: a 64-bit integer, or an expression where sizes are symbolic.
+// Int: a size, stride or offset. It is a 64-bit integer, or an expression where sizes are symbolic. Also here: lists of
+// Ints, and questions about them (`is_equal`, `is_less`, ...) that are answered for every value of the variables.
 //
-// An Int that is a number touches no intern table; an expression that becomes constant becomes a number. The same names
-// exist for std::int64_t, so that the layout algebra is written once, for both (and for constant expressions).
+// An Int that is a number touches no intern table; an expression that becomes constant becomes a number. Functions of the
+// same names exist for std::int64_t, so the layout algebra is written once for both, and for constant expressions.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 
 namespace strata {
 
-/// An integer of 64 bits, or an expression that is no constant.
+/// A 64-bit integer, or an expression that is not constant.
 class Int {
  public:
   Int() = default;
@@ -48,18 +49,18 @@ class Int {
 
   /// True iff this is a number.
   bool is_number() const { return node_ == nullptr; }
-  /// @pre is_number(): else Error (undefined)
+  /// @pre is_number(), otherwise Error (undefined)
   std::int64_t value() const {
     if (node_) refuse_value();
     return value_;
   }
   Expr expr() const;
   std::string render() const;
-  /// Sound bounds. @throws Error (overflow) where none is known in 64 bits.
+  /// Sound bounds on all values. @throws Error (overflow) when no bound in 64 bits is known.
   std::int64_t vmin() const { return is_number() ? value_ : expr().vmin(); }
   std::int64_t vmax() const { return is_number() ? value_ : expr().vmax(); }
 
-  /// True iff written the same (equal numbers, or the same node): sound for equality, not complete.
+  /// True iff both are written the same (equal numbers, or one node). Sound for equality, not complete.
   friend bool operator==(const Int& a, const Int& b) {
     return a.node_ == b.node_ && a.value_ == b.value_;
   }
@@ -86,7 +87,7 @@ class Int {
  private:
   static void retain(const Node* node);
   static void drop(const Node* node);
-  // Expressions, or numbers whose result leaves 64 bits: Error (overflow).
+  // For expressions, and for numbers whose result does not fit in 64 bits: Error (overflow).
   static Int add_slow(const Int& a, const Int& b);
   [[noreturn]] void refuse_value() const;
   static Int sub_slow(const Int& a, const Int& b);
@@ -96,29 +97,32 @@ class Int {
   const Node* node_ = nullptr;
 };
 
-/// Shapes, strides: most have few dimensions; there is no cap.
+/// A shape or a list of strides. Up to 6 dimensions need no allocation; the rank is not capped.
 using Ints = SmallVec<Int, 6>;
 
-/// `(2, 3)`, `(100,)`, `()`: as Python writes tuples.
+/// `(2, 3)`, `(100,)`, `()`, as Python writes tuples.
 std::string render(const Ints& values);
 std::string render(const Index& values);
 
-/// The numbers, when all are.
+/// The values as numbers; nothing when one of them is an expression.
 std::optional<Index> numbers(const Ints& values);
 Ints to_ints(const Index& values);
-/// Product, 1 for none. @throws Error (overflow); a 0 among numbers gives 0 whatever the others are.
+/// The product, 1 when empty. A number 0 gives 0 whatever the other factors are.
+/// @throws Error (overflow) when the product does not fit in 64 bits.
 Int product(const Ints& values);
 std::int64_t product(const Index& values);
-/// Row-major strides: the last dimension has stride 1. @post result[t] = product of shape[t + 1 ...]
+/// Row-major strides: result[t] = product of shape[t + 1 ...], so the last dimension has stride 1.
+/// @throws Error (overflow) when the number of elements does not fit in 64 bits.
 Ints row_major_strides(const Ints& shape);
 
-// What can be said of sizes for every value of their variables. For numbers the answer is never `unknown`.
+// Questions about sizes. `yes` and `no` hold for every value of the variables; `unknown` means not shown. For numbers the
+// answer is never `unknown`.
 Answer is_equal(const Int& a, const Int& b);
 Answer is_less(const Int& a, const Int& b);      ///< a < b
 Answer is_at_most(const Int& a, const Int& b);   ///< a <= b
 Answer is_multiple(const Int& a, const Int& b);  ///< b divides a; b > 0
 inline bool known(Answer a) { return a == Answer::yes; }
-/// a / b where it is an integer for every value of the variables, and that is shown. @pre b != 0
+/// a / b, when the quotient is shown to be an integer for every value of the variables. @pre b != 0
 std::optional<Int> exact_quotient(const Int& a, const Int& b);
 
 }  // namespace strata

@@ -1,4 +1,4 @@
-// Deprecated, for one version: strata/layout/layout_by_mode.h has taken its place.
+// Deprecated, for one version: include strata/layout/layout_by_mode.h instead.
 #pragma once
 
 #pragma message("deprecated: include strata/layout/layout_by_mode.h")

@@ -1,4 +1,5 @@
-// std::mdspan in and out, where the standard library has it (C++23); an empty header elsewhere.
+// Conversions between MemoryRef or View and std::mdspan, where the standard library has std::mdspan (C++23). Elsewhere this
+// header is empty.
 //
 //   auto m = to_mdspan<2>(std::span(storage), view);   // std::mdspan<float, std::dextents<std::int64_t, 2>, std::layout_stride>
 //   MemoryRef<float> r = from_mdspan(m);
@@ -28,9 +29,9 @@ using StridedMdspan = std::mdspan<T, std::dextents<std::int64_t, Rank>, std::lay
 
 namespace detail {
 
-/// Positive strides under which no two indices meet, as layout_stride has to have them; 1 where the size is 1, row-major
-/// ones where there is no index.
-/// @throws Error (undefined)
+/// The strides of `v` as std::layout_stride requires them: positive, and no two indices share an address. A dimension of
+/// size 1 gets stride 1; a shape without indices gets row-major strides.
+/// @throws Error (undefined) for a mask, a stride that is not positive, or strides that overlap.
 inline Index mdspan_strides(const Strided& v) {
   if (product(v.shape) == 0) return contiguous_strides(v.shape);
   Index strides;
@@ -46,7 +47,7 @@ inline Index mdspan_strides(const Strided& v) {
   }
   std::sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return strides[a] < strides[b]; });
-  std::int64_t room = 1;  // a stride has to be at least the span of the smaller ones
+  std::int64_t room = 1;  // the least stride that keeps the next dimension apart from the smaller ones
   for (const std::size_t t : order) {
     STRATA_CHECK(strides[t] >= room, undefined, "[mdspan] dimension ", t, " has stride ", strides[t],
                  ", inside of what smaller strides span; std::layout_stride keeps indices apart");
@@ -57,8 +58,8 @@ inline Index mdspan_strides(const Strided& v) {
 
 }  // namespace detail
 
-/// The elements of `storage` that the tensor's indices address.
-/// @throws Error (shape) for another rank; (undefined) for strides that are not positive, or that let two indices meet
+/// `memory` as an mdspan of the same elements.
+/// @throws Error (shape) for another rank; (undefined) for strides that are not positive, or that let indices overlap.
 template <std::size_t Rank, class T>
 StridedMdspan<T, Rank> to_mdspan(const MemoryRef<T>& memory) {
   const Strided& v = memory.layout();
@@ -72,7 +73,8 @@ StridedMdspan<T, Rank> to_mdspan(const MemoryRef<T>& memory) {
   using Extents = std::dextents<std::int64_t, Rank>;
   return {first, std::layout_stride::mapping<Extents>(Extents(sizes), steps)};
 }
-/// @throws also Error (undefined) for masks and for symbolic sizes, and as MemoryRef.
+/// The elements of `storage` that `view` addresses, as an mdspan.
+/// @throws also Error (undefined) for a mask or symbolic sizes, and as MemoryRef.
 template <std::size_t Rank, class T>
 StridedMdspan<T, Rank> to_mdspan(std::span<T> storage, const View& view) {
   const Strided v = detail::strided_stack({&view, 1})[0];
@@ -80,7 +82,7 @@ StridedMdspan<T, Rank> to_mdspan(std::span<T> storage, const View& view) {
   return to_mdspan<Rank>(MemoryRef<T>(storage, v.shape, v.stride, v.offset));
 }
 
-/// The memory of a strided mdspan. @throws Error (overflow) where a size or stride leaves 64 bits.
+/// The memory of a strided mdspan. @throws Error (overflow) when a size or stride does not fit in 64 bits.
 template <class T, class Extents, class Layout>
 MemoryRef<T> from_mdspan(const std::mdspan<T, Extents, Layout>& m) {
   static_assert(std::mdspan<T, Extents, Layout>::mapping_type::is_always_strided(),
@@ -99,7 +101,7 @@ MemoryRef<T> from_mdspan(const std::mdspan<T, Extents, Layout>& m) {
   return {std::span<T>(m.data_handle(), span), sizes, strides};
 }
 
-/// The view that a strided mdspan is of its own memory.
+/// The View with the shape and strides of `m`, relative to m's own memory.
 template <class T, class Extents, class Layout>
 View view_of(const std::mdspan<T, Extents, Layout>& m) {
   const MemoryRef<T> memory = from_mdspan(m);

@@ -1,3 +1,4 @@
+// MemoryRef: checks of shapes and addresses.
 #include "strata/view/memory_ref.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace strata::detail {
 namespace {
 
-/// The lowest and the highest address of a view alone. @pre some index is valid
+/// The lowest and the highest address of a single view. @pre some index is valid
 std::pair<Int128, Int128> lone_address_range(const Strided& v) {
   Int128 lo = v.offset, hi = v.offset;
   for (std::size_t t = 0; t < v.shape.size(); ++t) {
@@ -22,7 +23,7 @@ std::pair<Int128, Int128> lone_address_range(const Strided& v) {
   return {lo, hi};
 }
 
-/// 128 bits in text; beyond 64 the exact figure does not matter.
+/// A 128-bit address as text; beyond 64 bits the exact number does not matter.
 std::string address_text(Int128 address) {
   if (address > kPosInf) return "2^63 or more";
   if (address < kNegInf) return "below -2^63";
@@ -37,7 +38,7 @@ void check_address(Int128 address, std::size_t elements, const Index& at) {
                " elements");
 }
 
-/// The corner of the valid indices with the lowest or the highest address.
+/// The valid index with the lowest or the highest address: a corner of the valid box.
 Index corner(const Strided& v, bool highest) {
   Index at = v.begin;
   for (std::size_t t = 0; t < at.size(); ++t)
@@ -52,7 +53,8 @@ std::vector<Strided> strided_stack(std::span<const View> views) {
   return to_strided(views);
 }
 
-// A view alone is decided at two corners. In a stack the lowest view's bounds say enough mostly; else its pieces do.
+// A single view is decided at two corners. For a stack the address range of the lowest view is mostly enough; otherwise the
+// pieces decide.
 void check_addresses(std::span<const Strided> views, std::size_t elements) {
   for (const Strided& v : views)
     for (std::size_t t = 0; t < v.shape.size(); ++t)
@@ -77,7 +79,7 @@ Strided memory_layout(const Index& shape, const Index& strides, std::int64_t off
                " strides for shape ", render(shape));
   for (std::size_t t = 0; t < shape.size(); ++t)
     STRATA_CHECK(shape[t] >= 0, shape, "[tiled] dimension ", t, " has size ", shape[t]);
-  product(shape);  // has to fit in 64 bits
+  product(shape);  // throws when the product does not fit in 64 bits
   Strided out{shape, strides, offset, Index(shape.size(), 0), shape};
   check_addresses({&out, 1}, elements);
   return out;
@@ -86,7 +88,7 @@ Strided memory_layout(const Index& shape, const Index& strides, std::int64_t off
 Index contiguous_strides(const Index& shape) {
   product(shape);
   Index out(shape.size(), 1);
-  for (std::size_t t = shape.size(); t-- > 1;)  // sizes beside a 0 may be too large, and no stride counts then
+  for (std::size_t t = shape.size(); t-- > 1;)  // a size beside a 0 may be too large; no stride matters then
     if (!try_mul(out[t], std::max<std::int64_t>(shape[t], 1), out[t - 1])) out[t - 1] = out[t];
   return out;
 }

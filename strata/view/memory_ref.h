@@ -1,8 +1,9 @@
-// Plain memory as a tensor: storage, shape, strides, offset.
+// MemoryRef: plain memory as a tensor, with storage, shape, strides and offset. The loops floor iterates over it, and
+// mdspan.h converts it.
 //
-//   ptr = storage + (offset + dot(indices, strides)) * sizeof(T)
+//   ptr = storage + offset + dot(indices, strides)      (strides and offset count elements)
 //
-// Every index inside of the shape has its element inside of the storage: that is checked once, when it is made.
+// The constructor checks once that every index inside the shape has its element inside the storage.
 #pragma once
 
 #include <cstddef>
@@ -17,30 +18,31 @@ namespace strata {
 
 namespace detail {
 
-/// The stack as numbers. @throws Error (undefined) for symbolic sizes, (shape) when it is empty.
+/// The Views as boxes of numbers. @throws Error (undefined) for symbolic sizes; (shape) for an empty stack.
 std::vector<Strided> strided_stack(std::span<const View> views);
 
-/// @throws Error (shape) with a witness where a valid index has an address outside of [0, elements); (budget)
+/// Checks that every valid index of the stack has an address in [0, elements).
+/// @throws Error (shape) with a witness when one is outside; (budget) when the decision takes too long.
 void check_addresses(std::span<const Strided> views, std::size_t elements);
 
-/// @throws as MemoryRef
+/// The checked layout of a MemoryRef. @throws as MemoryRef.
 Strided memory_layout(const Index& shape, const Index& strides, std::int64_t offset,
                       std::size_t elements);
 Index contiguous_strides(const Index& shape);
-/// The address of `at`. @throws Error (shape) unless there is one index a dimension, inside of it.
+/// The address of index `at`. @throws Error (shape) unless there is one index for each dimension, inside its bounds.
 std::int64_t element_address(const Strided& layout, const Index& at);
 
 }  // namespace detail
 
-/// Elements of type T; refers to the storage, does not own it.
+/// A tensor of elements of type T in memory that the caller owns.
 template <class T>
 class MemoryRef {
  public:
-  /// Strides of any sign, and 0, count elements. @throws Error (shape) for a negative size, another number of strides than
-  ///   dimensions, or an index whose address is outside of the storage; (overflow) for more than 2^63 - 1 elements.
+  /// Strides count elements; they may be negative or 0. @throws Error (shape) for a negative size, a number of strides
+  ///   other than the rank, or an index whose address is outside the storage; (overflow) for more than 2^63 - 1 elements.
   MemoryRef(std::span<T> storage, const Index& shape, const Index& strides, std::int64_t offset = 0)
       : storage_(storage), layout_(detail::memory_layout(shape, strides, offset, storage.size())) {}
-  /// Row-major, from the storage's first element on.
+  /// Row-major, from the first element of the storage on. @throws as above.
   MemoryRef(std::span<T> storage, const Index& shape)
       : MemoryRef(storage, shape, detail::contiguous_strides(shape)) {}
 
@@ -50,7 +52,8 @@ class MemoryRef {
   std::int64_t offset() const { return layout_.offset; }
   const Strided& layout() const { return layout_; }
 
-  /// The element at `at`. @throws Error (shape) unless there is one index a dimension, inside of it.
+  /// The address of the element at index `at`.
+  /// @throws Error (shape) unless there is one index for each dimension, inside its bounds.
   T* ptr(const Index& at) const { return storage_.data() + detail::element_address(layout_, at); }
   T& operator[](const Index& at) const { return *ptr(at); }
 

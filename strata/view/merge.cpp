@@ -1,4 +1,4 @@
-// Stacks of Views as one View, or as few as there can be.
+// Merging a stack of Views into one View, or into as few as possible.
 
 #include "strata/view/merge.h"
 
@@ -39,7 +39,7 @@ std::vector<Strided> to_strided(std::span<const View> views) {
 
 namespace {
 
-// What one attempt at a pair of symbolic Views counts as, beside steps between numbers: their times are alike.
+// The cost of one attempt to merge two symbolic Views, in the unit of Pieces: both take about as long.
 constexpr std::uint64_t kSymbolicWork = 2048;
 
 bool all_numbers(std::span<const View> views) {
@@ -74,14 +74,15 @@ std::optional<View> merge_pair(const View& lower, const View& upper) {
   return merge_symbolic(lower, upper);
 }
 
-// Which groups of neighbours are one View: short ones first, each group of numbers at once, others from two parts.
+// Finds the groups of neighbouring Views that are one View, short groups first. A group of numbers is decided at once; a
+// symbolic group is merged from two parts.
 class Groups {
  public:
   Groups(std::span<const View> views, std::uint64_t budget) : views_(views), left_(budget) {
     for (std::size_t i = 0; i < views.size(); ++i) known_.emplace(Key{i + 1, i}, views[i]);
   }
 
-  /// Up to groups of `most` Views, while the budget lasts.
+  /// Finds groups of up to `most` Views, while the budget lasts.
   void find(std::size_t most) {
     for (std::size_t length = 2; length <= most; ++length)
       for (std::size_t begin = 0; begin + length <= views_.size() && left_ != 0; ++begin)
@@ -93,7 +94,7 @@ class Groups {
   }
   std::uint64_t left() const { return left_; }
 
-  /// A View each of the fewest groups, the first ones as long as they can be.
+  /// The Views of the fewest groups that cover the stack; the first groups are as long as possible.
   std::vector<View> fewest() const {
     constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
     std::vector<std::size_t> best(views_.size() + 1, none), from(views_.size() + 1, 0);
@@ -112,7 +113,7 @@ class Groups {
   }
 
  private:
-  using Key = std::pair<std::size_t, std::size_t>;  // end, begin: in the order in which paths grow
+  using Key = std::pair<std::size_t, std::size_t>;  // (end, begin), so sorted as paths grow
 
   void spend(std::uint64_t work) { left_ = left_ > work ? left_ - work : 0; }
 
@@ -140,7 +141,7 @@ class Groups {
   std::map<Key, View> known_;
 };
 
-// One round: the whole stack, else the fewest groups.
+// One round: the whole stack as one View, otherwise the fewest groups.
 std::vector<View> regrouped(std::span<const View> views) {
   if (all_numbers(views)) {
     Merge whole = merge_numbers(views, kMergeBudget);

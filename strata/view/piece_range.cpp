@@ -1,3 +1,4 @@
+// The exact range of a piecewise affine function: on each piece the extremes lie at corners.
 #include "strata/view/piece_range.h"
 
 #include <utility>
@@ -5,7 +6,7 @@
 namespace strata {
 namespace {
 
-/// The least or the largest value on the piece, and a corner that takes it.
+/// The least or the largest value on the piece, and a corner of the piece with this value.
 std::pair<Int128, Index> extreme(const Piece& p, bool largest) {
   Int128 value = p.base;
   Index at = p.lo;

@@ -1,17 +1,16 @@
-// Piecewise affine functions on a box: the engine below views, layouts and loops.
+// Piecewise affine functions on a box: the engine behind views, layouts and loops. A `Piecewise` is a function of integer
+// coordinates; `Pieces` lists disjoint boxes on which it is affine.
 //
-// A Piecewise is a short straight program over registers, each an affine function of the
-// coordinates: floors, range tests, sums, products. A stack of views is one (every digit of an
-// address is a floor), and so is an index expression. Pieces cuts the box until every floor is
-// affine on what is left, and yields disjoint boxes with the result as an affine function on each;
-// what no box covers is invalid.
+// A Piecewise is a short straight-line program over registers. Each register is an affine function of the coordinates; the
+// instructions are floors, range tests, sums and products. A stack of views is such a function (every digit of an address is a
+// floor), and so is an index expression. Pieces cuts the box until every floor is affine on each part, and yields each
+// part with the result as an affine function. Coordinates that no piece covers are invalid.
 //
-// The test behind it (exact, linear time): on a box, floor(L / P) is affine iff 0 <= r < P at both
-// extreme corners, where r = L - P * q for the one candidate q that the lower corner and its
-// neighbours force. In most stacks it holds everywhere, so that there is one piece and nothing is
-// ever cut.
+// The test for a floor is exact and takes linear time. On a box, floor(L / P) is affine iff 0 <= r < P at both extreme
+// corners, where r = L - P * q, and q is the only candidate: the lower corner and its neighbours force it. In most stacks
+// the test holds on the whole box, so there is one piece and nothing is cut.
 //
-// All of it can run in constant expressions. Overflow of a value throws Error (overflow).
+// Everything works in constant expressions. A value that does not fit in 64 bits throws Error (overflow).
 #pragma once
 
 #include <algorithm>
@@ -30,30 +29,31 @@ namespace strata {
 
 using Index = SmallVec<std::int64_t, 6>;
 
-/// On the box lo + [0, extent) the value is base + sum slope[j] * (i[j] - lo[j]).
+/// An affine function on a box: on lo + [0, extent) the value is base + sum over j of slope[j] * (i[j] - lo[j]).
 struct Piece {
-  Index lo, extent, slope;  ///< slope 0 where extent is 1
+  Index lo, extent, slope;  ///< slope is 0 where extent is 1
   std::int64_t base = 0;
   friend constexpr bool operator==(const Piece&, const Piece&) = default;
 };
 
-/// Number of points of the piece's box.
+/// The number of points of the piece's box.
 constexpr std::int64_t volume(const Piece& p) {
   std::int64_t out = 1;
-  for (const std::int64_t n : p.extent) out *= n;  // a part of a box whose volume fits
+  for (const std::int64_t n : p.extent) out *= n;  // fits: part of a box whose volume fits
   return out;
 }
 
-/// A function on the points of a box: a program over registers, an Instruction after another.
+/// A function as a program over registers: each Instruction runs at every point of a box.
 class Piecewise {
  public:
+  /// An instruction of the program.
   struct Instruction {
     enum class Kind : std::uint8_t {
       set,     ///< to = a
       add,     ///< to += a * from
       digit,   ///< q = floor(from / a); from -= a * q; to += b * q
       times,   ///< to += from * other
-      within,  ///< only where a <= from <= b
+      within,  ///< the point is valid only if a <= from <= b
     };
     Kind kind;
     std::uint32_t to, from, other;
@@ -61,8 +61,8 @@ class Piecewise {
   };
   using Step [[deprecated("renamed to Instruction")]] = Instruction;
 
-  /// The coordinates run over lo + [0, extent). @throws Error (overflow) when there are more than
-  /// 2^63 - 1 points.
+  /// A program for coordinates that run over lo + [0, extent).
+  /// @throws Error (overflow) when there are more than 2^63 - 1 points.
   constexpr Piecewise(const Index& lo, const Index& extent) : lo_(lo), extent_(extent) {
     std::int64_t points = 1;
     for (const std::int64_t n : extent) empty_ = empty_ || n <= 0;
@@ -71,8 +71,8 @@ class Piecewise {
                    "[pieces] the box has more points than 64 bits count");
   }
 
-  /// A register that starts as base + sum slope[j] * i[j].
-  /// @throws Error (overflow) when its value at the box's lower corner leaves 64 bits.
+  /// A new register that starts as base + sum over j of slope[j] * i[j].
+  /// @throws Error (overflow) when its value at the box's lower corner does not fit in 64 bits.
   constexpr std::uint32_t load(std::int64_t base, const Index& slope) {
     Int128 at = base;
     bool fits = true;
@@ -92,7 +92,7 @@ class Piecewise {
   constexpr void add(std::uint32_t to, std::uint32_t from, std::int64_t a) {
     push({Instruction::Kind::add, to, from, to, a, 0});
   }
-  /// @pre by > 0, to != from
+  /// q = floor(from / by); from -= by * q; to += scale * q. @pre by > 0, to != from
   constexpr void digit(std::uint32_t from, std::int64_t by, std::uint32_t to, std::int64_t scale) {
     push({Instruction::Kind::digit, to, from, to, by, scale});
   }
@@ -102,9 +102,9 @@ class Piecewise {
   constexpr void within(std::uint32_t from, std::int64_t lo, std::int64_t hi) {
     push({Instruction::Kind::within, from, from, from, lo, hi});
   }
-  /// The function is nowhere valid.
+  /// Makes the function invalid everywhere.
   constexpr void nowhere() { empty_ = true; }
-  /// The function's value is register `from`, after all steps.
+  /// Makes register `from`, after all instructions, the value of the function.
   constexpr void result(std::uint32_t from) { result_ = from; }
 
   constexpr std::size_t rank() const { return lo_.size(); }
@@ -114,7 +114,7 @@ class Piecewise {
   constexpr const SmallVec<Instruction, 12>& steps() const { return steps_; }
   constexpr std::uint32_t registers() const { return registers_; }
   constexpr std::uint32_t result() const { return result_; }
-  /// One row a register: the value at the lower corner, then the slopes.
+  /// One row for each register: its value at the lower corner, then its slopes.
   constexpr const SmallVec<std::int64_t, 32>& start() const { return start_; }
 
  private:
@@ -128,29 +128,29 @@ class Piecewise {
   bool empty_ = false;
 };
 
-/// The value at one point, nothing where it is invalid: the definition, step by step.
+/// The value of `f` at one point, nothing where `f` is invalid: the definition of a Piecewise, instruction by instruction.
 /// @pre `at` lies in the box.
-/// @throws Error (overflow) where the value leaves 64 bits, or a step on the way 128.
+/// @throws Error (overflow) when the value does not fit in 64 bits, or an intermediate value in 128.
 constexpr std::optional<std::int64_t> value_at(const Piecewise& f, const Index& at);
 
-/// The pieces of a function, one by one; in one dimension in increasing order.
+/// The pieces of a function, one by one. In one dimension they come in increasing order.
 class Pieces {
  public:
-  /// `budget` counts coefficients that steps look at; when it is used up there are no more pieces
-  /// and complete() is false. `f` has to outlive this.
+  /// `budget` is a work limit: it counts the coefficients that instructions look at. When it is used up, next() is false and
+  /// complete() is false. `f` must outlive this object.
   constexpr Pieces(const Piecewise& f, std::uint64_t budget);
   Pieces(Piecewise&& f, std::uint64_t budget) = delete;
-  /// False when there are no more. @throws Error (overflow)
+  /// The next piece; false when there are no more, or the budget ran out. @throws Error (overflow)
   constexpr bool next(Piece& out);
-  /// True iff all pieces were yielded.
+  /// True iff every piece was yielded.
   constexpr bool complete() const { return open_.empty() && budget_ != 0; }
-  /// True iff the box was cut, so that there may be more than one piece.
+  /// True iff the box was cut, so there may be more than one piece.
   constexpr bool was_cut() const { return cut_; }
   constexpr std::uint64_t left() const { return budget_; }
 
  private:
-  // What is to be done: a box, and the registers on it before step `step`. One row: lo, extent,
-  // then the registers.
+  // A part of the box that is still to be done: the box, and the registers on it before instruction `step`. `data` is one row: lo,
+  // extent, then the registers.
   struct Task {
     std::size_t step = 0;
     SmallVec<std::int64_t, 48> data;
@@ -187,7 +187,7 @@ class Pieces {
   std::size_t rank_;
   std::uint64_t budget_;
   bool cut_ = false;
-  std::vector<Task> open_;  // the one that is worked on last
+  std::vector<Task> open_;  // the task in progress is last
 };
 
 // --- implementation ---
@@ -203,16 +203,16 @@ constexpr std::int64_t checked_multiply_add(std::int64_t sum, std::int64_t a, st
 
 constexpr bool fits_in_64(Int128 a) { return a >= kNegInf && a <= kPosInf; }
 
-/// sum += a * b. What leaves 64 bits on the way may come back.
+/// sum += a * b in 128 bits: an intermediate value beyond 64 bits may still lead to a result that fits.
 constexpr void multiply_add(Int128& sum, Int128 a, Int128 b) {
   Int128 p = 0;
   const bool fits = !__builtin_mul_overflow(a, b, &p) && !__builtin_add_overflow(sum, p, &sum);
   STRATA_CHECK(fits, overflow, "[pieces] a value leaves 128 bits");
 }
 
-/// Leaves floor_mod(a, b) in `a`, gives floor(a / b). @pre b > 0
+/// Replaces `a` by floor_mod(a, b) and returns floor(a / b). @pre b > 0
 constexpr Int128 take_quotient(Int128& a, std::int64_t b) {
-  if (fits_in_64(a)) {  // much the faster division
+  if (fits_in_64(a)) {  // 64-bit division is much faster
     const auto narrow = static_cast<std::int64_t>(a);
     a = floor_mod(narrow, b);
     return floor_div(narrow, b);
@@ -268,7 +268,7 @@ constexpr Pieces::Pieces(const Piecewise& f, std::uint64_t budget)
 
 constexpr bool Pieces::next(Piece& out) {
   while (!open_.empty() && budget_ != 0) {
-    Task& t = open_.back();  // NOTE: not after a cut, which may move it
+    Task& t = open_.back();  // NOTE: invalid after a cut, which may move tasks
     Outcome outcome = Outcome::done;
     while (outcome == Outcome::done && t.step < f_.steps().size() && budget_ != 0) {
       charge();
@@ -276,7 +276,7 @@ constexpr bool Pieces::next(Piece& out) {
     }
     if (outcome == Outcome::dropped) open_.pop_back();
     if (outcome != Outcome::done) continue;
-    if (t.step < f_.steps().size()) return false;  // the budget ended in the middle
+    if (t.step < f_.steps().size()) return false;  // the budget ran out in the middle
     yield(t, out);
     open_.pop_back();
     return true;
@@ -310,13 +310,13 @@ constexpr Pieces::Span Pieces::span(Task& t, const std::int64_t* r) const {
   return s;
 }
 
-// to += scale * from, in all its coefficients.
+// to += scale * from, in all coefficients.
 constexpr void Pieces::accumulate(std::int64_t* to, std::int64_t scale, const std::int64_t* from) const {
   for (std::size_t j = 0; j <= rank_; ++j)
     to[j] = detail::checked_multiply_add(to[j], scale, from[j]);
 }
 
-// Keeps the coordinates begin + [0, count) of axis j.
+// Restricts axis j to the coordinates begin + [0, count).
 constexpr void Pieces::narrow(Task& t, std::size_t j, std::int64_t begin, std::int64_t count) const {
   lo(t, j) += begin;
   extent(t, j) = count;
@@ -327,7 +327,7 @@ constexpr void Pieces::narrow(Task& t, std::size_t j, std::int64_t begin, std::i
   }
 }
 
-// Two tasks in place of the last one: below and from local coordinate c of axis j, the lower one to be done first.
+// Replaces the last task by two: below and from local coordinate c of axis j. The lower one is done first.
 constexpr void Pieces::cut_at(std::size_t j, std::int64_t c) {
   cut_ = true;
   open_.push_back(Task(open_.back()));
@@ -338,7 +338,7 @@ constexpr void Pieces::cut_at(std::size_t j, std::int64_t c) {
 
 constexpr void Pieces::halve(Task& t, std::size_t j) { cut_at(j, extent(t, j) - extent(t, j) / 2); }
 
-// The axis along which r varies most. @pre r varies
+// The axis along which r changes most. @pre r is not constant
 constexpr std::size_t Pieces::widest(Task& t, const std::int64_t* r) const {
   std::size_t best = 0;
   Int128 most = 0;
@@ -372,8 +372,8 @@ constexpr Pieces::Outcome Pieces::take(Task& t) {
   return Outcome::done;
 }
 
-// r == p * quotient + rest: the one candidate for an affine floor(r / p). It agrees with the floor
-// at the lower corner and at that corner's neighbours.
+// r == p * quotient + rest, where `quotient` is the only candidate for an affine floor(r / p): it agrees with the floor at
+// the lower corner and at that corner's neighbours.
 constexpr void Pieces::divide(const std::int64_t* r, std::int64_t p, Row& quotient, Row& rest) const {
   quotient.resize(rank_ + 1);
   rest.resize(rank_ + 1);
@@ -404,9 +404,9 @@ constexpr Pieces::Outcome Pieces::take_digit(Task& t, const Piecewise::Instructi
   return Outcome::done;
 }
 
-// Cuts where one axis alone leaves [0, p), the widest such first; where none does, halves the
-// widest.
-// @pre rest leaves [0, p) somewhere
+// Cuts the box where `rest` leaves [0, p) along one axis alone, at the axis with the largest change; without such an axis,
+// halves the axis along which `rest` changes most.
+// @pre `rest` leaves [0, p) somewhere on the box
 constexpr void Pieces::cut_remainder(Task& t, const Row& rest, std::int64_t p) {
   std::size_t axis = rank_;
   std::int64_t at = 0;
@@ -426,8 +426,8 @@ constexpr void Pieces::cut_remainder(Task& t, const Row& rest, std::int64_t p) {
   cut_at(axis, at);
 }
 
-// Leaves out the coordinates for which no choice of the others satisfies lower <= r <= upper.
-// Nothing when there are none left; otherwise whether some were left out.
+// Drops coordinates of the first axis it can shorten: those for which no choice of the other coordinates satisfies
+// lower <= r <= upper. Nothing when the box becomes empty; otherwise whether an axis was shortened.
 constexpr std::optional<bool> Pieces::contract(Task& t, const std::int64_t* r, Span s,
                                                std::int64_t lower, std::int64_t upper) const {
   for (std::size_t j = 0; j < rank_; ++j) {
@@ -438,7 +438,7 @@ constexpr std::optional<bool> Pieces::contract(Task& t, const std::int64_t* r, S
     const Int128 rest_min = s.min - (reach < 0 ? reach : 0);
     const auto floor = [](Int128 a, Int128 b) { return a / b - ((a % b != 0 && a < 0) ? 1 : 0); };
     const Int128 size = w > 0 ? w : -w;
-    // the least and the most steps along the axis; for w < 0 the two bounds change places
+    // the smallest and the largest possible coordinate; for w < 0 the bounds change places
     const Int128 need = w > 0 ? lower - rest_max : rest_min - upper;
     const Int128 room = w > 0 ? upper - rest_min : rest_max - lower;
     const Int128 first = need > 0 ? -floor(-need, size) : 0;
@@ -462,7 +462,7 @@ constexpr Pieces::Outcome Pieces::take_within(Task& t, const Piecewise::Instruct
   }
   const std::optional<bool> contracted = contract(t, r, s, step.a, step.b);
   if (!contracted) return Outcome::dropped;
-  if (*contracted) return Outcome::done;  // the same step again, on the smaller box
+  if (*contracted) return Outcome::done;  // repeats the instruction on the smaller box
   halve(t, widest(t, r));
   return Outcome::cut;
 }

@@ -74,7 +74,7 @@ std::vector<std::uint32_t> Polynomial::atoms() const {
 Polynomial Polynomial::substitute(std::uint32_t atom, const Polynomial& by) const {
   Polynomial out, power = 1;
   std::size_t degree = 0;
-  // Terms grouped by the atom's power, in rising order, so that each power is made once.
+  // Terms are grouped by the power of the atom, in rising order, so each power of `by` is computed once.
   std::vector<std::pair<std::size_t, Term>> parts;
   for (const Term& t : terms_) {
     Term left;
@@ -121,7 +121,7 @@ Polynomial operator*(const Polynomial& a, const Polynomial& b) {
   if (a.terms_.size() > b.terms_.size()) return b * a;
   Polynomial out;
   for (const Polynomial::Term& s : a.terms_) {
-    Polynomial row;  // b's order is kept by multiplication with one monomial
+    Polynomial row;  // multiplication by one monomial keeps b's order
     row.terms_.reserve(b.terms_.size());
     for (const Polynomial::Term& t : b.terms_) {
       std::int64_t c = 0;

@@ -1,7 +1,8 @@
-// Polynomials with 64-bit coefficients over numbered atoms: what symbolic sizes are while they are reasoned about.
+// Polynomial: a polynomial with 64-bit coefficients over numbered atoms. Symbolic sizes are polynomials while sizes.h reasons
+// about them. Internal to view/.
 //
-// Pure arithmetic: sizes.h says what the atoms stand for, and what signs follow from their bounds. A coefficient that
-// leaves 64 bits is an Error (overflow); one with more than kMaxTerms terms an Error (budget).
+// This file is pure arithmetic; sizes.h defines what the atoms stand for, and derives signs from their bounds. A coefficient
+// that does not fit in 64 bits is an Error (overflow); a polynomial of more than kMaxTerms terms is an Error (budget).
 #pragma once
 
 #include <cstddef>
@@ -14,12 +15,12 @@
 
 namespace strata {
 
-/// A product of atoms: their numbers in increasing order, repeated for powers; empty for 1.
+/// A product of atoms: their numbers in increasing order, repeated for powers; empty for 1. E.g. {0, 0, 2} is a0^2 * a2.
 using Monomial = SmallVec<std::uint32_t, 5>;
 
-/// Graded, then lexicographic: an order that products keep. <0, 0, >0.
+/// Graded lexicographic order, which multiplication by a monomial preserves; negative, 0 or positive.
 int compare(const Monomial& a, const Monomial& b);
-/// a / b. False when some factor of b is not in a.
+/// quotient = a / b. False when `a` does not contain every factor of `b`.
 [[nodiscard]] bool divide(const Monomial& a, const Monomial& b, Monomial& quotient);
 
 class Polynomial {
@@ -36,16 +37,16 @@ class Polynomial {
   static Polynomial atom(std::uint32_t number);
   static Polynomial monomial(Monomial factors, std::int64_t coefficient);
 
-  /// Leading term first; coefficients are nonzero.
+  /// The terms, leading term first; coefficients are nonzero.
   std::span<const Term> terms() const { return terms_; }
   bool is_zero() const { return terms_.empty(); }
   bool is_constant() const { return terms_.empty() || terms_[0].monomial.empty(); }
   /// The coefficient of the monomial 1.
   std::int64_t constant() const;
   std::int64_t coefficient(const Monomial& m) const;
-  /// The atoms that occur, in increasing order.
+  /// The atoms that occur in the polynomial, in increasing order.
   std::vector<std::uint32_t> atoms() const;
-  /// With `by` in place of an atom.
+  /// The polynomial with `by` in place of `atom`.
   Polynomial substitute(std::uint32_t atom, const Polynomial& by) const;
 
   friend Polynomial operator+(const Polynomial& a, const Polynomial& b) { return sum(a, b, 1); }
@@ -61,8 +62,9 @@ class Polynomial {
   std::vector<Term> terms_;
 };
 
-/// a == quotient * b + rest, where no term of `rest` is a multiple of b's leading one (coefficients: floor division, so
-/// that what is left of a multiple lies in [0, leading coefficient)). For numbers: floor division.
+/// Division with remainder: a == quotient * b + rest, where no term of `rest` is a multiple of b's leading term. Coefficients
+/// are divided by floor division, so a remaining coefficient lies in [0, leading coefficient). For numbers this is floor
+/// division.
 /// @pre b is not 0
 struct Division {
   Polynomial quotient, rest;

@@ -1,4 +1,4 @@
-// Stacks of Views: movement on the top one, merging, inverses, index expressions.
+// ShapeTracker: movement on the top View, merging, inverses, index expressions.
 
 #include "strata/view/shape_tracker.h"
 
@@ -12,7 +12,7 @@ namespace strata {
 
 ShapeTracker ShapeTracker::from_shape(Ints shape) {
   std::vector<View> views;
-  views.reserve(2);  // a reshape that one View cannot say needs no other memory
+  views.reserve(2);  // room for the second View that a reshape may push
   views.push_back(View::create(std::move(shape)));
   return ShapeTracker(std::move(views));
 }
@@ -118,7 +118,7 @@ std::optional<ShapeTracker::Guarded> ShapeTracker::guarded_view() const {
 
 namespace {
 
-// One View after the other, from the top down: each takes addresses to numbers of the one above.
+// The inverse of a stack, View by View from the top down: each View takes addresses to row-major numbers of the View above.
 std::optional<ShapeTracker> inverse_of(std::span<const View> stack, const Ints& memory) {
   std::vector<View> views;
   for (std::size_t k = stack.size(); k-- > 0;) {
@@ -148,7 +148,7 @@ IndexExprs ShapeTracker::expr_idxs() const { return expr_idxs(index_variables(sh
 
 namespace {
 
-// What holds of every index: it is below the size. Numbers are left out, for there the variables' bounds say it.
+// The condition that every index is below its size. Sizes that are numbers are left out: the variables' bounds imply it.
 Expr inside(const Ints& shape, std::span<const Expr> idxs) {
   std::vector<Expr> conditions;
   for (std::size_t j = 0; j < shape.size(); ++j)

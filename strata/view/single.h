@@ -1,9 +1,10 @@
-// Is a piecewise function one masked affine function?  The exact decision, within a budget.
+// Decides whether a piecewise function is one masked affine function: exactly, within a budget. Merging Views, composing
+// layouts and planning rows all ask this question.
 //
-// Where the function is one piece there is nothing to decide. Otherwise every piece gives the steps
-// along its axes and, by one look beyond its lower corner, those into it; two different steps along
-// one axis, or an invalid point between valid ones, settle it at once. When all pieces agree, they
-// have to fill a box and continue one another.
+// A function with one piece needs no decision. Otherwise each piece gives the steps of the value along its own axes and,
+// by one look beyond its lower corner, the step into it from below. Two different steps along one axis, or an invalid
+// point between valid ones, give the answer `no` at once. When all pieces agree, they must also fill a box and continue
+// one another.
 #pragma once
 
 #include <algorithm>
@@ -16,37 +17,36 @@
 
 namespace strata {
 
-/// Work that one decision may take before it ends in `unknown`, in the unit of Pieces.
+/// The work limit of one decision, in the unit of Pieces; beyond it the answer is `unknown`.
 inline constexpr std::uint64_t kMergeBudget = std::uint64_t{1} << 18;
 
-/// What keeps a function from being one masked affine function.
+/// The reason why a function is not one masked affine function, with witnesses.
 struct Obstacle {
   enum class Kind : std::uint8_t {
     none,
-    slope,     ///< a step along `axis` changes the value by another amount at `at` than at `other`
-    hole,      ///< `at` is invalid although it lies between the valid points `other` and `far`
-    scalar,    ///< the one index is invalid, and without dimensions no mask says so
-    budget,    ///< the work ran out before it was decided
-    overflow,  ///< a value on the way leaves 64 bits
+    slope,  ///< a step along `axis` from `at` changes the value by another amount than from `other`
+    hole,   ///< `at` is invalid, but lies between the valid points `other` and `far`
+    scalar,    ///< without dimensions: the one index is invalid, which no mask can express
+    budget,    ///< the work limit was reached before the decision
+    overflow,  ///< an intermediate value does not fit in 64 bits
   };
   Kind kind = Kind::none;
   std::size_t axis = 0;
   Index at, other, far;
 };
 
-/// `found` yes: the function is offset + stride . i exactly on begin <= i < end, and nowhere else;
-/// canonical: stride 0 where end - begin <= 1, all 0 where nothing is valid. `found` no: there is
-/// no such form, see `obstacle`.
+/// The answer. `found` yes: the function is offset + stride . i exactly for begin <= i < end, and invalid elsewhere; in
+/// canonical form (stride 0 where end - begin <= 1, all 0 where nothing is valid). `found` no: no such form exists; see
+/// `obstacle`.
 struct Single {
   Answer found = Answer::unknown;
   Index begin, end, stride;
   std::int64_t offset = 0;
   Obstacle obstacle;
-  std::uint64_t work = 0;  ///< what it took of the budget
+  std::uint64_t work = 0;  ///< how much of the budget was used
 };
 
-/// @post result.found is yes iff one masked affine function says f (or unknown, when the budget ran
-///   out).
+/// Decides for `f`. @post found is yes iff f is one masked affine function; unknown when the budget ran out.
 /// @throws Error (overflow)
 constexpr Single single(const Piecewise& f, std::uint64_t budget = kMergeBudget);
 
@@ -61,7 +61,7 @@ constexpr Single nowhere_single(std::size_t rank) {
   return out;
 }
 
-/// offset + stride . i  ==  base at `at`.
+/// The offset for which offset + stride . at == base.
 constexpr std::int64_t offset_from(std::int64_t base, const Index& stride, const Index& at) {
   Int128 offset = base;
   for (std::size_t j = 0; j < at.size(); ++j) offset -= static_cast<Int128>(stride[j]) * at[j];
@@ -94,14 +94,14 @@ constexpr std::int64_t difference(std::int64_t a, std::int64_t b) {
   return out;
 }
 
-/// Number of points of [lo, hi).
+/// The number of points of [lo, hi).
 constexpr std::int64_t points_of(const Index& lo, const Index& hi) {
   std::int64_t out = 1;
   for (std::size_t j = 0; j < lo.size(); ++j) out *= hi[j] - lo[j];
   return out;
 }
 
-/// Number of points of [lo, hi) that disjoint pieces cover.
+/// The number of points of [lo, hi) that the pieces, which are disjoint, cover.
 constexpr std::int64_t covered(const std::vector<Piece>& pieces, const Index& lo, const Index& hi) {
   std::int64_t out = 0;
   for (const Piece& p : pieces) {
@@ -116,8 +116,8 @@ constexpr std::int64_t covered(const std::vector<Piece>& pieces, const Index& lo
   return out;
 }
 
-/// A point of [lo, hi) in no piece: halves of the box that are not all covered, down to one point.
-/// @pre there is one
+/// A point of [lo, hi) that no piece covers, by bisection: it keeps a half that is not fully covered.
+/// @pre such a point exists
 constexpr Index uncovered_point(const std::vector<Piece>& pieces, Index lo, Index hi) {
   for (std::size_t j = 0; j < lo.size(); ++j)
     while (hi[j] - lo[j] > 1) {
@@ -149,7 +149,7 @@ class Decision {
   }
 
  private:
-  // The pieces that reach furthest along an axis: the hull of the valid points.
+  // The indices of the pieces with the smallest lower and the largest upper bound along an axis: the hull of the valid points.
   struct Reach {
     std::size_t first = 0, last = 0;
   };
@@ -186,7 +186,7 @@ class Decision {
     return std::nullopt;
   }
 
-  // A step along axis j at `at` changes the value by d.
+  // Records that a step along axis j at `at` changes the value by d; an obstacle when another step differs.
   constexpr std::optional<Single> step(std::size_t j, std::int64_t d, const Index& at) {
     if (!step_[j]) {
       stride_[j] = d;
@@ -196,7 +196,7 @@ class Decision {
     return obstacle(Obstacle::Kind::slope, j, at, *step_[j]);
   }
 
-  // The step along axis j into the lower corner of p.
+  // Records the step along axis j into the lower corner of p; an obstacle when the point below is invalid.
   constexpr std::optional<Single> look_below(const Piece& p, std::size_t j) {
     Index below = p.lo;
     --below[j];
@@ -205,7 +205,7 @@ class Decision {
     return step(j, difference(p.base, *v), below);
   }
 
-  // Nothing contradicts so far, and there are no more pieces.
+  // The answer when every piece was added without an obstacle.
   constexpr Single assemble() {
     const Index lo = begin(), hi = end();
     if (volume_ != points_of(lo, hi)) return hole(uncovered_point(all_, lo, hi));
@@ -228,8 +228,8 @@ class Decision {
     return out;
   }
 
-  // Two valid points with an invalid one between them, from an invalid point of the hull: on the
-  // way to it from any valid point, one coordinate after another.
+  // The obstacle for an invalid point of the hull. From a valid point it moves to the invalid one, one coordinate after
+  // another; the first invalid point on the way lies between two valid ones.
   constexpr Single hole(const Index& invalid) const {
     Index at = all_[0].lo;
     for (std::size_t j = 0; j < f_.rank(); ++j) {
@@ -252,8 +252,8 @@ class Decision {
     return base;
   }
 
-  // The first step on the way from `from` to `to`, one axis after another, that is not the axis'
-  // stride.
+  // The obstacle for a value at `to` that is not on the line from `from`: the first step on the way, one axis after another,
+  // that is not the axis' stride.
   // @pre all points are valid; the value at `to` is not on the line
   constexpr Single turn(const Index& from, std::int64_t base, const Index& to) const {
     Index low = from;
@@ -281,7 +281,7 @@ class Decision {
   std::vector<Reach> reach_;
   std::int64_t volume_ = 0;
   Index stride_;
-  std::vector<std::optional<Index>> step_;  // where the stride of an axis was seen
+  std::vector<std::optional<Index>> step_;  // for each axis, the point at which its stride was first seen
 };
 
 constexpr Single decide(const Piecewise& f, Pieces& pieces, bool some, const Piece& first) {
@@ -291,7 +291,7 @@ constexpr Single decide(const Piecewise& f, Pieces& pieces, bool some, const Pie
   return nowhere_single(f.rank());
 }
 
-/// The decision from the first piece on, if there is one; `pieces` started with `budget`.
+/// The decision, where `pieces` (started with `budget`) has yielded the first piece (`some`) or none.
 constexpr Single conclude(const Piecewise& f, Pieces& pieces, std::uint64_t budget, bool some,
                           const Piece& first) {
   Single out = decide(f, pieces, some, first);

@@ -1,4 +1,4 @@
-// Sizes: what a shape may have, and the variables that sizes are written with.
+// Sizes: checks of shapes, and the variables that occur in sizes.
 
 #include "strata/view/size_ops.h"
 

@@ -1,6 +1,6 @@
-// Questions and arithmetic that movement asks of sizes: numbers in line, expressions by proof. Internal to view/.
+// Questions and arithmetic on sizes for movement operations: inline for numbers, by proof for expressions. Internal to view/.
 //
-// A question answers true where the answer is shown for every value of the variables, and false otherwise.
+// `surely_...` is true when the relation is shown for every value of the variables, and false otherwise.
 #pragma once
 
 #include <string_view>
@@ -19,7 +19,7 @@ inline bool surely_at_most(const Int& a, const Int& b) {
 inline bool surely_less(const Int& a, const Int& b) {
   return a.is_number() && b.is_number() ? a.value() < b.value() : known(is_less(a, b));
 }
-/// a <= b, from the bounds of b - a alone: what the canonical form rests on.
+/// a <= b, from the bounds of b - a alone, without a proof. The canonical form of Views depends on this cheap test only.
 bool plainly_at_most(const Expr& a, const Expr& b);
 inline bool plainly_at_most(const Int& a, const Int& b) {
   return a.is_number() && b.is_number() ? a.value() <= b.value() : plainly_at_most(a.expr(), b.expr());
@@ -27,7 +27,7 @@ inline bool plainly_at_most(const Int& a, const Int& b) {
 
 [[noreturn]] void refuse_overflow(std::string_view operation, const Int& a, const Int& b, const Int& c);
 
-/// a + b * c. @throws Error (overflow) in the name of `operation`.
+/// a + b * c. @throws Error (overflow), named after `operation`.
 inline Int plus_product(std::string_view operation, const Int& a, const Int& b, const Int& c) {
   if (!a.is_number() || !b.is_number() || !c.is_number()) return a + b * c;
   std::int64_t out = 0;
@@ -51,7 +51,7 @@ inline Int ceil_quotient(const Int& a, const Int& b) {
   return floor_div(a.value(), b.value()) + (floor_mod(a.value(), b.value()) != 0 ? 1 : 0);
 }
 
-/// True iff some size is 0.
+/// True iff some size is 0, so that the shape has no index.
 inline bool has_no_index(const Ints& shape) {
   for (const Int& size : shape)
     if (size == Int(0)) return true;
@@ -60,8 +60,8 @@ inline bool has_no_index(const Ints& shape) {
 
 void check_sizes_slowly(std::string_view operation, const Ints& shape);
 
-/// Sizes a shape may have. @throws Error in the name of `operation`: (shape) for a negative size, (overflow) where the
-/// number of elements leaves 64 bits.
+/// Checks that `shape` is legal. @throws Error, named after `operation`: (shape) for a size that is not (shown to be) at
+/// least 0; (overflow) when the number of elements does not fit in 64 bits.
 inline void check_sizes(std::string_view operation, const Ints& shape) {
   std::int64_t count = 1;
   for (const Int& size : shape)
@@ -69,9 +69,10 @@ inline void check_sizes(std::string_view operation, const Ints& shape) {
       return check_sizes_slowly(operation, shape);
 }
 
-/// Each once, in natural order.
+/// The variables in natural order, each once.
 std::vector<Variable> in_order(std::vector<Variable> variables);
-/// Each once, in natural order. @throws Error (domain) in the name of `operation` where a variable has two values.
+/// The values in natural order of their variables, each once.
+/// @throws Error (domain), named after `operation`, when a variable has two values.
 Values in_order(std::string_view operation, Values values);
 
 }  // namespace strata

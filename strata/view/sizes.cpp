@@ -1,4 +1,4 @@
-// Signs of polynomials over bounded atoms, exact division, and assumptions.
+// Sizes: signs of polynomials over bounded atoms, exact division, and assumptions.
 
 #include "strata/view/sizes.h"
 
@@ -12,10 +12,10 @@
 namespace strata {
 namespace {
 
-constexpr int kDefinitionDepth = 4;      // of atoms inside atoms whose defining facts are looked at
-constexpr int kFactSteps = 96;           // combinations with facts that one question may try
+constexpr int kDefinitionDepth = 4;  // nesting of atoms inside atoms whose defining facts are used
+constexpr int kFactSteps = 96;       // combinations with facts that one question may try
 constexpr std::size_t kSizeProbes = 12;  // sample points that one question looks at
-constexpr std::uint64_t kTable = 4096;   // points of a box that is enumerated
+constexpr std::uint64_t kTable = 4096;   // points of the largest box that is enumerated
 constexpr std::uint64_t kTableBudget = 200'000;
 
 std::uint64_t mixed(std::uint64_t x) {  // splitmix64
@@ -25,7 +25,7 @@ std::uint64_t mixed(std::uint64_t x) {  // splitmix64
   return x ^ (x >> 31);
 }
 
-// A value for sample point `point` of a variable: most are small, some are anywhere in the bounds.
+// The value of a variable at sample point `point`: mostly small, sometimes anywhere within the bounds.
 std::int64_t sample_value(std::int64_t lo, std::int64_t hi, std::size_t point, std::uint64_t seed) {
   const std::uint64_t room = static_cast<std::uint64_t>(hi) - static_cast<std::uint64_t>(lo);
   const std::uint64_t draw = mixed(seed * 64 + point);
@@ -38,7 +38,7 @@ std::int64_t sample_value(std::int64_t lo, std::int64_t hi, std::size_t point, s
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(lo) + std::min(step, room));
 }
 
-// Sound lower bound of a polynomial whose atoms run from 0 to room(atom); nothing when it is unknown or beyond 64 bits.
+// A sound lower bound of a polynomial whose atoms run from 0 to room(atom); nothing when no bound in 64 bits is known.
 template <class Room>
 std::optional<std::int64_t> least(const Polynomial& p, const Room& room) {
   std::int64_t out = p.constant();
@@ -63,7 +63,7 @@ Answer is_nonnegative(const Expr& e) {
     const Polynomial p = sizes.polynomial(e);
     if (sizes.is_nonnegative(p)) return Answer::yes;
     return sizes.is_nonnegative(-p - 1) ? Answer::no : Answer::unknown;
-  } catch (const Error&) {  // an intermediate left 64 bits: nothing is shown
+  } catch (const Error&) {  // an intermediate value does not fit in 64 bits: nothing is shown
     return Answer::unknown;
   }
 }
@@ -79,7 +79,7 @@ Answer is_zero(const Expr& e) {
     if (sizes.is_zero(p)) return Answer::yes;
     const bool off = sizes.is_nonnegative(p - 1) || sizes.is_nonnegative(-p - 1);
     return off ? Answer::no : Answer::unknown;
-  } catch (const Error&) {  // an intermediate left 64 bits: nothing is shown
+  } catch (const Error&) {  // an intermediate value does not fit in 64 bits: nothing is shown
     return Answer::unknown;
   }
 }
@@ -93,9 +93,9 @@ std::optional<Expr> divide_exactly(const Expr& a, const Expr& b) {
     if (d.rest.is_zero()) return sizes.to_expr(d.quotient);
     const Facts f = b.facts();
     if (f.min <= 0 && f.max >= 0) return std::nullopt;
-    const Expr rest = a % b;  // what the algebra knows beyond polynomials
+    const Expr rest = a % b;  // the algebra may know more than polynomials do
     return rest.is_constant() && rest.value() == 0 ? std::optional(a / b) : std::nullopt;
-  } catch (const Error&) {  // a value leaves 64 bits
+  } catch (const Error&) {  // a value does not fit in 64 bits
     return std::nullopt;
   }
 }
@@ -119,7 +119,7 @@ Polynomial Sizes::of_product(const Expr& e) {
   return out;
 }
 
-// A modulus is written with the quotient it belongs to, so that both are about one atom.
+// Writes a modulus as x - d * (x // d), so that x % d and x // d share one atom.
 Polynomial Sizes::of_atom(const Expr& atom) {
   if (atom.op() == Op::Mod && depth_ < kDefinitionDepth) {
     ++depth_;
@@ -150,7 +150,7 @@ std::uint32_t Sizes::number_of(const Expr& atom) {
   return number;
 }
 
-// The value of an atom at a sample point, from those of its variables.
+// The value of an atom at a sample point, computed from the values of its variables.
 std::optional<std::int64_t> Sizes::sample(std::uint32_t atom, std::size_t point) const {
   Sample& s = atoms_[atom].samples[point];
   if (s.state == Sample::open) {
@@ -159,14 +159,14 @@ std::optional<std::int64_t> Sizes::sample(std::uint32_t atom, std::size_t point)
       values.emplace_back(v, atoms_[numbers_.at(v.node())].samples[point].value);
     try {
       s = {Sample::valued, evaluate(atoms_[atom].expr, values)};
-    } catch (const Error&) {  // leaves 64 bits there: this point says nothing about this atom
+    } catch (const Error&) {  // does not fit in 64 bits: this point says nothing about the atom
       s.state = Sample::none;
     }
   }
   return s.state == Sample::valued ? std::optional(s.value) : std::nullopt;
 }
 
-// What makes a quotient a quotient and a minimum a minimum.
+// Adds the facts that define an atom: 0 <= x - d * (x // d) <= d - 1 for a quotient, arm - min(...) >= 0 for a minimum.
 void Sizes::add_definition(const Expr& atom, std::uint32_t number) {
   if (depth_ >= kDefinitionDepth) return;
   ++depth_;
@@ -231,8 +231,8 @@ bool Sizes::assume_nonnegative(const Polynomial& p) {
   return factors_are_positive(p);
 }
 
-// A product that is at least 1 has no factor 0: common factors of the terms of p + (at least 1) that are not negative
-// are at least 1.
+// p >= 0 with a negative constant means that the other terms sum to at least 1. Then no factor common to all of them is 0,
+// so a common factor that is not negative is at least 1.
 bool Sizes::factors_are_positive(const Polynomial& p) {
   if (p.constant() >= 0) return true;
   const auto terms = p.terms().first(p.terms().size() - 1);
@@ -247,6 +247,8 @@ bool Sizes::factors_are_positive(const Polynomial& p) {
   return true;
 }
 
+// Assumes p == 0: two inequalities; and if p is linear in a variable (coefficient 1 or -1) that occurs nowhere else in p, that
+// variable is replaced by the other terms from here on.
 bool Sizes::assume_zero(const Polynomial& p) {
   if (!assume_nonnegative(p) || !assume_nonnegative(-p)) return false;
   for (const Polynomial::Term& t : p.terms()) {
@@ -284,7 +286,7 @@ bool Sizes::assume_relation(const Expr& condition) {
     const Polynomial p = polynomial(Expr::share(n->src(1))) - polynomial(Expr::share(n->src(0)));
     return n->is(Op::Lt) ? assume_nonnegative(p - 1) : assume_zero(p);
   }
-  // Not understood: the points that count have to satisfy it.
+  // A condition of another form: only sample points that satisfy it count.
   const Polynomial truth = polynomial(condition != 0);
   for (std::size_t i = 0; i < kPoints; ++i)
     if (at(truth, i) != std::optional<std::int64_t>(1)) dead_[i] = true;
@@ -304,12 +306,12 @@ bool Sizes::is_nonnegative(const Polynomial& p) {
   try {
     int steps = kFactSteps;
     return shown_by_bounds(p) || shown_by_facts(p, 2, steps) || shown_by_table(p);
-  } catch (const Error&) {  // an intermediate left 64 bits
+  } catch (const Error&) {  // an intermediate value does not fit in 64 bits
     return false;
   }
 }
 
-// `p` over atoms that start at 0; an atom with an upper bound alone is counted down from it.
+// `p` over atoms that start at 0. An atom with an upper bound alone is replaced by that bound minus a new atom.
 Polynomial Sizes::shifted(const Polynomial& p) const {
   Polynomial out = p;
   for (const std::uint32_t a : p.atoms()) {
@@ -321,7 +323,7 @@ Polynomial Sizes::shifted(const Polynomial& p) const {
   return out;
 }
 
-// An atom's share is settled where p only rises or only falls along it: p is least at that end.
+// Where p only rises or only falls along an atom, the atom is fixed to the end at which p is least.
 bool Sizes::shown_by_bounds(const Polynomial& p) const {
   for (const std::uint32_t a : p.atoms())
     if (is_inf(atoms_[a].lo) && is_inf(atoms_[a].hi)) return false;
@@ -334,7 +336,7 @@ bool Sizes::shown_by_bounds(const Polynomial& p) const {
   for (bool moved = true; moved;) {
     const std::optional<std::int64_t> low = least(left, room);
     if (low && *low >= 0) return true;
-    if (left.constant() < 0) return false;  // its value where every atom is 0
+    if (left.constant() < 0) return false;  // left.constant() is the value where every atom is 0
     moved = false;
     for (const std::uint32_t a : left.atoms()) {
       const Polynomial step = left.substitute(a, Polynomial::atom(a) + 1) - left;
@@ -353,7 +355,7 @@ bool Sizes::shown_by_bounds(const Polynomial& p) const {
   return false;
 }
 
-// p == k * m * f + (something nonnegative) for a fact f >= 0, where k * m * f takes away a negative term of p.
+// Looks for p == k * m * f + (a nonnegative polynomial) with a fact f >= 0, where k * m * f cancels a negative term of p.
 bool Sizes::shown_by_facts(const Polynomial& p, int depth, int& steps) const {
   if (depth == 0) return false;
   for (const Polynomial& f : facts_) {
@@ -375,7 +377,7 @@ bool Sizes::shown_by_facts(const Polynomial& p, int depth, int& steps) const {
   return false;
 }
 
-// The exact step, over the narrowed bounds. Every variable gets a name of its own, as two may share one.
+// Asks the exact step, over the narrowed bounds. Every variable is renamed, because two variables may share a name.
 bool Sizes::shown_by_table(const Polynomial& p) const {
   std::vector<Expr> given = assumed_;
   for (const Polynomial& f : facts_) given.push_back(to_expr(f) >= 0);

@@ -1,9 +1,10 @@
-// What can be said of symbolic sizes: signs and exact quotients of expressions over bounded variables.
+// Sizes: what can be shown about symbolic sizes, which are expressions over bounded variables: signs, exact quotients,
+// consequences of assumptions. The questions of int.h and the symbolic merge use it. Internal to view/.
 //
-// Sizes reads expressions as polynomials over atoms: variables, and whatever is no sum or product (a quotient, a
-// minimum) as a value of its own within its bounds. What is assumed narrows the atoms' bounds or is kept as a fact. A
-// polynomial is shown nonnegative by shifting atoms to their bounds, by facts, or by the exact step; a few sample points
-// that satisfy all assumptions refute the rest quickly.
+// Expressions are read as polynomials over atoms. An atom is a variable, or a subexpression that is neither a sum nor a
+// product (a quotient, a minimum), taken as a value within its bounds. An assumption narrows the bounds of atoms, or is
+// kept as a fact. A polynomial is shown to be nonnegative by the atoms' bounds, by facts, or by the exact step; a false
+// claim is refuted quickly at a few sample points that satisfy all assumptions.
 #pragma once
 
 #include <array>
@@ -21,16 +22,16 @@ namespace strata {
 
 /// Is `e` at least 0: for every value of its variables (yes), for none (no), or not shown (unknown)? Never throws Error.
 Answer is_nonnegative(const Expr& e);
-/// The same for e == 0.
+/// Is `e` equal to 0: for every value of its variables (yes), for none (no), or not shown (unknown)? Never throws Error.
 Answer is_zero(const Expr& e);
-/// A q with a == b * q for every value of the variables, when one is shown. Never throws Error.
+/// A q with a == b * q for every value of the variables; nothing when none is shown. Never throws Error.
 std::optional<Expr> divide_exactly(const Expr& a, const Expr& b);
 
 class Sizes {
  public:
   static constexpr std::size_t kPoints = 64;
 
-  /// @throws Error (overflow, budget), as everything below that returns polynomials.
+  /// `e` as a polynomial. @throws Error (overflow, budget), as does every member that returns a polynomial.
   Polynomial polynomial(const Expr& e);
   Polynomial polynomial(const Int& value) {
     return value.is_number() ? Polynomial(value.value()) : polynomial(value.expr());
@@ -38,19 +39,21 @@ class Sizes {
   Int to_int(const Polynomial& p) const;
   Expr to_expr(const Polynomial& p) const { return to_int(p).expr(); }
 
-  /// From now on only values with p >= 0 count. False when there are none.
+  /// Restricts all later questions to values with p >= 0. False when no value is left.
   bool assume_nonnegative(const Polynomial& p);
-  /// The same for a condition: a conjunction of inequalities and equations (`n % 4 == 0` too). What is not understood is
-  /// kept for the exact step. Polynomials made earlier know nothing of an equation.
+  /// Restricts all later questions to values for which `condition` holds: a conjunction of inequalities and equations
+  /// (`n % 4 == 0`, too). A condition of another form is kept for the exact step. A polynomial made before an equation was
+  /// assumed does not reflect it. False when no value is left.
   bool assume(const Expr& condition);
 
-  /// Is p at least 0 for all values that count? True when shown.
+  /// True when p is shown to be at least 0 for all values that the assumptions allow.
   bool is_nonnegative(const Polynomial& p);
   bool is_zero(const Polynomial& p) {
     return p.is_zero() || (is_nonnegative(p) && is_nonnegative(-p));
   }
 
-  /// p's value at sample point number `point`; nothing where the point does not count or the value leaves 64 bits.
+  /// The value of p at sample point number `point`; nothing when the point violates an assumption or the value does not fit
+  /// in 64 bits.
   std::optional<std::int64_t> at(const Polynomial& p, std::size_t point) const;
 
  private:
@@ -81,10 +84,10 @@ class Sizes {
 
   std::vector<Atom> atoms_;
   std::unordered_map<const Node*, std::uint32_t> numbers_;
-  std::unordered_map<std::uint32_t, Polynomial> rewrites_;  // atoms that an equation expresses by others
+  std::unordered_map<std::uint32_t, Polynomial> rewrites_;  // variables that an equation expresses by other atoms
   std::vector<Polynomial> facts_;                           // each is >= 0
   std::vector<Expr> assumed_;
-  int depth_ = 0;  // of definitions being read
+  int depth_ = 0;  // nesting of definitions that are being read
   std::array<bool, kPoints> dead_{};
 };
 

@@ -1,5 +1,5 @@
-// What a stack of Views does to memory. Numbers: read off the pieces of its index function, exactly. Symbolic sizes: read
-// off one View, or the index expression.
+// Facts about the addresses of a stack of Views. For numbers they are read off the pieces of the index function, exactly; for
+// symbolic sizes off the single View, or off the index expression.
 
 #include "strata/view/stack_facts.h"
 
@@ -12,7 +12,7 @@
 namespace strata {
 namespace {
 
-constexpr std::uint64_t kPairBudget = std::uint64_t{1} << 22;  // neighbouring pieces looked at
+constexpr std::uint64_t kPairBudget = std::uint64_t{1} << 22;  // pairs of neighbouring pieces to look at
 
 Piecewise as_piecewise(const ShapeTracker& st) {
   std::vector<Strided> boxes;
@@ -36,7 +36,7 @@ Extremes extremes(const Piece& p) {
   return out;
 }
 
-/// The least and the largest of what was added.
+/// The least and the largest address of the pieces added so far.
 class AddressesSeen {
  public:
   void add(const Piece& p) {
@@ -105,10 +105,10 @@ PieceList pieces_of(const ShapeTracker& st, std::uint64_t budget = kPieceBudget)
   return out;
 }
 
-/// Neighbours along one axis: pieces of which one ends where the other begins.
+/// Finds neighbours along one axis: pairs of pieces, where one ends at the coordinate where the other begins.
 class AxisNeighbours {
  public:
-  /// What is asked: the stride alone, after which nothing is looked at once there is none; or the mask, too.
+  /// What to find: the stride alone (which stops as soon as there is no single stride), or the mask as well.
   enum class Ask : std::uint8_t { stride, mask };
 
   AxisNeighbours(const PieceList& list, std::size_t axis, Ask ask)
@@ -126,11 +126,12 @@ class AxisNeighbours {
   }
 
   bool gave_up() const { return gave_up_; }
-  /// What a step along the axis adds wherever both ends are valid; 0 when nowhere.
+  /// The change of the address by a step along the axis, over all pairs of valid neighbours; 0 when there is no pair; nothing
+  /// when pairs differ.
   std::optional<std::int64_t> stride() const {
     return conflict_ ? std::nullopt : std::optional(stride_.value_or(0));
   }
-  /// Do a valid and an invalid index differ in this coordinate alone? @pre the mask was asked for, or there is a stride
+  /// Do a valid and an invalid index differ in this coordinate alone? @pre Ask::mask, or there is a stride
   bool is_masked() const {
     for (std::size_t p = 0; p < list_.pieces.size(); ++p) {
       const std::int64_t section = volume(list_.pieces[p]) / list_.pieces[p].extent[axis_];
@@ -144,7 +145,8 @@ class AxisNeighbours {
   std::int64_t lo(std::size_t p) const { return list_.pieces[p].lo[axis_]; }
   std::int64_t end(std::size_t p) const { return lo(p) + list_.pieces[p].extent[axis_]; }
 
-  /// Another axis, along which the pieces are short: neighbours are sought where they are near in it. Without one, everywhere.
+  /// Chooses a second axis along which pieces are short: only pieces that are close along it can be neighbours. Without such an
+  /// axis all pieces that begin where `p` ends are looked at.
   void choose_cross() {
     double shortest = 1;
     for (std::size_t t = 0; t < list_.shape.size(); ++t) {
@@ -160,7 +162,7 @@ class AxisNeighbours {
   std::int64_t cross_end(std::size_t p) const {
     return cross_ ? cross_lo(p) + list_.pieces[p].extent[*cross_] : 1;
   }
-  /// Where a piece begins, along the axis, then across; and which it is.
+  /// The coordinates at which a piece begins, along the axis and then along the cross axis; and the number of the piece.
   using Corner = std::pair<std::int64_t, std::int64_t>;
   using CornerOfPiece = std::pair<Corner, std::size_t>;
 
@@ -176,7 +178,7 @@ class AxisNeighbours {
     if (list_.pieces[p].extent[axis_] > 1) record_stride(list_.pieces[p].slope[axis_]);
   }
   void look_above(std::size_t p) {
-    // What begins further below in the cross axis ends before `p` begins.
+    // A piece that begins before `first` along the cross axis ends before `p` begins.
     const Corner first{end(p), cross_lo(p) - longest_across_ + 1}, beyond{end(p), cross_end(p)};
     auto q = std::lower_bound(order_.begin(), order_.end(), CornerOfPiece{first, 0});
     for (; q != order_.end() && q->first < beyond; ++q) {
@@ -186,7 +188,7 @@ class AxisNeighbours {
     }
   }
 
-  // The step from the last index of `p` to the first of `q`, over all that they share in the other coordinates.
+  // The step from the last index of `p` to the first of `q`, at all coordinates that they share along the other axes.
   void look_across(std::size_t below, std::size_t above) {
     const Piece &p = list_.pieces[below], &q = list_.pieces[above];
     Int128 step = static_cast<Int128>(q.base) - p.base;
@@ -242,7 +244,7 @@ Strides strides_of_view(const View& v, bool ignore_valid) {
   return out;
 }
 
-/// All open where there are too many pieces.
+/// No stride is known when there are too many pieces.
 Strides strides_of_pieces(const PieceList& list, bool ignore_valid) {
   Strides out(list.shape.size());
   for (std::size_t j = 0; j < out.size() && list.complete; ++j) {
@@ -258,7 +260,7 @@ bool is_written_with(const Expr& e, const Expr& variable) {
   return std::any_of(of_e.begin(), of_e.end(), [&](const Variable& v) { return same(v, variable); });
 }
 
-/// Index expressions over variables of their own.
+/// Index expressions over fresh variables.
 struct Symbolic {
   std::vector<Expr> idxs;
   IndexExprs at;
@@ -286,7 +288,7 @@ Strides symbolic_strides(const ShapeTracker& st, bool ignore_valid) {
       if (ignore_valid || !is_written_with(f.at.valid, f.idxs[j])) out[j] = f.stride(j);
     return out;
   } catch (const Error&) {
-    return Strides(st.rank());  // an index expression leaves 64 bits: all stays open
+    return Strides(st.rank());  // an index expression does not fit in 64 bits: nothing is known
   }
 }
 

@@ -1,4 +1,5 @@
-// What a stack of Views does to memory: ranges of addresses, strides, masked axes. Internal to view/.
+// Facts about the addresses of a stack of Views: their range, and the step along each dimension. Behind
+// ShapeTracker::real_size and real_strides. Internal to view/.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +11,26 @@
 
 namespace strata {
 
-/// The least and the largest address of valid indices, if there are any.
+/// The least and the largest address of valid indices; `nowhere` when no index is valid.
 struct AddressRange {
   bool nowhere = false;
   Int lo, hi;
 };
-/// @throws Error in the name of `operation`: (undefined) where symbolic sizes leave it open, (budget)
+/// The range of `st`.
+/// @throws Error, named after `operation`: (undefined) when symbolic sizes leave the range open; (budget).
 AddressRange address_range(const ShapeTracker& st, std::string_view operation);
-/// What memory needs for such addresses. @throws Error (overflow)
+/// The number of elements that memory must have for these addresses. @throws Error (overflow)
 Int real_size_of(const AddressRange& range);
 
-/// Steps to the pieces of a stack, where nobody says another number.
+/// The default work limit for finding the pieces of a stack.
 inline constexpr std::uint64_t kPieceBudget = std::uint64_t{1} << 20;
 
-/// What the pieces of a stack of numbers say, found in one walk over them.
+/// The facts that one walk over the pieces of a stack of numbers gives.
 struct PieceFacts {
   std::vector<std::optional<Int>> real_strides;  ///< as ShapeTracker::real_strides
   AddressRange range;
-  bool complete = false;   ///< else nothing of the above is known
-  std::uint64_t work = 0;  ///< of the budget
+  bool complete = false;   ///< false: the work limit was reached, and the fields above are unknown
+  std::uint64_t work = 0;  ///< how much of the budget was used
 };
 /// @pre st.is_concrete()  @throws Error (overflow)
 PieceFacts piece_facts(const ShapeTracker& st, bool ignore_valid, std::uint64_t budget = kPieceBudget);

@@ -1,5 +1,5 @@
-// Strided boxes of numbers, and stacks of them as piecewise functions: what views and layouts are
-// made of.
+// Strided: a View of numbers as a strided box; and stacks of such boxes as piecewise functions. Views and layouts of
+// numbers are decided in this form.
 #pragma once
 
 #include <span>
@@ -9,18 +9,16 @@
 
 namespace strata {
 
-/// The partial function i -> offset + stride . i, valid on begin <= i < end, of the indices 0 <= i
-/// < shape.
-/// @pre 0 <= begin <= end <= shape in every dimension; sizes, and addresses of valid indices, fit
-///   in 64 bits
+/// The partial function i -> offset + stride . i for indices 0 <= i < shape, valid on begin <= i < end.
+/// @pre 0 <= begin <= end <= shape in every dimension; sizes, and addresses of valid indices, fit in 64 bits
 struct Strided {
   Index shape, stride;
   std::int64_t offset = 0;
   Index begin, end;
 };
 
-/// Row-major strides of `shape` are stride[t] = product of shape[t + 1 ...]; dimensions of size 1
-/// count too.
+/// The box of `shape` with row-major strides, everything valid: stride[t] = product of shape[t + 1 ...], also for dimensions
+/// of size 1. @throws Error (overflow) when the number of elements does not fit in 64 bits.
 constexpr Strided contiguous_box(const Index& shape) {
   Strided out{shape, Index(shape.size(), 0), 0, Index(shape.size(), 0), shape};
   std::int64_t next = 1;
@@ -32,17 +30,16 @@ constexpr Strided contiguous_box(const Index& shape) {
   return out;
 }
 
-/// A stack as a function of the top's indices. views[0] addresses memory; the address that views[k]
-/// gives is unravelled, row-major, into an index of views[k - 1]: digit t is (address // product of
-/// later sizes) % size. An index is valid iff every view's mask holds it. Any one view may be left
-/// out by giving the others as they are.
+/// A stack as a function of the top's indices. views[0] addresses memory. The address that views[k] gives is unravelled,
+/// row-major, into an index of views[k - 1]: digit t is (address // product of the later sizes) % size. An index is valid
+/// iff every view's mask holds it.
 /// @pre views is not empty
 constexpr Piecewise piecewise(std::span<const Strided> views);
-/// The same on the part lo + [0, extent) of the top's valid indices.
+/// The same function on the part lo + [0, extent) of the top's valid indices.
 constexpr Piecewise piecewise(std::span<const Strided> views, const Index& lo, const Index& extent);
 
-/// single(piecewise(views)), looking only at as much of the top's indices as the function needs to
-/// repeat itself: the work depends on the periods of the digits, not on how many indices there are.
+/// single(piecewise(views)), in time that depends on the periods of the digits, not on the number of indices: it looks only
+/// at so much of the top's box as the function needs to repeat itself.
 /// @throws Error (overflow)
 constexpr Single single(std::span<const Strided> views, std::uint64_t budget = kMergeBudget);
 
@@ -50,7 +47,7 @@ constexpr Single single(std::span<const Strided> views, std::uint64_t budget = k
 
 namespace detail {
 
-/// One digit of an unravelled address: address / place % size, times stride, valid in [begin, end).
+/// One digit of an unravelled address: (address / place % size) * stride, valid in [begin, end).
 struct Digit {
   std::int64_t place, size, stride, begin, end;
 };
@@ -58,13 +55,12 @@ struct Digit {
 struct Digits {
   SmallVec<Digit, 6> digits;  ///< most significant first
   std::int64_t offset = 0;
-  std::int64_t size = 1;  ///< number of indices
-  bool empty = false;     ///< no index is valid
+  std::int64_t size = 1;  ///< the number of indices
+  bool empty = false;     ///< true iff no index is valid
 };
 
-// Digit `inner` right below `outer` in place of both, where that is one digit of the same meaning:
-// the outer's stride continues the inner's and the mask leaves the inner free, or the mask pins the
-// outer.
+// Joins digit `inner`, which is right below `outer`, into `outer`, when one digit means the same: the outer stride
+// continues the inner one and the mask leaves the inner digit free, or the mask pins the outer digit.
 constexpr bool join(Digit& outer, const Digit& inner, std::int64_t& offset) {
   const std::int64_t s = inner.size;
   std::int64_t joint = 0, rest = 0, share = 0, shifted = 0;
@@ -100,13 +96,13 @@ constexpr Digits coalesced(const Strided& v) {
   return out;
 }
 
-// Appends to f: address = v(unravelled address), in register `address`; `scratch` is free for use.
+// Appends to f: address = v(unravelled address), in register `address`. Register `scratch` is overwritten.
 constexpr void append_view(Piecewise& f, const Strided& v, std::uint32_t address,
                            std::uint32_t scratch) {
   const Digits view = coalesced(v);
   if (view.empty) return f.nowhere();
   f.set(scratch, 0);
-  f.digit(address, view.size, scratch, 0);  // into [0, size): what lies beyond wraps around
+  f.digit(address, view.size, scratch, 0);  // reduces into [0, size): an address beyond wraps around
   f.set(scratch, view.offset);
   for (const Digit& d : view.digits) {
     if (d.begin != 0 || d.end != d.size) f.within(address, d.begin * d.place, d.end * d.place - 1);
@@ -137,9 +133,8 @@ constexpr Index extent_of(const Strided& v) {
   return out;
 }
 
-// What is known of the address on the way down through a stack: its range and, for each axis of the
-// top, after how many steps it has changed by a constant that all that was passed ignores, and that
-// constant.
+// What is known of the address on the way down through a stack: its range; and for each axis of the top its period: the
+// number of steps after which the address changes by a constant that no digit passed so far depends on, and that constant.
 class Periods {
  public:
   /// @pre some index of `top` is valid
@@ -151,9 +146,9 @@ class Periods {
     }
   }
 
-  /// Through the next view down. Where the address stays inside of it and the most significant
-  /// digit is free, that digit counts on and the ones below it repeat; otherwise all that repeats
-  /// is the address modulo the view's size.
+  /// Goes through the next view down. When the address stays inside the view and the most significant digit is unmasked,
+  /// that digit keeps counting and only the digits below it must repeat. Otherwise the address must repeat modulo the
+  /// view's size.
   /// @pre some index of the view is valid
   constexpr void pass(const Digits& v) {
     const bool inside = least_ >= 0 && most_ < v.size;
@@ -171,8 +166,7 @@ class Periods {
     for (const Digit& d : v.digits) reach(d.stride, d.begin, d.end);
   }
 
-  /// After how many steps along axis j the function is what it was, but for a constant; 0 when that
-  /// is not known.
+  /// The period along axis j: after this many steps the function repeats, up to a constant. 0 when it is not known.
   constexpr std::int64_t operator[](std::size_t j) const { return steps_[j]; }
 
  private:
@@ -187,8 +181,8 @@ class Periods {
   Int128 least_, most_;
 };
 
-// The extents of two periods and one index more, where that is less: what repeats shows all it does
-// there.
+// For each axis, the extent of two periods and one more index, where that is less than the whole: a periodic function
+// shows everything it does in that range.
 constexpr Index shortened(std::span<const Strided> views, Index extent) {
   Periods periods(views.back());
   for (std::size_t k = views.size() - 1; k-- > 0;) periods.pass(coalesced(views[k]));
@@ -215,7 +209,7 @@ constexpr Single single(std::span<const Strided> views, std::uint64_t budget) {
   if (part == extent) return detail::conclude(f, pieces, budget, some, first);
   Single out = single(piecewise(views, top.begin, part), pieces.left());
   out.work += budget - pieces.left();
-  // On two periods the valid indices along an axis are none, all, or not an interval.
+  // On two periods the valid indices along an axis are none, all, or not an interval, so `yes` extends to the whole axis.
   for (std::size_t j = 0; j < extent.size() && out.found == Answer::yes; ++j)
     if (part[j] != extent[j] && out.end[j] != out.begin[j]) out.end[j] = top.end[j];
   return out;

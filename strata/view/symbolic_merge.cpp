@@ -1,11 +1,11 @@
-// Two Views of symbolic sizes as one: the one-piece test of piecewise.h on polynomials.
+// Merges two Views with symbolic sizes into one: the one-piece test of piecewise.h, on polynomials.
 //
-// The upper view's address is an affine function of its indices, with polynomials as coefficients. Each digit of the lower
-// view is floor(address / place) % size: affine iff for a candidate quotient the rest stays in [0, place) at the two
-// extreme corners of the index box; there the inequalities between polynomials have to be shown. The candidates come from
-// polynomial division and one sample point, which is all that a quotient of one form for all sizes can be. A mask of
-// the lower view has to be implied by, or say the same as, bounds of single indices. Only values of the sizes for which
-// some index is left count: elsewhere every View of the mask says the same.
+// The upper view's address is an affine function of its indices, whose coefficients are polynomials. Each digit of the lower
+// view is floor(address / place) % size. The floor is affine if, for a candidate quotient, the rest stays in [0, place) at
+// the two extreme corners of the index box; these inequalities between polynomials must be shown. Polynomial division and
+// one sample point give the candidate: a quotient of one form for all sizes must be correct at that point, too. A mask of
+// the lower view must be implied by bounds on single indices, or be equal to such bounds. Sizes for which no index is left
+// do not matter: there every View with this mask is right.
 
 #include <algorithm>
 #include <tuple>
@@ -16,14 +16,14 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kMostOpenSigns = 4;  // coefficients of unknown sign: all corners are looked at
+constexpr std::size_t kMostOpenSigns = 4;  // coefficients of unknown sign: all corners are checked
 
-/// Thrown by a step whose condition is not shown: the merge ends. `wanted` would let it pass; none when it is 0.
+/// Thrown by a step whose condition is not shown; it ends the merge. Under `wanted` the step would succeed; 0 when none helps.
 struct NotShown {
   Expr wanted;
 };
 
-// base + sum step[j] * k[j] over the axes' local indices.
+// base + sum over j of step[j] * k[j], over the local indices k of the axes.
 struct AffinePolynomial {
   Polynomial base;
   std::vector<Polynomial> step;
@@ -31,20 +31,20 @@ struct AffinePolynomial {
 
 struct MergeAxis {
   Polynomial begin, extent;  ///< local index k runs over [0, extent); the index is begin + k
-  Extent mask;               ///< what is valid so far, also at sizes that leave no index
-  bool narrowed = false;     ///< true iff a mask of the lower view bounds it
+  Extent mask;               ///< the valid indices so far, also right for sizes that leave no index
+  bool narrowed = false;     ///< true iff a mask of the lower view narrowed this axis
 };
 
-// A digit of the lower view's index: floor(rest / place), times stride, where begin <= digit < end.
+// A digit of the lower view's index: floor(rest / place), which adds stride * digit where begin <= digit < end.
 struct Digit {
   Polynomial size, stride, begin, end, place;
   bool masked = false;
 };
 
-// Which sample point's quotients are tried, and what conditions are looked for on it.
+// Chooses a sample point for quotients, and the kind of conditions to look for.
 struct Guide {
-  std::size_t number = 0;  ///< among those with some index in every direction
-  bool divisible = false;  ///< want what is left of a quotient divided, not compared
+  std::size_t number = 0;  ///< of the point, among those that find_point accepts
+  bool divisible = false;  ///< look for divisibility of a rest, not for inequalities
 };
 
 class SymbolicMerge {
@@ -52,7 +52,7 @@ class SymbolicMerge {
   SymbolicMerge(const View& lower, const View& upper, const Guide& guide)
       : lower_(lower), upper_(upper), guide_(guide) {}
 
-  /// A View for all values of the sizes where `assumption` holds. @throws NotShown, Error
+  /// The merged View, right for all sizes that satisfy `assumption`. @throws NotShown, Error
   View run(const Expr& assumption) {
     if (!sizes_.assume(assumption) || !read_upper() || !read_lower()) return nowhere();
     find_point();
@@ -64,7 +64,7 @@ class SymbolicMerge {
     return result();
   }
 
-  /// At how many sample points `condition` holds.
+  /// The number of sample points at which `condition` holds.
   std::size_t weight(const Expr& condition) {
     const Polynomial truth = sizes_.polynomial(condition != 0);
     std::size_t out = 0;
@@ -97,7 +97,7 @@ class SymbolicMerge {
                        [&](const MergeAxis& a) { return sizes_.assume_nonnegative(a.extent - 1); });
   }
 
-  /// Its digits, coalesced: neighbours that are linear in their joint digit and keep one interval are one.
+  /// Reads the lower view's digits. Neighbours that are linear in their joint digit and keep one interval are joined.
   bool read_lower() {
     address_.base = sizes_.polynomial(lower_.offset());
     for (std::size_t t = 0; t < lower_.rank(); ++t) {
@@ -128,7 +128,7 @@ class SymbolicMerge {
     } else if (outer.masked && outer.end - outer.begin == Polynomial(1) &&
                sizes_.is_nonnegative(outer.begin) && sizes_.is_nonnegative(outer.size - outer.end) &&
                sizes_.is_nonnegative(inner.begin) && sizes_.is_nonnegative(inner.size - inner.end)) {
-      // the outer digit is pinned: its share of the address is a constant
+      // the outer digit is pinned, so its share of the address is a constant
       address_.base += jump * outer.begin;
       outer.end = outer.begin * inner.size + inner.end;
       outer.begin = outer.begin * inner.size + inner.begin;
@@ -141,7 +141,7 @@ class SymbolicMerge {
     return true;
   }
 
-  // The slope of a quotient shows at points where every axis takes a step.
+  // Finds a sample point at which every axis has a second index: there the slope of a quotient shows.
   void find_point() {
     std::size_t seen = 0;
     for (std::size_t i = 0; i < Sizes::kPoints; ++i) {
@@ -157,7 +157,7 @@ class SymbolicMerge {
 
   // --- conditions ---
 
-  /// Ends the merge unless each of `all` is shown to be nonnegative.
+  /// Throws NotShown unless every polynomial of `all` is shown to be nonnegative.
   void need(const std::vector<Polynomial>& all) {
     std::vector<Expr> wanted;
     bool plausible = true;
@@ -176,7 +176,8 @@ class SymbolicMerge {
                        [&](const Polynomial& p) { return sizes_.is_nonnegative(p); });
   }
 
-  /// Bounds of `f` over the box, leaving out axis `without`: exact where signs are known; otherwise all candidates.
+  /// Lower and upper bounds of `f` over the box, without axis `without`. One bound each where the signs of the steps are known;
+  /// otherwise all candidates for the bound.
   std::pair<std::vector<Polynomial>, std::vector<Polynomial>> corners(const AffinePolynomial& f,
                                                                       std::size_t without = SIZE_MAX) {
     std::vector<Polynomial> low{f.base}, high{f.base};
@@ -193,7 +194,7 @@ class SymbolicMerge {
     return {low, high};
   }
 
-  // Adds `reach` to every candidate: not at all, as another candidate, or for sure.
+  // Adds `reach` to every candidate: to none, to a copy of each (`may`), or to each (`must`).
   static void extend(std::vector<Polynomial>& all, const Polynomial& reach, bool may, bool must) {
     if (!may) return;
     const std::size_t before = all.size();
@@ -209,14 +210,14 @@ class SymbolicMerge {
     f.base += constant;
     return f;
   }
-  // -f - 1: at least 0 where f < 0
+  // -f - 1, which is at least 0 exactly where f < 0
   static AffinePolynomial negated(AffinePolynomial f) {
     f.base = -f.base - 1;
     for (Polynomial& s : f.step) s = -s;
     return f;
   }
 
-  /// Keeps the indices with begin <= floor(rest / place) < end. False when there are none.
+  /// Keeps the indices with begin <= floor(rest / place) < end. False when no index is left.
   bool keep_valid(const Digit& d) {
     for (std::size_t round = 0; round <= axes_.size(); ++round) {
       const Answer above = keep(plus(rest_, -d.begin * d.place));
@@ -239,7 +240,8 @@ class SymbolicMerge {
     throw NotShown{0};
   }
 
-  /// Keeps the indices with f >= 0, where they are those from or below some index of one axis: no when there are none.
+  /// Keeps the indices with f >= 0, if these are the indices from or below a bound along one axis. `no` when none is left;
+  /// `unknown` when they have another form.
   Answer keep(const AffinePolynomial& f) {
     const auto [low, high] = corners(f);
     if (shown(low)) return Answer::yes;
@@ -250,7 +252,7 @@ class SymbolicMerge {
       if (f.step[j].is_zero() || axes_[j].extent == Polynomial(1)) continue;
       if (sizes_.is_nonnegative(f.step[j] - 1)) {
         if (const auto first = first_index(f, j, f.step[j])) return answer(keep_from(j, *first));
-      } else if (sizes_.is_nonnegative(-f.step[j] - 1)) {  // up to the first k with f < 0
+      } else if (sizes_.is_nonnegative(-f.step[j] - 1)) {  // below the first k with f < 0
         if (const auto end = first_index(negated(f), j, -f.step[j]))
           return answer(keep_below(j, *end));
       }
@@ -259,7 +261,7 @@ class SymbolicMerge {
   }
   static Answer answer(bool some) { return some ? Answer::yes : Answer::no; }
 
-  /// Keeps the one index of an axis for which 0 <= f < width can hold, where there is such an axis.
+  /// Keeps the one index of an axis at which 0 <= f < width is possible, when there is such an axis.
   Answer pin(const AffinePolynomial& f, const Polynomial& width) {
     for (std::size_t j = 0; j < axes_.size(); ++j) {
       const Polynomial& step = f.step[j];
@@ -277,7 +279,7 @@ class SymbolicMerge {
     return Answer::unknown;
   }
 
-  /// The k of axis j from which on f >= 0 whatever the other indices are, and below which f < 0 whatever they are.
+  /// The k of axis j with f >= 0 at and above k, and f < 0 below k, whatever the other indices are.
   std::optional<Polynomial> first_index(const AffinePolynomial& f, std::size_t j,
                                         const Polynomial& step) {
     const auto [low, high] = corners(f, j);
@@ -294,7 +296,7 @@ class SymbolicMerge {
     if (is_first(first)) return first;
     if (!step.is_constant()) return std::nullopt;
     first = sizes_.polynomial(ceildiv(-sizes_.to_expr(low[0]), step.constant()));
-    const bool alone = low.size() == 1 && high == low;  // then this is what it says
+    const bool alone = low.size() == 1 && high == low;  // then `first` is exact by definition
     return alone || is_first(first) ? std::optional(first) : std::nullopt;
   }
 
@@ -329,7 +331,7 @@ class SymbolicMerge {
 
   // --- floors ---
 
-  /// rest = place * quotient + rest: adds stride * quotient to the address, and keeps the rest.
+  /// Writes rest = place * quotient + rest: adds stride * quotient to the address and keeps the new rest.
   void reduce(const Digit& d, const Polynomial& place) {
     AffinePolynomial quotient;
     std::tie(quotient.base, rest_.base) = slope(rest_.base, Polynomial(), place);
@@ -348,7 +350,8 @@ class SymbolicMerge {
     for (std::size_t j = 0; j < axes_.size(); ++j) address_.step[j] += d.stride * quotient.step[j];
   }
 
-  /// The one q (and w - q * place) with 0 <= start + w - q * place < place at the guide that polynomial division gives.
+  /// Polynomial division of w by place, corrected by an integer so that 0 <= start + rest < place holds at the sample point.
+  /// Returns the quotient and the rest.
   std::pair<Polynomial, Polynomial> slope(const Polynomial& w, const Polynomial& start,
                                           const Polynomial& place) {
     if (place == Polynomial(1)) return {w, {}};
@@ -365,7 +368,7 @@ class SymbolicMerge {
 
   View nowhere() const {
     const std::size_t rank = upper_.rank();
-    if (rank == 0) throw NotShown{0};  // without dimensions nothing is masked
+    if (rank == 0) throw NotShown{0};  // a View without dimensions has no mask
     return View::create(upper_.shape(), Ints(rank, 0), 0, Mask(rank, Extent{0, 0}));
   }
 
@@ -400,7 +403,7 @@ class SymbolicMerge {
 
 struct Attempt {
   std::optional<View> view;
-  Expr wanted;  ///< when there is no view: what may help; 0 when nothing does
+  Expr wanted;  ///< without a view: a condition that may help; 0 when there is none
   std::size_t weight = 0;
 };
 
@@ -411,14 +414,14 @@ Attempt attempt(const View& lower, const View& upper, const Expr& assumption, co
     return {std::move(view), 0, assumption.is_constant() ? 0 : merge.weight(assumption)};
   } catch (const NotShown& missing) {
     return {std::nullopt, missing.wanted, 0};
-  } catch (const Error&) {  // a value leaves 64 bits, or a polynomial its term limit: nothing is shown
+  } catch (const Error&) {  // overflow, or too many terms of a polynomial: nothing is shown
     return {};
   }
 }
 
 constexpr std::size_t kGuides = 6, kMostConditions = 6;
 
-// Leaves out of `conditions` what the merge does not need.
+// Removes the conditions that the merge does not need.
 Attempt with_fewest(const View& lower, const View& upper, std::vector<Expr>& conditions,
                     const Guide& guide) {
   Attempt best = attempt(lower, upper, all_of(conditions), guide);
@@ -433,7 +436,7 @@ Attempt with_fewest(const View& lower, const View& upper, std::vector<Expr>& con
   return best;
 }
 
-// Adds wanted conditions until the merge goes through.
+// Adds wanted conditions until the merge succeeds.
 std::optional<ShapeTracker::Guarded> guarded(const View& lower, const View& upper,
                                              const Guide& guide, std::size_t& weight) {
   std::vector<Expr> conditions;
@@ -464,7 +467,7 @@ std::optional<View> merge_symbolic(const View& lower, const View& upper, const E
 
 std::optional<ShapeTracker::Guarded> merge_guarded(const View& lower, const View& upper) {
   std::optional<ShapeTracker::Guarded> best;
-  std::size_t most = 0;  // sample points on which the best condition holds
+  std::size_t most = 0;  // the number of sample points at which the best condition holds
   for (const bool divisible : {true, false}) {
     for (std::size_t i = 0; i < kGuides; ++i) {
       std::size_t weight = 0;

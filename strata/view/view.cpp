@@ -1,4 +1,4 @@
-// What a View is: checks, the canonical form, and the questions that look at one View (or two).
+// View: checks, the canonical form, and questions about one View (or two).
 
 #include "strata/view/view.h"
 
@@ -26,7 +26,7 @@ struct Range {
   std::int64_t lo, hi;
 };
 
-// The extremes of what stride * index adds to an address.
+// The least and the largest value of stride * index.
 Range reach(const Int& stride, const Range& index) {
   const std::array corners{sat_mul(stride.vmin(), index.lo), sat_mul(stride.vmin(), index.hi),
                            sat_mul(stride.vmax(), index.lo), sat_mul(stride.vmax(), index.hi)};
@@ -34,7 +34,7 @@ Range reach(const Int& stride, const Range& index) {
   return {*lo, *hi};
 }
 
-// Whether all addresses fit in 64 bits for every value of the variables, from bounds.
+// Do all addresses fit in 64 bits for every value of the variables? Decided from bounds.
 bool symbolic_addresses_fit(const Ints& shape, const Ints& strides, const Int& offset,
                             const std::optional<Mask>& mask) {
   Range total{offset.vmin(), offset.vmax()};
@@ -51,14 +51,14 @@ bool symbolic_addresses_fit(const Ints& shape, const Ints& strides, const Int& o
   return !is_inf(total.lo) && !is_inf(total.hi);
 }
 
-// @pre `mask` lies in `shape`, whose product fits in 64 bits: so the sums below fit in 128.
+// @pre `mask` lies inside `shape`, whose product fits in 64 bits; therefore the sums below fit in 128 bits
 bool addresses_fit(const Index& shape, const Index& strides, std::int64_t offset,
                    const std::optional<Mask>& mask) {
   Int128 lo = offset, hi = offset;
   for (std::size_t j = 0; j < shape.size(); ++j) {
     const std::int64_t begin = mask ? (*mask)[j].begin.value() : 0;
     const std::int64_t end = mask ? (*mask)[j].end.value() : shape[j];
-    if (begin >= end) return true;  // nothing is valid
+    if (begin >= end) return true;  // no index is valid
     const Int128 first = static_cast<Int128>(strides[j]) * begin;
     const Int128 last = static_cast<Int128>(strides[j]) * (end - 1);
     lo += std::min(first, last);
@@ -201,14 +201,14 @@ bool View::is_concrete() const {
 
 namespace {
 
-// What minify builds: dimensions of size above 1, the last one growing.
+// The result of minify under construction: dimensions of size above 1; only the last one still grows.
 struct Joined {
   Ints shape, strides;
   Int offset;
   Mask mask;
 };
 
-// Adds a dimension to the last one, where the two are one in their joint index.
+// Joins a dimension to the last one, when both are one dimension with a joint index.
 bool join(Joined& out, const Int& size, const Int& stride, const Extent& valid) {
   Int& last_size = out.shape.back();
   Int& last_stride = out.strides.back();
@@ -219,7 +219,7 @@ bool join(Joined& out, const Int& size, const Int& stride, const Extent& valid) 
     if (full && surely_equal(last_stride, step)) {
       last = {last.begin * size, last.end * size};
     } else if (last.end == last.begin + 1 && surely_at_most(valid.end, size)) {
-      // one index is valid: its share of the address is constant
+      // only one index is valid, so its share of the address is constant
       out.offset = out.offset + (last_stride - step) * last.begin;
       last = {last.begin * size + valid.begin, last.begin * size + valid.end};
     } else {
@@ -228,7 +228,7 @@ bool join(Joined& out, const Int& size, const Int& stride, const Extent& valid) 
     last_size *= size;
     last_stride = stride;
     return true;
-  } catch (const Error& error) {  // a stride or offset of the joint dimension would leave 64 bits
+  } catch (const Error& error) {  // a stride or offset of the joint dimension does not fit in 64 bits
     if (error.kind() != ErrorKind::overflow) throw;
     return false;
   }
@@ -297,7 +297,7 @@ View View::changed(const Change& change) const {
   v.offset_ = change(offset_);
   check_sizes("view", v.shape_);
   for (std::size_t j = 0; v.mask_ && j < rank(); ++j) {
-    // What is beyond the size for some values of the variables is cut off: there are no such indices.
+    // Cuts off mask bounds beyond the size (possible for some values of the variables): there are no such indices.
     auto& [begin, end] = (*v.mask_)[j];
     begin = change(begin);
     end = change(end);

@@ -1,17 +1,21 @@
-// View: shape, strides, offset and mask; what movement operations do to it.
+// View: a strided window on memory (shape, strides, offset, mask), and the movement operations that make new Views from it.
+// The compiler describes with Views how each kernel reads and writes its buffers; ShapeTracker stacks them.
 //
-// A View *means* its index function: index tuple -> (address, valid). For an index i inside the shape
-//   address(i) = offset + sum strides[j] * i[j],   valid(i) = mask[j].begin <= i[j] < mask[j].end for all j.
-// Everything else is derived from that, and tested against it. Sizes, strides, offsets and mask ends are numbers or
-// expressions over bounded variables (Int); what an operation needs to know of expressions has to hold for every
-// value inside their bounds, and is refused otherwise.
+// A View *means* its index function: index -> (address, valid). For an index i inside the shape
+//   address(i) = offset + sum over j of strides[j] * i[j],
+//   valid(i)   = mask[j].begin <= i[j] < mask[j].end for all j.
+// Everything else is derived from this definition and tested against it. Sizes, strides, offsets and mask bounds are
+// numbers or expressions over bounded variables (Int). A condition on expressions must hold for every value of their
+// variables; an operation that needs a condition that cannot be shown is refused.
 //
-// Form. A View is canonical: stride 0 (its share folded into the offset) where a dimension or its mask has extent at
-// most 1; no mask where the mask is the whole shape; strides and offset 0, mask ((0, 0), ...) where nothing is valid;
-// strides and offset 0 and no mask where there is no index (a size is 0). For numbers, equal functions of one shape are
-// equal Views.
+// Form. A View is canonical:
+// - a dimension has stride 0 (its share is folded into the offset) where its size or its mask has extent at most 1;
+// - a mask that covers the whole shape is dropped;
+// - where no index is valid: strides and offset 0, mask ((0, 0), ...);
+// - where there is no index (a size is 0): strides and offset 0, no mask.
+// Two Views of numbers with one shape and one index function are therefore equal.
 //
-// Views are values; a failed operation leaves everything as it was. Rank is not capped. Sizes 0 are legal.
+// Views are values; a failed operation changes nothing. Rank is not capped. Size 0 is legal.
 #pragma once
 
 #include <cstddef>
@@ -32,18 +36,18 @@ struct Extent {
   Int begin, end;
   friend bool operator==(const Extent&, const Extent&) = default;
 };
-/// True iff `valid` is written as the whole of a dimension of `size`.
+/// True iff `valid` is written as [0, size): the whole dimension.
 inline bool is_full(const Extent& valid, const Int& size) {
   return valid.begin == Int(0) && valid.end == size;
 }
-/// One Extent a dimension.
+/// The valid box: one Extent for each dimension.
 using Mask = SmallVec<Extent, 6>;
-/// How much to add before and after, one pair a dimension.
+/// How many indices to add before and after: one pair for each dimension.
 using Padding = SmallVec<std::pair<Int, Int>, 6>;
-/// Dimensions, from 0.
+/// Dimension numbers, counted from 0.
 using Axes = SmallVec<std::int64_t, 6>;
 
-/// An integer or a condition that prints in the notation of the specification's UOps: a condition that is constant is
+/// An integer or a condition that prints in the notation of the specification's UOps: a constant condition prints as
 /// `True` or `False`.
 struct IndexedUOp {
   Expr expr;
@@ -52,11 +56,11 @@ struct IndexedUOp {
   /// The indented tree of ops, one node a line.
   std::string tree() const;
 };
-/// An address, and whether it is valid.
+/// An address and whether it is valid, for printing as UOps.
 struct IndexedUOps {
   IndexedUOp index, valid;
 };
-/// An address and whether it is valid (a condition).
+/// An address and whether it is valid (a condition), as expressions.
 struct IndexExprs {
   Expr index, valid;
 };
@@ -64,13 +68,13 @@ struct IndexExprs {
 class ShapeTracker;
 struct Single;
 
-/// A shape with strides, an offset and a mask.
+/// A shape with strides, an offset and a mask, in canonical form. Means the index function at the top of this file.
 class View {
  public:
-  /// Row-major strides where none are given. Canonical.
-  /// @throws Error (shape) for a negative size, another number of strides or mask pairs than dimensions, a mask outside
-  ///   of the shape or with begin > end; (overflow) where the number of elements, or the address of a valid index,
-  ///   leaves 64 bits. A mask end over a symbolic size has to be inside it for one value at least.
+  /// A View in canonical form; row-major strides when none are given.
+  /// @throws Error (shape) for a negative size, for a number of strides or mask pairs other than the rank, or for a mask
+  ///   outside the shape or with begin > end (over symbolic sizes: when this is so for every value of the variables);
+  ///   (overflow) when the number of elements, or the address of a valid index, does not fit in 64 bits.
   static View create(Ints shape, std::optional<Ints> strides = std::nullopt, Int offset = 0,
                      std::optional<Mask> mask = std::nullopt);
 
@@ -78,65 +82,73 @@ class View {
   const Ints& strides() const { return strides_; }
   const Int& offset() const { return offset_; }
   const std::optional<Mask>& mask() const { return mask_; }
-  /// True iff address(i) is i's row-major number, for every index, and all are valid. (For symbolic sizes: as written.)
+  /// True iff every index is valid and address(i) is the row-major number of i. (For symbolic sizes: as written.)
   bool contiguous() const { return contiguous_; }
   std::size_t rank() const { return shape_.size(); }
-  /// Number of indices: the product of the shape.
+  /// The number of indices: the product of the shape.
   Int size() const { return product(shape_); }
   /// True iff shape, strides, offset and mask are numbers.
   bool is_concrete() const;
 
-  // --- movement; below, v is this View and w the result; i ranges over w's indices ---
-  /// @post w(i) == v(j) with j[order[k]] == i[k]
+  // --- movement. Below, v is this View, w the result, i any index of w. ---
+  /// Reorders dimensions, e.g. permute({1, 0}) transposes. @post w(i) == v(j) with j[order[k]] == i[k].
   /// @throws Error (shape) unless `order` holds each dimension once.
   View permute(const Axes& order) const;
-  /// The same elements in row-major order in another shape: w(i) == v(j) where i and j have the same row-major number.
-  /// Nothing where no single View says it (or where that cannot be shown: symbolic sizes, or beyond the work budget):
-  /// a View without dimensions, for one, cannot be invalid.
-  /// @throws Error (shape) for a negative size, or where the numbers of elements differ (or cannot be shown equal).
+  /// The same elements in the same row-major order in another shape: w(i) == v(j) where i and j have the same row-major
+  /// number, e.g. (2, 6) to (3, 4). Nothing when no single View is that function (a ShapeTracker then adds a second
+  /// View), or when this cannot be shown for symbolic sizes or within the work budget. A View without dimensions has no
+  /// mask, so an invalid element cannot be reshaped to shape ().
+  /// @throws Error (shape) for a negative size, or when the numbers of elements differ or are not shown to be equal.
   std::optional<View> reshape(const Ints& shape) const;
-  /// Repeats dimensions of size 1: w(i) == v(i with 0 where v's size is 1 and w's is not).
-  /// @throws Error (shape) for another rank, a negative size, or where a size other than 1 would change.
+  /// Repeats dimensions of size 1, e.g. (3, 1) expands to (3, 4): w(i) == v(i with 0 in the repeated dimensions).
+  /// @throws Error (shape) for another rank, a negative size, or a change of a size other than 1.
   View expand(const Ints& shape) const;
-  /// w(i) == v(i - before) inside, invalid outside. @throws Error (shape) for another rank or a negative padding.
+  /// Adds invalid indices around: w(i) == v(i - before) inside, invalid outside.
+  /// @throws Error (shape) for another rank or a negative padding.
   View pad(const Padding& padding) const;
-  /// w(i) == v(i + begin), of shape end - begin. @throws Error (shape) unless 0 <= begin <= end <= size everywhere.
+  /// Keeps the indices [begin, end): w(i) == v(i + begin), of shape end - begin.
+  /// @throws Error (shape) for another rank, or unless 0 <= begin <= end <= size in each dimension.
   View shrink(const Mask& bounds) const;
-  /// w(i) == v(size - 1 - i) along `axes`. @throws Error (shape) for an axis outside of the rank, or twice.
+  /// Reverses `axes`: w(i) == v(size - 1 - i) along them. @throws Error (shape) for an axis outside the rank or named twice.
   View flip(const Axes& axes) const;
-  /// Every |step|-th index, from the last one backwards where step < 0: w(i) == v(i * step), or
-  /// v(size - 1 - i * -step); the size is ceil(size / |step|). @throws Error (shape) for another rank or a step 0.
+  /// Keeps every |step|-th index, from the last one backwards where step < 0: w(i) == v(i * step), or
+  /// v(size - 1 - i * -step). The size becomes ceil(size / |step|), e.g. size 5 with step 2 keeps indices 0, 2, 4.
+  /// @throws Error (shape) for another rank or a step 0.
   View stride(const Ints& steps) const;
 
   // --- questions ---
-  /// The View without dimensions of size 1 and with dimensions joined where their strides continue one another (and
-  /// no mask is between): the same addresses in the same row-major order, in as few dimensions as possible.
+  /// The same addresses in the same row-major order in as few dimensions as possible: dimensions of size 1 are dropped,
+  /// and neighbours are joined where their strides continue one another and the mask allows it, e.g. shape (2, 3) with
+  /// strides (3, 1) becomes (6) with (1).
   View minify() const;
-  /// The View w of shape `out_shape` (that of the memory) with w(address(i)) == row-major number of i for every valid i,
-  /// and invalid at every other address. Exact for numbers: nothing where two valid indices have one address, an address
-  /// is not inside of the memory, or no single View (of 64-bit numbers) says it. Symbolic sizes: nothing unless this View
-  /// is seen to be a permutation (with flips) of all the memory's elements. O(rank * log rank).
-  /// @throws Error (shape, overflow) for sizes that no shape may have.
+  /// The inverse: the View w of shape `out_shape` (the shape of the memory) with w(address(i)) == row-major number of i
+  /// for every valid i, and invalid at every other address. Exact for numbers: nothing when two valid indices share an
+  /// address, when an address is outside the memory, or when no single View (of 64-bit numbers) is the inverse. For
+  /// symbolic sizes: nothing unless this View is seen to be a permutation (with flips) of all elements of the memory.
+  /// O(rank * log rank). @throws Error (shape, overflow) for sizes that no shape may have.
   std::optional<View> invert(const Ints& out_shape) const;
-  /// The same for a memory of `elements` elements in the shape of this View's steps: a dimension for each run of
-  /// addresses, in order, and one for a gap below them. Nothing also where a step does not divide the next one, or the
-  /// last one `elements`.
+  /// The inverse for a memory of `elements` elements, in a shape that the View's own address steps give: one dimension
+  /// for each run of addresses, the largest step first, and a last one for the gap below a smallest step above 1. E.g.
+  /// shape (2, 3) with strides (8, 2) in 16 elements has an inverse of shape (2, 4, 2). Nothing also when a step does
+  /// not divide the next larger one, or the largest does not divide `elements`.
   std::optional<View> inverse(const Int& elements) const;
-  /// Two Views in a stack, memory first, as one: result(i) == lower(unravelled upper(i)). Nothing where no single View says it.
+  /// A stack of two Views, memory first, as one View: result(i) == lower(unravelled upper(i)). Nothing when no single View is
+  /// that function.
   friend std::optional<View> operator+(const View& lower, const View& upper);
 
-  /// Address and validity of the index `idxs`; nowhere valid where a size is 0.
-  /// @throws Error (shape) unless there is one a dimension.
+  /// Address and validity of the index `idxs` as expressions; `valid` is a condition that the validity also has to meet.
+  /// Invalid everywhere when a size is 0. @throws Error (shape) unless there is one index for each dimension.
   IndexExprs expr(std::span<const Expr> idxs, const Expr& valid = 1) const;
-  /// The same over variables ridx0, ridx1, ... that run over the shape.
+  /// The same over variables ridx0, ridx1, ... that run over the shape, or over `idxs`, for printing as UOps.
   IndexedUOps to_indexed_uops() const;
   IndexedUOps to_indexed_uops(std::span<const Expr> idxs) const;
 
-  /// The variables that sizes, strides, offset and mask are written with, in natural order.
+  /// The variables that occur in sizes, strides, offset and mask, in natural order.
   std::vector<Variable> vars() const;
-  /// Bound variables replaced by plain ones, and their values. @throws Error (domain) where one has two values.
+  /// The View with every bound variable replaced by the same variable without a value; and the values that were bound.
+  /// @throws Error (domain) when one variable is bound to two values.
   std::pair<View, Values> unbind() const;
-  /// Every expression with variables replaced. @throws what create throws.
+  /// The View with variables replaced in every expression. @throws as create.
   View substitute(const Substitution& map) const;
 
   /// `View(shape=(2, 3), strides=(1, 2), offset=0, mask=None, contiguous=False)`
@@ -149,23 +161,24 @@ class View {
 
  private:
   View() = default;
-  /// Row-major, everything valid. @pre sizes are at least 0, their product fits in 64 bits
+  /// A row-major View with every index valid. @pre sizes are at least 0, their product fits in 64 bits
   static View row_major(const Ints& shape);
-  void become_row_major();  ///< keeps the shape. @pre as row_major; nothing but the shape is set
-  /// What `single` says of the indices of `shape`. @pre single.found == Answer::yes
+  void become_row_major();  ///< keeps the shape. @pre as row_major; only the shape is set
+  /// `single` as a View of `shape`. @pre single.found == Answer::yes
   static View of(const Single& single, const Ints& shape);
   // merge.h
   friend View to_view(const Single& single, const Ints& shape);
-  /// Gives the members their canonical form. @pre sizes are at least 0, masks have one Extent a dimension, and addresses
-  ///   of valid indices fit in 64 bits. @throws Error (overflow) in the name of `operation` where the offset does not.
+  /// Brings the members into canonical form. @pre sizes are at least 0, the mask has one Extent for each dimension, and
+  ///   addresses of valid indices fit in 64 bits. @throws Error (overflow), named after `operation`, when the offset does
+  ///   not fit.
   void canonicalize(std::string_view operation);
-  /// Canonical where no index is valid, or there is none.
+  /// Sets the canonical form for a shape without a valid index, or without any index.
   void become_nowhere();
   void decide_contiguous();
-  /// True iff there are indices, and none is valid.
+  /// True iff there are indices and none of them is valid.
   bool is_nowhere() const;
   Extent extent(std::size_t axis) const { return mask_ ? (*mask_)[axis] : Extent{0, shape_[axis]}; }
-  // Movement of this object; where it fails, the object is not to be used any more.
+  // Movement in place. After a failure the object must not be used.
   friend class ShapeTracker;
   void permute_here(const View& from, const Axes& order);  ///< @pre this is a copy of `from`
   void expand_here(const Ints& shape);
@@ -187,8 +200,8 @@ class View {
   bool contiguous_ = false;
 };
 
-/// Variables name0, name1, ... that run over `shape`; 0 for a dimension of size 0 or 1. A symbolic size gives the
-/// variable the upper bound's range.
+/// Variables name0, name1, ... that run over `shape`; the constant 0 for a dimension of size 0 or 1. For a symbolic size
+/// the variable's range goes up to the largest size.
 std::vector<Expr> index_variables(const Ints& shape, std::string_view name);
 
 }  // namespace strata

@@ -1,10 +1,10 @@
-// Inverses: from addresses back to row-major numbers of indices.
+// Inverses of Views: from addresses back to row-major numbers of indices.
 //
-// The addresses of a View's valid indices are lowest + sum of step[k] * t[k], 0 <= t[k] < count[k]. Those of a box of the
-// memory are of that form with steps that are products of its sizes, so that each step is at least step * count of the one
-// before. If such a set has another such form, the two differ in nothing but runs that continue one another. That decides
-// it: with the runs in order and joined where address and number both go on, a View says the inverse iff dimensions of
-// the box, from the last one on, fill each run exactly.
+// The addresses of a View's valid indices are lowest + sum over k of step[k] * t[k], 0 <= t[k] < count[k]. The addresses of
+// a box of the memory have this form, too: its steps are products of the memory's sizes, so each step is at least
+// step * count of the one before. Two forms of one set of this kind differ only by runs that continue one another. This
+// decides the question: sort the runs and join those that continue in both address and number; a View is the inverse iff
+// dimensions of the box, from the last one on, fill each run exactly.
 
 #include <algorithm>
 #include <limits>
@@ -16,17 +16,17 @@
 namespace strata {
 namespace {
 
-// Along one dimension: addresses lowest + step * t have numbers + number * t, 0 <= t < count.
+// A run along one dimension: address lowest + step * t belongs to index number `number * t` (relative), 0 <= t < count.
 struct Run {
   std::int64_t step, count, number;
 };
 
-// The valid indices of a View of numbers.
+// The addresses and index numbers of a View of numbers.
 struct Image {
   bool nowhere = false;
-  Int128 lowest = 0, highest = 0;  ///< addresses
-  std::int64_t number = 0;         ///< that of the index with the lowest address
-  SmallVec<Run, 6> runs;           ///< counts above 1; steps ascend
+  Int128 lowest = 0, highest = 0;  ///< the lowest and the highest address
+  std::int64_t number = 0;         ///< the row-major number of the index with the lowest address
+  SmallVec<Run, 6> runs;           ///< runs with a count above 1, by ascending step
 };
 
 void add_dimension(Image& image, const Strided& v, std::size_t j, std::int64_t place) {
@@ -36,13 +36,13 @@ void add_dimension(Image& image, const Strided& v, std::size_t j, std::int64_t p
   image.highest += static_cast<Int128>(stride) * (stride < 0 ? begin : last);
   image.number += place * first;
   if (begin == last) return;
-  // a step that is cut here belongs to addresses outside of any memory
+  // A step that is clamped here leads to addresses outside any memory.
   const std::uint64_t step = std::min(magnitude(stride), static_cast<std::uint64_t>(kPosInf));
   image.runs.push_back({static_cast<std::int64_t>(step), v.end[j] - begin, stride < 0 ? -place : place});
 }
 
-// Runs that continue one another in address and number become one. Nothing where two indices have one address, or where
-// the addresses are those of no box.
+// Joins runs that continue one another in address and number. Nothing when two indices share an address, or when the
+// addresses are not those of a box.
 std::optional<Image> joined(Image image) {
   std::sort(image.runs.begin(), image.runs.end(),
             [](const Run& a, const Run& b) { return a.step < b.step; });
@@ -64,7 +64,8 @@ std::optional<Image> joined(Image image) {
   return image;
 }
 
-// Nothing where a valid address is not below `elements`, two are the same, or they are those of no box.
+// The image of a View. Nothing when an address is outside [0, elements), when two indices share one, or when the addresses are
+// not those of a box.
 std::optional<Image> image_of(const Strided& v, std::int64_t elements) {
   Image out;
   out.lowest = out.highest = v.offset;
@@ -78,16 +79,17 @@ std::optional<Image> image_of(const Strided& v, std::int64_t elements) {
   return joined(std::move(out));
 }
 
-// The inverse as a function of the indices of `memory`. @pre addresses are below its number of elements
+// The inverse as a function of the indices of `memory`. @pre addresses are below the number of elements
 std::optional<Single> inverse_on(const Index& memory, const Image& image) {
-  if (image.nowhere && memory.empty()) return std::nullopt;  // no mask says so
+  if (image.nowhere && memory.empty()) return std::nullopt;  // without dimensions there is no mask
   Single out = detail::nowhere_single(memory.size());
   if (image.nowhere) return out;
   auto lowest = static_cast<std::int64_t>(image.lowest);
   auto highest = static_cast<std::int64_t>(image.highest);
   std::size_t k = 0;
-  std::int64_t filled = 1, place = 1;  // of run k; of the memory's last dimensions
+  std::int64_t filled = 1, place = 1;  // `filled` of run k; `place`: product of the memory's last sizes
   Int128 offset = image.number;
+  // Each dimension of the memory, from the last one on, must fill a part of run k; a full run moves on to run k + 1.
   for (std::size_t t = memory.size(); t-- > 0; place *= memory[t]) {
     const std::int64_t first = lowest % memory[t], count = highest % memory[t] - first + 1;
     if (count <= 0) return std::nullopt;
@@ -111,7 +113,8 @@ std::optional<Single> inverse_on(const Index& memory, const Image& image) {
   return out;
 }
 
-// `elements` as a shape with a dimension for each run and for each gap below one; nothing where a step does not divide.
+// `elements` as a shape with one dimension for each run, the largest step first, and one for a gap below the smallest step.
+// Nothing when a step does not divide the next larger one.
 std::optional<Index> shape_by_runs(const Image& image, std::int64_t elements) {
   Index out;
   std::int64_t whole = elements;
@@ -131,7 +134,7 @@ std::optional<View> View::symbolic_inverse() const {
   if (mask_) return std::nullopt;
   if (has_no_index(shape_)) return row_major({0});
   if (surely_less(offset_, 0) || surely_at_most(size(), offset_)) return std::nullopt;
-  // A permutation's dimensions are digits of the address: each next stride is the product of the sizes so far.
+  // The dimensions of a permutation are digits of the address: each next stride is the product of the sizes so far.
   const Ints number = row_major_strides(shape_);
   View out;
   Int place = 1, lowest = offset_;

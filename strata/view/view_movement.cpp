@@ -1,6 +1,7 @@
-// Movement, reshape apart: each operation gives a new View, by its postcondition in view.h.
+// Movement operations other than reshape. Each makes a new View according to its postcondition in view.h.
 //
-// A valid address of a result is one of the View it is made from, so that only offsets and numbers of elements are checked.
+// Every valid address of a result is a valid address of the View it is made from. So only the offset and the number of
+// elements are checked for overflow.
 
 #include <utility>
 
@@ -19,7 +20,7 @@ void check_rank(std::string_view operation, std::size_t given, const Ints& shape
                " given, shape ", render(shape), " has ", shape.size());
 }
 
-// `axes` holds dimensions of `shape`, each once at most.
+// Checks that `axes` holds dimensions of `shape`, each at most once.
 void check_axes(std::string_view operation, const Axes& axes, const Ints& shape) {
   SmallVec<bool, 8> seen(shape.size(), false);
   for (const std::int64_t axis : axes) {
@@ -32,14 +33,14 @@ void check_axes(std::string_view operation, const Axes& axes, const Ints& shape)
   }
 }
 
-// The mask of a dimension of size 1 over `size` copies of it: all or none.
+// The mask of `size` copies of a dimension of size 1: everything or nothing.
 Extent expanded(const Extent& one, const Int& size) {
   if (one == Extent{0, 1}) return {0, size};
   const Expr valid = one.begin.expr() <= 0 && one.end.expr() > 0;
   return {0, Int(select(valid, size.expr(), 0))};
 }
 
-// @pre step < 0. Of sizes below 2^63, a step of 2^63 - 1 takes what one of 2^63 does.
+// @pre step < 0. Sizes are below 2^63, so the steps 2^63 and 2^63 - 1 keep the same indices.
 Int negated_step(const Int& step) { return step == Int(kNegInf) ? Int(kPosInf) : -step; }
 
 }  // namespace
@@ -168,7 +169,7 @@ void View::take_every(std::size_t axis, const Int& step) {
   if (strides_[axis] == Int(0)) return;
   if (!plainly_at_most(end, begin + 1)) {
     strides_[axis] = plus_product("stride", 0, strides_[axis], step);
-  } else {  // one index is left at most: its step may be of any size
+  } else {  // at most one index is left, so its step does not matter
     if (!(begin == end)) offset_ = plus_product("stride", offset_, strides_[axis], begin * step);
     strides_[axis] = 0;
   }

@@ -1,4 +1,4 @@
-// Reshape: the same elements in another shape, as one View if there is one.
+// Reshape: the same elements in another shape, as one View when there is one.
 
 #include <array>
 
@@ -18,7 +18,7 @@ std::string elements(const Ints& shape) {
   }
 }
 
-// to += by, where that fits in 64 bits.
+// to += by, if both are numbers and the sum fits in 64 bits.
 bool try_add_to(Int& to, const Int& by) {
   std::int64_t sum = 0;
   if (!to.is_number() || !by.is_number() || !try_add(to.value(), by.value(), sum)) return false;
@@ -26,7 +26,7 @@ bool try_add_to(Int& to, const Int& by) {
   return true;
 }
 
-// outer == size * inner, where that fits in 64 bits.
+// outer == size * inner, without overflow.
 bool continues(const Int& outer, const Int& size, const Int& inner) {
   std::int64_t whole = 0;
   if (size.is_number() && inner.is_number())
@@ -36,18 +36,19 @@ bool continues(const Int& outer, const Int& size, const Int& inner) {
 
 }  // namespace
 
-// A reshape by groups. Old dimensions from i on and new ones from j on are taken together until they have as many
-// elements. Groups are independent: there is a View iff there is one for each. A group of one dimension is kept. One
-// without masks has a View iff it is one run of memory: its function of the group's row-major number a is
+// Reshape by groups. Old dimensions from i on and new dimensions from j on are taken together until both have the same number
+// of elements. Groups are independent: there is a View iff there is one for each group. A group of one old and one new
+// dimension is kept as it is. A group without masks has a View iff it is one run of memory. Proof: as a function of the
+// group's row-major number a, the address is
 //   constant + sum over old dimensions t of (stride[t] - size[t + 1] * stride[t + 1]) * floor(a / P[t]),
-// P[t] the product of the later sizes; floors by different numbers are linearly independent, and the new dimensions share
-// no P with the old ones inside a group.
+// where P[t] is the product of the later sizes. Floors by different numbers are linearly independent, and inside a group
+// the new dimensions share no P with the old ones.
 struct View::Regroup {
   const View& v;
   const Ints& shape;
   View& out;
   std::size_t i = 0, j = 0;
-  std::size_t old_end = v.rank(), new_end = shape.size();  // beyond: sizes that are written the same
+  std::size_t old_end = v.rank(), new_end = shape.size();  // sizes from here on are written the same
 
   Answer run() {
     while (old_end > 0 && new_end > 0 && v.shape_[old_end - 1] == shape[new_end - 1]) {
@@ -76,7 +77,7 @@ struct View::Regroup {
   }
 
  private:
-  // The fewest old and new dimensions from here that have as many elements.
+  // The smallest group from here on: the fewest old and new dimensions with equal numbers of elements.
   Answer take_group() {
     const std::size_t old_first = i, new_first = j;
     std::int64_t have = v.shape_[i++].value(), want = shape[j++].value();
@@ -93,7 +94,8 @@ struct View::Regroup {
     return split(new_first, last_stride(old_first, i)) ? Answer::yes : Answer::unknown;
   }
 
-  // All that is left before sizes that are the same: for symbolic sizes, of which one cannot say which group ends first.
+  // The group of all remaining dimensions before the equal sizes at the end. For symbolic sizes, where it is not known which
+  // group ends first.
   Answer take_rest() {
     if (i >= old_end || j >= new_end) return Answer::unknown;
     for (std::size_t t = i; t < old_end; ++t)
@@ -120,7 +122,7 @@ struct View::Regroup {
     return v.strides_[last - 1];
   }
 
-  // The strides of the new dimensions [first, j) of a run of memory; false where one leaves 64 bits.
+  // Sets the strides of the new dimensions [first, j) of a run of memory; false when one does not fit in 64 bits.
   bool split(std::size_t first, Int stride) {
     for (std::size_t t = j; t-- > first;) {
       out.strides_[t] = stride;
@@ -137,8 +139,8 @@ struct View::Regroup {
     return true;
   }
 
-  // Old dimensions with masks. The first and the last valid index are corners of the box of valid ones, if it is one: then
-  // as many are valid as there are in it.
+  // A group of old dimensions with masks. If the valid indices are a box in the new dimensions, its corners are the first and
+  // the last valid index. It is a box iff the number of valid indices equals the volume between these corners.
   Answer split_masked(std::size_t old_first, std::size_t new_first) {
     std::int64_t first = 0, last = 0, valid = 1;
     View part;

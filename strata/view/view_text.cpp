@@ -1,4 +1,4 @@
-// Views, stacks of them and UOp expressions as text, in the specification's notation.
+// Views, ShapeTrackers and UOp expressions as text, in the specification's notation.
 
 #include "strata/expr/render.h"
 #include "strata/view/shape_tracker.h"

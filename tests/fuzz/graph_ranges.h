@@ -64,6 +64,10 @@ class GraphRanges {
         return leaf(n, std::get<ShapeTracker>(n.arg),
                     [&](std::int64_t at) { return exactly(Scalar::of(n.dtype, at)); });
       case Ops::NOOP:
+      case Ops::REQUIRES_GRAD:
+      case Ops::DETACH:
+      case Ops::CUSTOM_GRAD:
+      case Ops::IN_RANGE:
       case Ops::FROM:
       case Ops::CONTIGUOUS: return source(n);
       case Ops::CONCAT: return concatenated(n);

@@ -308,15 +308,20 @@ TEST(UOpChecks, Accumulators) {
   REFUSES("[PHI] assigns to UOps.CONST, not to an accumulator", UOps::PHI, float32, {x.f, x.f});
   REFUSES("[PHI] assigns i32 to f32", UOps::PHI, float32, {x.acc, x.i});
   REFUSES("[PHI] has dtype i32, which is not f32", UOps::PHI, int32, {x.acc, x.f});
-  ACCEPTS(UOps::REDUCE, float32, {x.f, x.acc, x.loop}, Ops::SUM);
-  ACCEPTS(UOps::REDUCE, float32, {x.f, x.acc, x.acc, x.loop, x.loop}, Ops::SUM);
+  ACCEPTS(UOps::REDUCE, float32, {x.f, x.acc, x.loop}, (LoopReduction{Ops::SUM, 1}));
+  ACCEPTS(UOps::REDUCE, float32, {x.f, x.acc, x.acc, x.loop, x.loop}, (LoopReduction{Ops::SUM, 2}));
   REFUSES("[REDUCE] BinaryOps.ADD is not a reduction", UOps::REDUCE, float32, {x.f, x.f, x.loop},
-          Ops::ADD);
-  REFUSES("[REDUCE] reduces over UOps.CONST, not over loops", UOps::REDUCE, float32, {x.f, x.i},
-          Ops::SUM);
-  REFUSES("[REDUCE] has no values: a first one, the others, then the loops", UOps::REDUCE, float32,
-          {x.f, x.loop}, Ops::SUM);
-  REFUSES("[REDUCE] combines f32 and i32", UOps::REDUCE, float32, {x.f, x.i, x.loop}, Ops::SUM);
+          (LoopReduction{Ops::ADD, 1}));
+  REFUSES("[REDUCE] reduces over UOps.CONST, not over loops", UOps::REDUCE, float32,
+          {x.f, x.f, x.i}, (LoopReduction{Ops::SUM, 1}));
+  REFUSES("[REDUCE] 0 loops among 3 sources: a first value, the others, then at least one loop",
+          UOps::REDUCE, float32, {x.f, x.acc, x.loop}, (LoopReduction{Ops::SUM, 0}));
+  REFUSES("[REDUCE] -1 loops among 3 sources: a first value, the others, then at least one loop",
+          UOps::REDUCE, float32, {x.f, x.acc, x.loop}, (LoopReduction{Ops::SUM, -1}));
+  REFUSES("[REDUCE] 1 loops among 2 sources: a first value, the others, then at least one loop",
+          UOps::REDUCE, float32, {x.f, x.loop}, (LoopReduction{Ops::SUM, 1}));
+  REFUSES("[REDUCE] combines f32 and i32", UOps::REDUCE, float32, {x.f, x.i, x.loop},
+          (LoopReduction{Ops::SUM, 1}));
 }
 
 }  // namespace

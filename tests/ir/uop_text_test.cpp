@@ -128,7 +128,7 @@ UOpGraph everything() {
   g.add(UOps::ENDIF, none, {branch});
   g.add(UOps::ENDLOOP, none, {loop});
   g.add(UOps::BARRIER, none);
-  g.add(UOps::REDUCE, float32.vec(3), {acc, value, loop}, Ops::REDUCE_MAX);
+  g.add(UOps::REDUCE, float32.vec(3), {acc, value, loop}, LoopReduction{Ops::REDUCE_MAX, 1});
   g.broadcast(g.cast(g.bitcast(g.lane(acc, 0), int32), dtypes::int64), 64);
   return g;
 }

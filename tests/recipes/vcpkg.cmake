@@ -6,7 +6,7 @@ cmake_minimum_required(VERSION 3.25)
 set(PORT strata)
 set(CURRENT_PORT_DIR ${PORT_DIR})
 set(CURRENT_PACKAGES_DIR ${WORK}/packages)
-set(buildtrees ${WORK}/buildtrees)
+set(buildtrees ${WORK}/source/buildtrees)  # as deep as the folder of Conan's stand-in: compilations are shared (ccache)
 set(kinds rel dbg)
 set(prefix_rel ${CURRENT_PACKAGES_DIR})
 set(prefix_dbg ${CURRENT_PACKAGES_DIR}/debug)
@@ -38,7 +38,8 @@ function(vcpkg_check_features)
   set(${arg_OUT_FEATURE_OPTIONS} ${options} PARENT_SCOPE)
 endfunction()
 
-# NOTE: without optimisation, as a triplet may ask for: what the library computes is seen to by other tests.
+# NOTE: without optimisation and guards of the stack, as a triplet may ask for: other tests see to what the library computes and how it
+# is hardened, and both kinds and the package of Conan's stand-in share compilations.
 function(vcpkg_cmake_configure)
   arguments("DISABLE_PARALLEL_CONFIGURE;NO_CHARSET_FLAG" "SOURCE_PATH;GENERATOR;LOGFILE_BASE"
             "OPTIONS;OPTIONS_RELEASE;OPTIONS_DEBUG;MAYBE_UNUSED_VARIABLES")
@@ -48,6 +49,7 @@ function(vcpkg_cmake_configure)
       COMMAND ${CMAKE_COMMAND} -S ${arg_SOURCE_PATH} -B ${buildtrees}/${kind} -DCMAKE_BUILD_TYPE=${build_type_${kind}}
               -DCMAKE_INSTALL_PREFIX=${prefix_${kind}} -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_INSTALL_BINDIR=bin
               -DBUILD_SHARED_LIBS=OFF -DCMAKE_ERROR_ON_ABSOLUTE_INSTALL_DESTINATION=ON -DCMAKE_CXX_FLAGS_${type}=-O0
+              -DCMAKE_CXX_FLAGS=-fno-stack-protector
               ${arg_OPTIONS} ${arg_OPTIONS_${type}}
       ERROR_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
     foreach(option ${arg_OPTIONS})

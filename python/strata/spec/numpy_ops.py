@@ -31,7 +31,8 @@ def _remainder(a: Any, b: Any) -> Any:
 
 
 fxn_for_op: Dict[Any, Callable[..., Any]] = {
-    UnaryOps.NOOP: lambda x: x, UnaryOps.NEG: np.negative, UnaryOps.ABS: np.abs, UnaryOps.NOT: np.invert,
+    UnaryOps.NOOP: lambda x: x, UnaryOps.REQUIRES_GRAD: lambda x: x, UnaryOps.DETACH: lambda x: x,
+    UnaryOps.CUSTOM_GRAD: lambda x, *_: x, UnaryOps.IN_RANGE: lambda x: x, UnaryOps.NEG: np.negative, UnaryOps.ABS: np.abs, UnaryOps.NOT: np.invert,
     UnaryOps.RECIP: lambda x: 1 / x, UnaryOps.SQRT: np.sqrt, UnaryOps.TRUNC: np.trunc, UnaryOps.FLOOR: np.floor,
     UnaryOps.CEIL: np.ceil, UnaryOps.ROUND: np.round, UnaryOps.EXP2: np.exp2, UnaryOps.LOG2: np.log2,
     UnaryOps.EXP: np.exp, UnaryOps.LOG: np.log, UnaryOps.EXPM1: np.expm1, UnaryOps.LOG1P: np.log1p,
