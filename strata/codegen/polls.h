@@ -11,7 +11,7 @@ namespace strata {
 
 /// A poll is a call of `int poll(void)`, after whose answer 1 the kernel returns, its results not made.
 struct Polls {
-  /// A loop that looks.
+  /// A loop that polls.
   struct At {
     std::size_t loop;    ///< the LOOP's place in the list
     std::int64_t every;  ///< iterations of it, a power of 2
@@ -20,7 +20,7 @@ struct Polls {
   int slot = 0;  ///< behind those of the kernel's buffers: where the address of `poll` stands for one
 
   bool any() const { return !loops.empty(); }
-  /// After how many iterations of `loop` it looks; 0: it does not.
+  /// After how many iterations of `loop` it polls; 0: it does not.
   std::int64_t every(std::size_t loop) const;
 };
 using Looks [[deprecated("renamed to Polls")]] = Polls;

@@ -42,7 +42,7 @@ std::size_t Recording::add_memory(const Buffer& buffer) {
 }
 
 void Recording::add(const RanKernel& ran) {
-  constexpr double between = 0.002;  // seconds, between looks
+  constexpr double between = 0.002;  // seconds, between polls
   unpolled_ += ran.kernel->estimated_seconds();
   Launch launch{ran.kernel, {}, ran.kernel->arguments(ran.values), unpolled_ > between};
   if (launch.polls) unpolled_ = 0;

@@ -67,7 +67,7 @@ class Recording {
 
   std::unique_ptr<Listening> listening_;
   std::vector<Launch> launches_;
-  double unpolled_ = 0;  // seconds since the last launch that looks
+  double unpolled_ = 0;  // seconds since the last launch that polls
   std::vector<FeedListener::Fed> fed_;
   std::vector<Buffer> held_;
   std::vector<void*> memory_;

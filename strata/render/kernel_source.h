@@ -12,10 +12,10 @@
 
 namespace strata {
 
-/// C, with the looks of kernels that run long, and with an entry for the host where `entry` says so.
+/// C, with the polls of kernels that run long, and with an entry for the host where `entry` says so.
 std::string kernel_to_c(const Kernel& kernel, std::string_view name, SourceLines* lines = nullptr,
                         bool entry = false);
-/// LLVM IR, with looks; products are fused into sums where the kernel's target may.
+/// LLVM IR, with polls; products are fused into sums where the kernel's target may.
 std::string kernel_to_llvm(const Kernel& kernel, std::string_view name, SourceLines* lines = nullptr);
 /// OpenCL C in which nothing but MULACC is contracted, also for devices without cl_khr_fp16.
 std::string kernel_to_opencl(const Kernel& kernel, std::string_view name, SourceLines* lines = nullptr);

@@ -56,7 +56,7 @@ class LongRun {
         threads_(threads) {}
 
   void on(Executor& executor) {
-    // Each thread takes the next iterations that nobody has, so that the caller has work, and looks, up to the last chunk.
+    // Each thread takes the next iterations that nobody has, so that the caller has work, and polls, up to the last chunk.
     if (threads_ == 1) return work();
     executor.parallel_for(0, threads_, 1, [this](std::int64_t begin, std::int64_t end) {
       for (std::int64_t k = begin; k < end; ++k) work();
@@ -243,7 +243,7 @@ std::int64_t CompiledKernel::trip_count(std::span<const std::int64_t> values) co
   return evaluate(kernel_->parallel->expr(), known);
 }
 
-/// One call of a program that looks, on the thread that asked for the run or on another one.
+/// One call of a program that polls, on the thread that asked for the run or on another one.
 void CompiledKernel::call(std::span<void* const> buffers, std::span<const std::int64_t> values,
                           std::atomic<bool>& is_stopped, bool is_caller) const {
   SmallVec<void*, 8> with_poll;

@@ -1,4 +1,4 @@
-// What kernels call that look whether to go on (codegen/polls.h).
+// What kernels call to poll (codegen/polls.h).
 #pragma once
 
 #include <atomic>

@@ -27,7 +27,7 @@ class Program {
   /// Whether chunks of its parallel loop are chunks of its work; else the chunk that begins at 0 does all of it, and polls itself
   /// whether to go on (base/interrupt.h).
   virtual bool has_chunks() const;
-  /// Whether one buffer more is the address of what it calls to look whether to go on (codegen/polls.h).
+  /// Whether one buffer more is the address of what it calls to poll (codegen/polls.h).
   virtual bool polls() const;
 
   // What a class that was derived before overrides.

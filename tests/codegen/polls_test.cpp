@@ -1,4 +1,4 @@
-// Where long kernels look whether to go on: not in short ones, once around a look, as far out as that is often enough.
+// Where long kernels poll: not in short ones, once around a poll, as far out as that is often enough.
 #include "strata/codegen/polls.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ Kernel compiled(std::string_view text, std::string_view opts) {
   return compile_kernel(parse_kernel(text).kernel, Target(), parse_opts(opts));
 }
 
-/// How deep the loops that look are, the outermost 0.
+/// How deep the loops that poll are, the outermost 0.
 std::vector<int> depths(const Kernel& kernel, const Polls& polls) {
   std::vector<int> out;
   int depth = 0;

@@ -1,4 +1,4 @@
-// Kernels of one long loop look whether to go on: they end soon, and what they compute is what others do.
+// Kernels of one long loop poll: they end soon, and what they compute is what others do.
 #include "strata/runtime/polling.h"
 
 #include <gtest/gtest.h>
