@@ -586,6 +586,14 @@ void LlvmKernel::vectorize(UOp u) {
 }  // namespace
 
 std::string uops_to_llvm(std::string_view name, const UOpGraph& uops, const LlvmOptions& options) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  if (options.looks.any()) {
+    LlvmOptions renamed = options;
+    renamed.polls = std::exchange(renamed.looks, {});
+    return uops_to_llvm(name, uops, renamed);
+  }
+#pragma GCC diagnostic pop
   STRATA_CHECK(rendering::is_identifier(name), domain,
                "[uops_to_llvm] the kernel's name is no identifier: ", name);
   verify(uops);
