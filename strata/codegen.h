@@ -1,4 +1,4 @@
-// The kernel compiler: from LazyOps to proven lists of UOps.
+// The kernel compiler: compile_kernel() lowers a kernel of LazyOps to a list of UOps whose memory accesses are proven in bounds.
 #pragma once
 
 #include "strata/base/standard.h"

@@ -1,4 +1,4 @@
-// Running graphs.
+// realize(), which runs graphs, the cache of compiled kernels, and the storage of realized nodes.
 #pragma once
 
 #include "strata/base/standard.h"

@@ -1,4 +1,4 @@
-// Kernels as graphs of ops on whole tensors, and what they mean.
+// The graph of ops on whole tensors (LazyOp), its reference interpreter, and the text form of kernels.
 #pragma once
 
 #include "strata/base/standard.h"

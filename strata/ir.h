@@ -1,4 +1,4 @@
-// The kernel's intermediate representation: ops, UOps, their text and their checks.
+// The intermediate representation of kernels: the table of ops, and lists of UOps with their text form, checks and interpreter.
 #pragma once
 
 #include "strata/base/standard.h"

@@ -1,4 +1,4 @@
-// Modules, optimisers, files of arrays.
+// Modules and layers, optimisers, and the array files npy, npz and safetensors.
 #pragma once
 
 #include "strata/base/standard.h"

@@ -1,4 +1,4 @@
-// The table of operations, their formulas, and the text form of kernels.
+// The operations: the table, the formulas on Values, gradient rules, and the text form of kernels.
 #pragma once
 
 #include "strata/base/standard.h"

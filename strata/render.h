@@ -1,4 +1,4 @@
-// UOps as source code.
+// Kernels, as lists of UOps, to source code in languages of C's family and to LLVM IR.
 #pragma once
 
 #include "strata/base/standard.h"

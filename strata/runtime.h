@@ -1,4 +1,4 @@
-// Devices, their memory, and programs that run.
+// Devices, buffers, compiled kernels, the disk cache, and the executor with threads.
 #pragma once
 
 #include "strata/base/standard.h"

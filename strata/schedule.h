@@ -1,4 +1,5 @@
-// From graphs to kernels in order, and where results between them live.
+// The scheduler: cuts a graph into kernels in execution order (schedule()), and plans the memory of intermediate results
+// (plan_memory()).
 #pragma once
 
 #include "strata/base/standard.h"

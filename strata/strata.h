@@ -1,4 +1,4 @@
-// All of Strata.
+// All public headers of Strata. Users of tensors need only strata/tensor.h and strata/nn.h.
 #pragma once
 
 #include "strata/base/standard.h"

@@ -1,4 +1,4 @@
-// In place of zlib_gzip.cpp where zlib is not to be had.
+// Replaces zlib_gzip.cpp in a build without zlib: both functions throw.
 #include "strata/base/check.h"
 #include "tools/gzip.h"
 

@@ -1,4 +1,4 @@
-// Answering questions about expressions.
+// Answers questions about expressions.
 #include "tools/ask.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::vector<std::string> names_of(const std::vector<Variable>& variables) {
   return names;
 }
 
-/// parse(), with an error that knows its text.
+/// Parses a text; errors are TextErrors, with the text.
 Expr parse_text(std::string_view text, const Parser& parser, std::string_view where, Work& work) {
   work.charge(text.size());
   try {
@@ -28,7 +28,7 @@ Expr parse_text(std::string_view text, const Parser& parser, std::string_view wh
   }
 }
 
-/// What the i-th entry of `field` is called where the question comes from.
+/// The name of entry i of `field` in errors: "--assume" on the command line, "assume[0]" in a request.
 std::string entry_name(const ExprQuestion& question, std::string_view field, std::size_t i) {
   return question.options ? detail::message("--", field) : detail::message(field, "[", i, "]");
 }
@@ -42,7 +42,7 @@ Expr parse_assumptions(const ExprQuestion& question, const Parser& parser, Work&
   return all_of(conditions);
 }
 
-/// The text as it stands, evaluated at points.
+/// Evaluates the unsimplified text at points.
 class TextValues {
  public:
   explicit TextValues(const ExprQuestion& question)
@@ -73,7 +73,8 @@ class TextValues {
     given_.push_back(name);
   }
 
-  /// Variables that the text does not hold may be left out: then it compiles without them.
+  /// The value at a point that does not name all variables. That is legal if the text does not contain the others: then it compiles without
+  /// them.
   std::int64_t without_the_others(std::size_t entry) {
     std::vector<std::int64_t> values;
     for (const std::string& name : given_) values.push_back(values_[index_.at(name)]);
@@ -89,7 +90,7 @@ class TextValues {
   const ExprQuestion& question_;
   ExprProgram program_;
   std::unordered_map<std::string_view, std::size_t> index_;
-  std::vector<std::int64_t> values_;  // one a variable
+  std::vector<std::int64_t> values_;  // of each variable
   std::vector<std::string> given_;
 };
 

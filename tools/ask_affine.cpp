@@ -1,4 +1,4 @@
-// The `affine` question, answered by the affine primitives.
+// Answers the request `affine` by the affine primitives.
 #include <map>
 #include <set>
 #include <string_view>
@@ -18,7 +18,7 @@ Affine create(AffinePrimitives& primitives, std::string_view text) {
   }
 }
 
-/// Sets every name of the text from `point`.
+/// Sets the value of every name in the text to that of `point`.
 void assign(const Point& point, std::map<std::string, std::int64_t*>& places, std::size_t entry) {
   const std::string where = "[at[" + std::to_string(entry) + "]] ";
   for (const auto& [name, value] : point) {

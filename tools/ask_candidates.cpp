@@ -6,12 +6,12 @@
 namespace strata::tools {
 namespace {
 
-constexpr std::size_t kMostAxes = 16;  // of which there is a menu
+constexpr std::size_t kMostAxes = 16;  // the most axes and buffers with candidates
 constexpr std::int64_t kAmounts[] = {2, 4, 8, 16};
 constexpr Opt::Kind kByAmount[] = {Opt::Kind::SPLIT, Opt::Kind::UPCAST, Opt::Kind::UNROLL,
                                    Opt::Kind::LANES, Opt::Kind::PADTO};
 
-/// The Opts that may be asked for of a kernel with these axes.
+/// The list of candidates for a kernel, before any is tried.
 class Menu {
  public:
   explicit Menu(const KernelRecord& record, const Kernel& kernel)
@@ -35,7 +35,7 @@ class Menu {
         for (const std::int64_t n : kAmounts)
           if (n <= axis.size.vmax() && (kind != Opt::Kind::PADTO || s == 0))
             out_.push_back({kind, a, n, kind == Opt::Kind::PADTO ? 0 : s, {}});
-      // The largest part that vectors of 4 fill.
+      // A CUT at the last multiple of 4 before the end: vectors of 4 fill the first part.
       if (segment.size().is_number() && segment.size().value() > 4)
         out_.push_back({Opt::Kind::CUT, a, (segment.size().value() - 1) / 4 * 4, s, {}});
     }
@@ -47,7 +47,7 @@ class Menu {
       if (kernel_.buffers[slot].read)
         out_.push_back({Opt::Kind::STAGE, a, static_cast<std::int64_t>(slot), 0, {}});
   }
-  /// Each two neighbours changed.
+  /// For each pair of neighbouring axes, the order in which they are swapped.
   void reorders() {
     for (std::size_t k = 1; k < axes_.order().size() && k < kMostAxes; ++k) {
       Opt opt{Opt::Kind::REORDER, 0, 0, 0, axes_.order()};
@@ -69,7 +69,7 @@ class Menu {
 std::string refusal_of(const KernelQuestion& question, const KernelAnswer& answer, const Opt& opt) {
   const bool first = opt.kind == Opt::Kind::SPLITREDUCE;
   try {
-    if (!first) KernelAxes(*answer.record.axes).apply(opt);  // most refusals are here, and quick
+    if (!first) KernelAxes(*answer.record.axes).apply(opt);  // most refusals, without compiling
     std::vector<Opt> opts = answer.kernel.opts;
     opts.insert(first ? opts.begin() : opts.end(), opt);
     compile_kernel(answer.text.kernel, question.target, std::move(opts));

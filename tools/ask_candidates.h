@@ -1,4 +1,4 @@
-// Which Opts a kernel could get besides those that it has.
+// ask_candidates(): the Opts that could be added to a kernel, for the page's menu of optimizations (the request `kernel`).
 #pragma once
 
 #include <string>
@@ -8,13 +8,15 @@
 
 namespace strata::tools {
 
+/// An Opt that could be added.
 struct OptCandidate {
   Opt opt;
-  std::string refusal;  ///< the compiler's words; empty where the Opt is legal
+  std::string refusal;  ///< the compiler's message; empty if the Opt is legal
 };
 
-/// A menu for each axis and buffer: the Opt behind those of the kernel (SPLITREDUCE in front of them), compiled.
-/// @throws Error (budget)
+/// Candidates for each axis and each buffer of the kernel. Each is tried by compiling the kernel with the candidate appended to its Opts,
+/// or prepended if it is a SPLITREDUCE.
+/// @throws Error (budget) if the compilations exceed the request's budget
 std::vector<OptCandidate> ask_candidates(const KernelQuestion& question, const KernelAnswer& answer);
 
 }  // namespace strata::tools

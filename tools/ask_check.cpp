@@ -16,13 +16,13 @@ namespace {
 /// A function of coordinates: a stack of Views, or an index with its validity.
 struct BoxFunction {
   std::optional<ShapeTracker> stack;
-  std::vector<Variable> axes;   ///< the coordinates; of a stack: made up
-  std::vector<Variable> sizes;  ///< variables that are no coordinates
+  std::vector<Variable> axes;   ///< the coordinates; for a stack with made-up names
+  std::vector<Variable> sizes;  ///< the variables that are not coordinates
   Expr index = 0, valid = 1;
-  Expr given = 1;  ///< where it is looked at
+  Expr given = 1;  ///< the condition under which coordinates are in the domain
 };
 
-/// Names that no text has: a text's begin with a letter or one `_`.
+/// A name that no text can have, because names in texts begin with a letter or a single `_`.
 std::string made_up_name(std::size_t axis, std::string_view suffix) {
   return detail::message("__axis", axis, suffix);
 }
@@ -33,14 +33,14 @@ const Layout& layout_in(const Box& box) {
   return *box.layout->answer.layout;
 }
 
-/// Whether a size that is at least 1 can be shown.
+/// @throws Error (undefined) unless every size is known to be at least 1
 void require_elements(const ShapeTracker& stack) {
   for (const Int& size : stack.shape())
     STRATA_CHECK(size.vmin() >= 1, undefined, "[check] the shape ", render(stack.shape()),
                  " may have no elements");
 }
 
-/// The index of `stack` at `axes`, each of which may run over more than a symbolic size.
+/// Sets f to the index of its stack at `axes`. A variable of an axis may have values beyond a symbolic size; f.given excludes them.
 void look_at(BoxFunction& f, std::vector<Variable> axes, Work& work) {
   const ShapeTracker& stack = *f.stack;
   work.charge(std::uint64_t{1024} * stack.views().size() * stack.views().size() * (1 + stack.rank()));
@@ -82,7 +82,7 @@ BoxFunction function_in(const Box& box) {
   return out;
 }
 
-/// The witness of a proof over `axes` and `sizes`.
+/// The answer of a proof, with its counterexample split into `axes` and `sizes`.
 CheckAnswer told(const Proof& proof, const std::vector<Variable>& axes,
                  const std::vector<Variable>& sizes) {
   CheckAnswer out{proof.answer};
@@ -131,7 +131,7 @@ CheckAnswer equal_stacks(const ShapeTracker& a, const ShapeTracker& b, Work& wor
   return {Answer::no, {*differ->at}};
 }
 
-/// The values at 0, 1, ... as a stack of one dimension.
+/// The layout as a function of one index, 0, 1, ..., as a stack.
 ShapeTracker over_all(const Layout& layout) {
   PlacedLayout placed;
   placed.modes = {layout};
@@ -140,14 +140,14 @@ ShapeTracker over_all(const Layout& layout) {
   return to_shape_tracker(placed);
 }
 
-/// Do both have one address, or none, wherever both are looked at?
+/// Whether two functions have the same address, or both none, wherever both domains hold.
 CheckAnswer equal_functions(const BoxFunction& a, const BoxFunction& b) {
   const Expr both = a.valid && b.valid && a.index == b.index;
   std::vector<Variable> sizes = a.stack ? a.sizes : b.sizes;
   return told(prove(both || (!a.valid && !b.valid), a.given && b.given), a.axes, sizes);
 }
 
-/// A stack read at the variables of an expression; those that sizes are written with are no coordinates.
+/// Reads a stack at the variables of an expression, in order. Variables that occur in the stack's sizes are not coordinates.
 CheckAnswer equal_mixed(BoxFunction stack, BoxFunction expr, Work& work) {
   std::set<std::string_view> taken;
   for (const Variable& v : stack.sizes) taken.insert(v.name());
@@ -165,7 +165,7 @@ CheckAnswer equal_mixed(BoxFunction stack, BoxFunction expr, Work& work) {
   return equal_functions(stack, expr);
 }
 
-/// The variables of `b` are those of `a` of the same name or, where names differ, at the same place.
+/// Matches the variables of `b` with those of `a`: by name or, if names differ, by position.
 CheckAnswer equal_exprs(const BoxFunction& a, BoxFunction b) {
   const auto by_name = [](const Variable& x, const Variable& y) { return x.name() < y.name(); };
   std::vector<Variable> ours = a.axes;
@@ -191,7 +191,7 @@ CheckAnswer equal_exprs(const BoxFunction& a, BoxFunction b) {
   return equal_functions(a, b);
 }
 
-/// A name with two different bounds means two things.
+/// @throws Error if a name has different bounds in the two texts
 void require_same_bounds(const Box& a, const Box& b) {
   for (const Variable& x : a.variables)
     for (const Variable& y : b.variables)
@@ -229,7 +229,7 @@ CheckAnswer check_injective(const Box& a, Work& work) {
     if (pair) out.witness = {pair->first, pair->second};
     return out;
   }
-  // The same function over two points: one address only where they are one point.
+  // Two copies of the function with separate variables: equal addresses must imply equal coordinates.
   Substitution map;
   std::vector<Variable> others;
   Expr same = 1;

@@ -1,5 +1,6 @@
-// What can be proven of texts in the box: equal, injective, contiguous, in bounds. Any mixture of a View, a layout and an expression
-// is compared where both are functions of the same coordinates.
+// Proofs about texts in the box (box_text.h), for the request `check`: whether two index functions are equal, and whether one is injective,
+// contiguous or in bounds. A View, a layout and an expression can be compared with one another if both are functions of the same
+// coordinates.
 #pragma once
 
 #include <optional>
@@ -10,19 +11,20 @@
 
 namespace strata::tools {
 
-/// An answer, with the coordinates that it rests on where it is `no`.
+/// The result of a check. An answer `no` has a witness, a counterexample, if there is one to show.
 struct CheckAnswer {
   Answer answer = Answer::unknown;
-  std::vector<Index> witness = {};  ///< one coordinate, two for injective; none where there is none to show
-  Values at = {};         ///< values of variables that are no coordinates, with the witness
-  std::string note = {};  ///< in a sentence, where there is something to say
+  std::vector<Index> witness = {};  ///< one coordinate; for injective two coordinates
+  Values at = {};         ///< with the witness: values of the variables that are not coordinates
+  std::string note = {};  ///< a remark, if there is one
 };
 
-// Each throws Error (request) where the text is of a kind that the question has no meaning for, (shape) where coordinates do not fit.
+// All of these throw Error (request) if the question has no meaning for the kind of text, e.g. a kernel, and (shape) if the coordinates of
+// two texts do not match.
 CheckAnswer check_equal(const Box& a, const Box& b, Work& work);
 CheckAnswer check_injective(const Box& a, Work& work);
 CheckAnswer check_contiguous(const Box& a, Work& work);
-/// Is every valid address in [0, size)?
+/// Whether every valid address is in [0, size).
 CheckAnswer check_in_bounds(const Box& a, std::int64_t size, Work& work);
 
 }  // namespace strata::tools

@@ -1,5 +1,5 @@
-// The question about a kernel's text that `strata kernel` and `strata batch` answer: compiled for a language, never for the
-// processor that answers.
+// ask_kernel(): compiles the text of a kernel, for `strata kernel` and the request `kernel`. The target is that of a language, not of the
+// processor that answers, so every machine gives the same answer.
 #pragma once
 
 #include <optional>
@@ -14,17 +14,17 @@
 
 namespace strata::tools {
 
-/// What is told of a kernel, in the order in which it is printed.
+/// The sections that can be shown of a kernel, in the order in which they are printed.
 inline constexpr std::string_view kKernelSections[] = {"ast", "axes",  "uops",  "source",
                                                        "asm", "proof", "passes"};
-/// What is told where nobody asks for something else.
+/// The sections that are shown by default.
 inline constexpr std::string_view kShownSections = "axes,uops,source,proof";
 
 struct KernelQuestion {
   std::string text;
   const KernelLanguage* language;
   Target target;
-  std::optional<std::vector<Opt>> opts;  ///< none: the heuristic's
+  std::optional<std::vector<Opt>> opts;  ///< nothing: the heuristic chooses them
 };
 
 struct KernelAnswer {
@@ -33,12 +33,13 @@ struct KernelAnswer {
   KernelRecord record;
 };
 
-/// @throws TextError with the column in the text or the opts
+/// Parses the text of a kernel (ops/kernel_text.h). @throws TextError with the column
 KernelText read_kernel(const std::string& text);
-/// "auto", which is none, "none", or Opts separated by commas. `where`: what they are called where they come from.
+/// Parses Opts: "auto" gives nothing, "none" an empty list, else Opts separated by commas. `where` is their name in errors.
+/// @throws TextError with the column
 std::optional<std::vector<Opt>> read_opts(const std::string& text, std::string_view where);
 
-/// @throws what read_kernel and compile_kernel throw; Error (budget)
+/// Compiles the kernel. @throws as read_kernel() and compile_kernel(); Error (budget)
 KernelAnswer ask_kernel(const KernelQuestion& question, Work& work);
 
 }  // namespace strata::tools

@@ -1,4 +1,5 @@
-// What it takes to compute a kernel: values of its variables, sizes, how much work that is, and random input.
+// The inputs of a run of a kernel, for `strata kernel --run` and the requests `order` and `evaluate`: values of its variables, numeric
+// sizes, random memory, and an estimate of the work.
 #pragma once
 
 #include <cstddef>
@@ -15,30 +16,30 @@ namespace strata::tools {
 /// Values of a kernel's variables, by name.
 using VariableValues = std::vector<std::pair<std::string, std::int64_t>>;
 
-/// What a kernel does at given sizes.
+/// The work of a kernel for given sizes.
 struct KernelWork {
-  double operations =
-      0;  ///< of the AST, each once an element; MULACC is two, conversions and selections none
-  double bytes = 0;            ///< each buffer once for reading and once for writing, as it is used
-  double oracle_elements = 0;  ///< that INTERP computes
+  /// Of the AST, per element: MULACC counts twice, casts and WHERE not at all.
+  double operations = 0;
+  double bytes = 0;            ///< of all buffers that are read, plus of those that are written
+  double oracle_elements = 0;  ///< the elements that INTERP computes, over all nodes
   bool floats = false;         ///< true iff some operation is on floats
   bool doubles = false;        ///< true iff some operation is on f64
 };
-/// @throws Error (domain) for a variable without a value or outside of its bounds
+/// The work of a kernel's AST on `buffers`. @throws Error (domain) for a variable without a value, or with one outside its bounds
 KernelWork work_of(const LazyOp& kernel, std::span<const BufferUse> buffers,
                    const VariableValues& values);
 inline KernelWork work_of(const Kernel& kernel, const VariableValues& values) {
   return work_of(kernel.ast, kernel.buffers, values);
 }
 
-/// Sizes as numbers.
+/// Evaluates symbolic sizes with given values of the variables.
 class KernelSizes {
  public:
   explicit KernelSizes(const VariableValues& values) : values_(values) {}
 
-  /// @throws Error (domain) for a variable without a value or outside of its bounds
+  /// The number of a size. @throws Error (domain) for a variable without a value, or with one outside its bounds
   std::int64_t operator()(const Int& size) const;
-  /// As a double: shapes between may have more elements than 64 bits count.
+  /// The product of the sizes. A double, because an intermediate shape may have more than 2^63 elements.
   double elements(const Ints& shape) const;
 
  private:
@@ -47,11 +48,11 @@ class KernelSizes {
   const VariableValues& values_;
 };
 
-/// splitmix64: the same numbers on every machine.
+/// Pseudo-random scalars by splitmix64, the same on every machine.
 class RandomValues {
  public:
   explicit RandomValues(std::uint64_t seed = 2026) : state_(seed) {}
-  /// Floats in [-1, 1), integers in [-100, 100] or [0, 100].
+  /// The next scalar of `dtype`: a float in [-1, 1), a signed integer in [-100, 100], an unsigned one in [0, 100], or a bool.
   Scalar next(DType dtype);
 
  private:
@@ -63,9 +64,9 @@ class RandomValues {
 /// Memory for the buffers of a kernel.
 struct KernelMemory {
   std::vector<std::vector<std::byte>> bytes;  ///< by slot
-  std::vector<Memory> buffers;                ///< the same, as interpreters take it
+  std::vector<Memory> buffers;                ///< pointers into `bytes`, for interpret()
 };
-/// Random input for the first `given` buffers, as far as they are used, in order of slot; 0 for the others.
+/// Memory for all buffers, by slot: random elements in the first `given` ones, zeros in the others. A buffer that is not used is empty.
 KernelMemory random_memory(std::span<const BufferUse> buffers, std::size_t given,
                            const KernelSizes& sizes, std::uint64_t seed);
 

@@ -1,4 +1,4 @@
-// Answering questions about layouts.
+// Answers calls of the layout algebra.
 #include "tools/ask_layout.h"
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 namespace strata::tools {
 namespace {
 
-constexpr std::size_t printed_value = 8;  // bytes of a value in the answer, or so
+constexpr std::size_t printed_value = 8;  // about the bytes of a value in the answer
 
-/// The integer that is all of `text`; nothing for another text. @throws Error (overflow)
+/// The integer of `text`; nothing if `text` is not an integer. @throws Error (overflow)
 std::optional<std::int64_t> integer_text(std::string_view text) {
   std::int64_t value = 0;
   const char* end = text.data() + text.size();
@@ -25,7 +25,7 @@ std::optional<std::int64_t> integer_text(std::string_view text) {
   return value;
 }
 
-/// Calls `at` with each place of `text` and how many brackets are open behind it.
+/// Calls at(position, depth) for each character of `text`, with the number of brackets that are open behind it.
 template <class At>
 void each_depth(std::string_view text, const At& at) {
   std::ptrdiff_t depth = 0;
@@ -36,7 +36,7 @@ void each_depth(std::string_view text, const At& at) {
   }
 }
 
-/// Whether one pair of brackets holds all of `text`: a layout has a colon outside of brackets.
+/// Whether one pair of brackets encloses all of `text`. Then it is a list; a layout has a colon outside of brackets.
 bool is_list(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(' '), end = text.find_last_not_of(' ');
   if (begin == std::string_view::npos || (text[begin] != '(' && text[begin] != '<')) return false;
@@ -49,7 +49,7 @@ bool is_list(std::string_view text) {
   return closes && !before;
 }
 
-/// Where the items of a list begin, and their lengths, without blanks around them.
+/// The positions and lengths of the items of a list, without blanks around them.
 std::vector<std::pair<std::size_t, std::size_t>> items_of_list(std::string_view text) {
   std::vector<std::pair<std::size_t, std::size_t>> items;
   std::size_t begin = text.find_first_of("(<") + 1;
@@ -70,7 +70,7 @@ std::vector<std::pair<std::size_t, std::size_t>> items_of_list(std::string_view 
   return items;
 }
 
-/// Units for every pair of leaves, and for a decision that may have to look at pieces.
+/// Charges a unit for every pair of leaves, and the work of one decision.
 void charge_leaves(std::uint64_t leaves, Work& work) {
   constexpr std::uint64_t decision = 4096;
   work.charge((leaves + 1) * (leaves + 1));
@@ -104,7 +104,7 @@ LayoutAnswer binary(const LayoutArguments& args) {
   return {function(a, b, args.decision_budget()), {}, {}};
 }
 
-/// `B` may be a tiler, too.
+/// A function of A and B, where B may also be a tiler.
 template <Binary function, ByMode by_mode>
 LayoutAnswer tiled(const LayoutArguments& args) {
   if (!args.is_tiler(1)) return binary<function>(args);

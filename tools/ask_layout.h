@@ -1,5 +1,5 @@
-// The questions about layouts that `strata layout` and `strata batch` answer: a function's name and texts in, a layout, a table
-// or a value out.
+// Calls of the layout algebra by name, for `strata layout`, the box and the request `layout`: the name of a function and texts in; a
+// layout, a table or a value out.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@
 
 namespace strata::tools {
 
-/// The arguments of a call, read when they are asked for.
+/// The arguments of a call. Each is parsed when it is asked for, as the type that the function needs.
 class LayoutArguments {
  public:
-  /// `where` is what one of them is called in errors: "args[0]"; with one name for all, just that.
+  /// @param where the name of an argument in errors; if `numbered`, with its index, e.g. "args[0]"
   LayoutArguments(std::vector<std::string> texts, std::string_view where, bool numbered,
                   std::vector<Variable> variables, Work& work);
 
   std::size_t size() const { return texts_.size(); }
-  // Each throws TextError with the column in that argument.
-  /// A layout, or an integer n for `n:1`.
+  // All of these throw TextError with the column in argument i.
+  /// Argument i as a layout; an integer n means `n:1`.
   Layout layout(std::size_t i) const;
-  /// Whether it is a list of layouts, one a mode: `(4:1, 8:2)`, `<4:1, 8:2>`, `(4, 8)`.
+  /// Whether argument i is a tiler, a list with a layout for each mode: `(4:1, 8:2)`, `<4:1, 8:2>`, `(4, 8)`.
   bool is_tiler(std::size_t i) const;
   std::vector<Layout> tiler(std::size_t i) const;
   std::int64_t integer(std::size_t i) const;
   Coordinate coordinate(std::size_t i) const;
   Work& work() const { return work_; }
-  /// Work that one decision of the layout algebra may take: less than its default where less is left, and more where more
-  /// is left than a request has by default.
+  /// The budget for one decision of the layout algebra. It is smaller than the algebra's default if less work is left, and larger if the
+  /// request has a larger budget than the default.
   std::uint64_t decision_budget() const;
 
  private:
@@ -46,26 +46,28 @@ class LayoutArguments {
   Work& work_;
 };
 
+/// The result of a call: exactly one of the three.
 struct LayoutAnswer {
   std::optional<Layout> layout;
-  std::optional<std::vector<std::int64_t>> table;  ///< of values, over the whole domain
+  std::optional<std::vector<std::int64_t>> table;  ///< the values of a function, over its whole domain
   std::optional<Coordinate> value;
 };
 
+/// A row of the table of functions.
 struct LayoutFunction {
   std::string_view name;
-  std::string_view arguments;  ///< "A B"
-  std::size_t least, most;     ///< how many arguments
+  std::string_view arguments;  ///< for help texts, e.g. "A B"
+  std::size_t least, most;     ///< the number of arguments
   LayoutAnswer (*call)(const LayoutArguments&);
 };
 
 std::span<const LayoutFunction> layout_functions();
 const LayoutFunction* find_layout_function(std::string_view name);
 
-/// @throws Error (request) for another number of arguments, (budget) before the work is done, and what the function does.
+/// Calls the function. @throws Error (request) for a wrong number of arguments, (budget) before the work is done, and as the function
 LayoutAnswer ask_layout(const LayoutFunction& function, const LayoutArguments& arguments);
 
-/// All values of a layout of numbers, charged before they are computed.
+/// The values of a layout without symbolic sizes, over its whole domain. @throws Error (budget) before they are computed
 std::vector<std::int64_t> charged_table(const Layout& layout, Work& work);
 
 }  // namespace strata::tools

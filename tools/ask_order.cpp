@@ -8,7 +8,7 @@
 namespace strata::tools {
 namespace {
 
-constexpr double kUnitsOfAnElement = 16;  // that the interpreter computes
+constexpr double kUnitsOfAnElement = 16;  // units of work for an element that the interpreter computes
 constexpr std::uint64_t kUnitsOfAnAccess = 16;
 constexpr std::uint64_t kSeed = 2026;
 
@@ -22,7 +22,7 @@ std::vector<std::int64_t> numbers_of(const std::vector<BufferUse>& buffers, cons
   return out;
 }
 
-/// Counts accesses, and writes them down.
+/// Counts and records accesses, up to a limit.
 class Accesses {
  public:
   Accesses(std::vector<std::int64_t>& triples, std::int64_t limit)
@@ -43,7 +43,7 @@ class Accesses {
   std::int64_t limit_;
 };
 
-/// The values that the list asks for: all of its parallel range at once.
+/// The values of all variables in the list of UOps, with begin0 and end0 set to the whole parallel loop.
 VariableValues values_in_list(const Kernel& kernel, const KernelSizes& sizes, VariableValues values) {
   if (!kernel.parallel) return values;
   values.emplace_back(kRangeBegin, 0);

@@ -1,4 +1,4 @@
-// Answering questions about views.
+// Answers questions about views.
 #include "tools/ask_view.h"
 
 #include <algorithm>
@@ -31,14 +31,14 @@ constexpr MovementOp movement_table[] = {
 };
 // clang-format on
 
-/// Units of work for one look at each dimension of each View.
+/// The units of work for one visit of each dimension of each View.
 std::uint64_t weight(std::span<const View> views) {
   std::uint64_t out = 0;
   for (const View& v : views) out += 1 + v.rank();
   return out;
 }
 
-/// Units of work for what looks at every pair of Views or dimensions; each pair may take a decision of its own.
+/// Charges work that visits every pair of dimensions, and may take a decision for every pair of Views.
 void charge_decisions(std::span<const View> views, Work& work) {
   constexpr std::uint64_t decision = 1024;
   const std::uint64_t n = weight(views);
@@ -72,17 +72,17 @@ std::vector<Expr> variables_named(const ShapeTracker& stack, const std::vector<s
   return idxs;
 }
 
-/// Charges for looking at every element of `stack`.
+/// Charges `each` units for every element of `stack`.
 void charge_elements(const ShapeTracker& stack, std::uint64_t each, Work& work) {
   std::int64_t units = 0;
   const bool fits = try_mul(stack.size().value(), static_cast<std::int64_t>(each), units);
   work.charge(fits ? static_cast<std::uint64_t>(units) : UINT64_MAX);
 }
 
-/// A stack of numbers, element by element: what decides where the exact procedures have used up their budgets.
+/// A concrete stack, evaluated element by element: the fallback when an exact procedure exceeds its budget.
 class Elements {
  public:
-  /// @throws Error (budget) where looking at all of them is more than `work` allows.
+  /// Charges a visit of all elements. @throws Error (budget)
   Elements(const ShapeTracker& stack, Work& work)
       : size_(stack.size().value()), shape_(*numbers(stack.shape())) {
     charge_elements(stack, 2 * weight(stack.views()), work);
@@ -98,11 +98,11 @@ class Elements {
     }
     return at;
   }
-  /// The address of an index, nothing where it is invalid.
+  /// The address of an index; nothing if the index is masked.
   std::optional<std::int64_t> operator()(Index at) const {
     for (std::size_t k = views_.size(); k-- > 0;) {
       const Strided& v = views_[k];
-      __int128 sum = v.offset;  // fits in the end: the View is valid
+      __int128 sum = v.offset;  // partial sums may exceed 64 bits; the sum of a valid View does not
       for (std::size_t j = 0; j < at.size(); ++j) {
         if (at[j] < v.begin[j] || at[j] >= v.end[j]) return std::nullopt;
         sum += static_cast<__int128>(v.stride[j]) * at[j];
@@ -144,8 +144,8 @@ std::optional<Int> symbolic_real_size(const ShapeTracker& stack) {
   }
 }
 
-/// Strides and the size of the memory. What numbers take is charged: the pieces have a budget of their own, and no more than
-/// that is charged for them.
+/// Sets real_strides and real_size. For a concrete stack they come from its decomposition into pieces, which has a budget of its own; the
+/// work that it took is charged.
 void ask_memory(const ShapeTracker& stack, Work& work, ViewAnswer& out) {
   if (!stack.is_concrete()) {
     out.real_strides = stack.real_strides();
@@ -156,7 +156,7 @@ void ask_memory(const ShapeTracker& stack, Work& work, ViewAnswer& out) {
   PieceFacts facts = piece_facts(stack, false, budget);
   work.charge(facts.work);
   if (!facts.complete && budget < kPieceBudget)
-    work.charge(kPieceBudget);  // which is more than there is
+    work.charge(kPieceBudget);  // throws: more than is left
   out.real_strides = std::move(facts.real_strides);
   out.real_size = facts.complete ? real_size_of(facts.range) : real_size_by_elements(stack, work);
 }
@@ -181,7 +181,7 @@ ShapeTracker windowed(const ShapeTracker& stack, const Window& window) {
 }
 
 std::vector<std::int64_t> addresses_of(const ShapeTracker& stack, std::int64_t invalid, Work& work) {
-  constexpr std::size_t printed = 8;  // bytes of an address in the answer, or so
+  constexpr std::size_t printed = 8;  // about the bytes of an address in the answer
   charge_elements(stack, printed + weight(stack.views()), work);
   return addresses(stack, stack.size().value(), invalid);
 }
@@ -214,7 +214,7 @@ void check_window(const Window& window, const Index& shape) {
 
 ShapeTracker apply_movement(const ShapeTracker& stack, const MovementOp& op,
                             const Movement& movement, Work& work) {
-  // A copy of the stack, and every pair of the top's dimensions and the argument's.
+  // The work for a copy of the stack, and for every pair among the dimensions of the top View and of the argument.
   constexpr std::uint64_t copied = 8;
   const std::uint64_t top = 1 + stack.rank() + movement.numbers.size() + movement.pairs.size();
   work.charge(copied * weight(stack.views()));
@@ -266,7 +266,7 @@ std::optional<ViewsDiffer> ask_equal_view(const ShapeTracker& a, const ShapeTrac
   charge_decisions(a.views(), work);
   charge_decisions(b.views(), work);
   const std::uint64_t budget = std::min(kEqualBudget, work.left());
-  work.charge(budget / 8);  // it seldom takes all
+  work.charge(budget / 8);  // a typical share: the budget is seldom used up
   const StackProof proof = equal(a, b, budget);
   if (proof.answer == Answer::yes) return std::nullopt;
   if (proof.answer == Answer::no) return ViewsDiffer{proof.witness};

@@ -17,14 +17,14 @@ Expr parse_named(const std::string& text, std::string_view name,
   }
 }
 
-/// The index simplified where it is valid.
+/// The index, simplified under the condition that it is valid.
 IndexExprs simplified_where_valid(const IndexExprs& exprs) {
   const Expr valid = simplify(exprs.valid, Effort::exact);
   const bool never = valid.constant() == 0;
   return {never ? Expr(0) : simplify_under(exprs.index, valid, Effort::exact), valid};
 }
 
-/// Values from `window` on, row-major; it is all of them where there is none.
+/// Runs over the points of the window in row-major order; without a window over all points.
 class WindowPoints {
  public:
   WindowPoints(const std::vector<Variable>& variables, const Index& shape,
@@ -38,7 +38,7 @@ class WindowPoints {
     values_ = first_;
   }
 
-  /// How many; nothing where 64 bits do not count them.
+  /// The number of points; nothing beyond 64 bits.
   std::optional<std::int64_t> count() const {
     std::int64_t out = 1;
     for (const std::int64_t n : extent_)
@@ -61,7 +61,7 @@ class WindowPoints {
 
 std::vector<std::int64_t> addresses_of_texts(const ViewExprQuestion& question, const Index& shape,
                                              Work& work) {
-  constexpr std::uint64_t printed = 8;  // bytes of an address in the answer, or so
+  constexpr std::uint64_t printed = 8;  // about the bytes of an address in the answer
   WindowPoints at(question.variables, shape, question.window);
   const std::uint64_t each =
       printed + question.index.size() + question.valid.size() + question.variables.size();

@@ -1,5 +1,5 @@
-// The question about an index expression and the condition under which it has a value, which `strata view --expr` and `strata
-// batch` answer.
+// ask_view_expr(): answers a question about an index expression and the condition under which it is valid, for `strata view --expr` and the
+// request `view` with `expr`.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@ namespace strata::tools {
 struct ViewExprQuestion {
   std::string index;
   std::string valid = "1";
-  std::vector<Variable> variables;  ///< the dimensions, in order
-  bool addresses = false;
-  std::optional<Window> window = {};
-  std::int64_t invalid = -1;             ///< what stands for no address
-  std::string_view index_name = "expr";  ///< what errors call the texts
+  std::vector<Variable> variables;    ///< the dimensions, in order
+  bool addresses = false;             ///< whether the addresses are wanted
+  std::optional<Window> window = {};  ///< the part of the box whose addresses are wanted; none: all
+  std::int64_t invalid = -1;          ///< the number that marks an invalid index
+  std::string_view index_name = "expr";  ///< the names of both texts in errors
   std::string_view valid_name = "valid";
 };
 
 struct ViewExprAnswer {
-  Index shape;                          ///< how many values each variable has
-  IndexExprs given;                     ///< the texts
-  IndexExprs simplified;                ///< the index where it is valid
-  std::vector<std::int64_t> addresses;  ///< row-major
+  Index shape;                          ///< the number of values of each variable
+  IndexExprs given;                     ///< the texts, parsed
+  IndexExprs simplified;                ///< the same, the index simplified under its condition
+  std::vector<std::int64_t> addresses;  ///< of the window, in row-major order
 };
 
-/// How many values a variable has. @throws Error (overflow) where that is more than 64 bits count
+/// The number of values of a variable: max - min + 1. @throws Error (overflow) beyond 64 bits
 std::int64_t count_values(const Variable& v);
 
-/// @throws TextError for a text, Error (budget) before the work is done
+/// Answers the question. @throws TextError if a text cannot be parsed, Error (budget) if the work exceeds the budget, before doing it
 ViewExprAnswer ask_view_expr(const ViewExprQuestion& question, Work& work);
 
 }  // namespace strata::tools

@@ -1,4 +1,4 @@
-// Bytes as letters; see gzip.h.
+// The base64 encoding; see gzip.h.
 #include <cstdint>
 
 #include "tools/gzip.h"

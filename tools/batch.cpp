@@ -1,4 +1,4 @@
-// Requests to answers: reading the fields, one function a request kind, errors.
+// answer(): the table of requests, budgets, and the answer to a request that fails.
 #include "tools/batch.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ void write_notations(JsonWriter& json, const Expr& e, Work& work) {
   json.member("tree", render_tree(e));
 }
 
-/// What an event's text is long, more or less.
+/// About the length of an event's text.
 std::uint64_t size_of(const RewriteEvent& event) {
   std::uint64_t out = 256;
   for (const auto& [letter, bound] : event.bindings) out += 64 * std::uint64_t{count_nodes(bound)};
@@ -119,13 +119,14 @@ void dispatch(const Request& request, Work& work, JsonWriter& json) {
               named.column());
 }
 
-/// Node evaluations for the exact step: fewer than its default under a smaller budget, more under a larger one.
+/// The budget of the exact step of simplification, in node evaluations: the default, but at most the units of a request's budget that is
+/// below the default budget, and at least the units of one that is above.
 std::uint64_t exact_step_budget(std::int64_t budget) {
   const auto units = static_cast<std::uint64_t>(std::max<std::int64_t>(budget, 0));
   return budget < default_budget ? std::min(exact_budget(), units) : std::max(exact_budget(), units);
 }
 
-/// Steps of the algebra: as many as the budget has units, and no fewer than any small question takes.
+/// The budget of Meter, in steps of the algebra: the request's budget, but at least what a small question takes.
 std::uint64_t step_budget(std::int64_t budget) {
   constexpr std::int64_t least = std::int64_t{1} << 20;
   return static_cast<std::uint64_t>(std::max(budget, least));

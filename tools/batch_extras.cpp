@@ -1,4 +1,4 @@
-// Optional parts of answers: facts about a View, the rules that fired, all rules.
+// Optional parts of answers: facts about a View, the rules that fired, the table of rules.
 #include "strata/expr/render.h"
 #include "strata/expr/rewrite_text.h"
 #include "strata/view/equal.h"
@@ -7,7 +7,7 @@
 namespace strata::tools {
 namespace {
 
-/// The letter that the names of a section's rules begin with.
+/// A section of the table of rules: the first letter of its rules' names, and its title.
 struct RuleSection {
   char letter;
   std::string_view title;
@@ -26,7 +26,7 @@ void write_index(JsonWriter& json, const std::optional<Index>& at) {
     json.null();
 }
 
-/// What a decision about a stack may cost, more or less.
+/// About the units of work of one decision about a stack.
 void charge_facts(const ShapeTracker& stack, Work& work) {
   constexpr std::uint64_t decision = 4096;
   const std::uint64_t parts = stack.views().size() + stack.rank();

@@ -43,13 +43,13 @@ Target target_asked(const Request& request, const KernelLanguage& language) {
   return out;
 }
 
-constexpr std::string_view kCandidates = "candidates";  // in `show`, beside the sections
+constexpr std::string_view kCandidates = "candidates";  // a word of `show` that is not a section
 
 bool holds(const std::vector<std::string_view>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// The sections of a list of words; `all` is all but those of times and candidates.
+/// The sections that the words of `show` name; `all` means all sections except times and candidates.
 std::vector<std::string_view> sections_asked(std::string_view list) {
   std::vector<std::string_view> out;
   for (const std::string_view word : split(list, ',')) {
@@ -104,7 +104,7 @@ void write_values(JsonWriter& json, const VariableValues& values) {
   json.end_object();
 }
 
-/// In memory as integers of 32 bits, where they fit.
+/// Writes a list of integers: to `memory` as 32-bit integers, if it is not null and they fit; else by write_numbers().
 void write_triples(JsonWriter& json, const std::vector<std::int64_t>& triples, NumberLists* memory) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   if (memory == nullptr ||
@@ -116,7 +116,7 @@ void write_triples(JsonWriter& json, const std::vector<std::int64_t>& triples, N
   memory->add(json, std::move(list));
 }
 
-/// A number of JSON has neither NaN nor infinities: these are texts.
+/// Writes a scalar; NaN and infinities, which JSON numbers cannot be, as strings.
 void write_element(JsonWriter& json, const Scalar& value) {
   if (value.dtype().is_bool())
     json.value(std::int64_t{value.as_bool() ? 1 : 0});

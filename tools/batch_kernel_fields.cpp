@@ -12,7 +12,7 @@
 namespace strata::tools {
 namespace {
 
-constexpr std::uint64_t kUnitsOfAUOp = 64;  // of its texts
+constexpr std::uint64_t kUnitsOfAUOp = 64;  // units of work for the texts of a UOp
 
 std::int64_t number(std::size_t n) { return static_cast<std::int64_t>(n); }
 
@@ -51,7 +51,7 @@ void write_axis(JsonWriter& json, const KernelRecord& record, std::size_t a) {
     json.null();
   else
     json.value(std::int64_t{axis.group});
-  json.key("order");  // among the loops of outputs
+  json.key("order");  // the position among the loops over outputs
   const std::vector<std::size_t>& order = record.axes->order();
   if (const auto at = std::find(order.begin(), order.end(), a); at != order.end())
     json.value(static_cast<std::int64_t>(at - order.begin()));
@@ -79,7 +79,7 @@ void write_axes(JsonWriter& json, const Kernel& kernel, const KernelRecord& reco
 
 // --- UOps ---
 
-/// The LOOP that each UOp is directly inside of, of a LOOP the one around it.
+/// For each UOp, the innermost LOOP around it.
 std::vector<std::optional<std::size_t>> loops_around(const UOpGraph& list) {
   std::vector<std::optional<std::size_t>> out;
   std::vector<std::size_t> open;
@@ -100,7 +100,7 @@ void write_op(JsonWriter& json, UOp u, std::optional<std::size_t> loop) {
   json.key("srcs").begin_array();
   for (const UOp s : u.src()) json.value(number(s.num()));
   std::string text = line_of(u);
-  text.pop_back();  // the end of the line
+  text.pop_back();  // the line end
   json.end_array().member("text", text).key("loop");
   if (loop)
     json.value(number(*loop));
@@ -211,7 +211,7 @@ void write_kernel(JsonWriter& json, const KernelTold& told) {
   write_buffers(json, told);
   json.key("opts").begin_array();
   for (const Opt& opt : k.opts) json.value(opt.text());
-  json.end_array().key("first").begin_array();  // SPLITREDUCE: what runs before it
+  json.end_array().key("first").begin_array();  // the kernels that run before it, by SPLITREDUCE
   for (std::size_t b = 0; b < k.before.size(); ++b) {
     const Kernel& first = *k.before[b];
     json.begin_object().member("name", first.name).member("opts", opts_text(first));

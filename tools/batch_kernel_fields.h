@@ -1,4 +1,5 @@
-// A kernel as JSON: for `strata kernel --json` and the request `kernel`.
+// write_kernel(): the JSON fields that describe a compiled kernel, in the output of `strata kernel --json` and in the answer to the request
+// `kernel` of `strata batch`.
 #pragma once
 
 #include <functional>
@@ -14,27 +15,27 @@
 
 namespace strata::tools {
 
-/// A kernel, and what is told of it.
+/// A kernel, and which of its parts are written.
 struct KernelTold {
   std::span<const std::string> names;  ///< of the buffers, by slot
   const Kernel& kernel;
   const KernelRecord& record;
   std::string_view device, target;
   int vector_bytes;
-  std::vector<std::string_view> sections;  ///< of kKernelSections
+  std::vector<std::string_view> sections;  ///< the parts to write, some of kKernelSections
   bool timed;                              ///< whether proofs say how long they took
-  /// The lines are asked for where they are not null; they stay empty where nothing is known of them.
+  /// Gives the source text. Fills the lines if they are not null; leaves them empty if they are unknown.
   std::function<std::string(const Kernel&, SourceLines*)> source;
-  /// Nothing where there is none.
+  /// Gives the assembly text, or nothing if the device has none.
   std::function<std::optional<std::string>(const Kernel&)> assembly;
 };
 
-/// The fields, inside of an open object.
+/// Writes the fields into the open JSON object.
 void write_kernel(JsonWriter& json, const KernelTold& told);
 
-/// That of the text; of those through which kernels hand over, a name that no text has.
+/// The name of a buffer: names[slot]; "(temporary)", which no text can have, for buffers with the results of kernels that run before.
 std::string name_of_buffer(std::span<const std::string> names, std::size_t slot);
-/// "none", or what parse_opts reads.
+/// The Opts of a kernel in the notation of parse_opts(); "none" if there are none.
 std::string opts_text(const Kernel& kernel);
 
 }  // namespace strata::tools

@@ -8,7 +8,7 @@
 namespace strata::tools {
 namespace {
 
-/// `[1,[2,3]]` as a coordinate is written: `(1,(2,3))`.
+/// The text of a coordinate given as JSON: `[1,[2,3]]` gives `(1,(2,3))`.
 std::string coordinate_text(const JsonValue& list) {
   std::string text = list.raw();
   if (text.find_first_not_of("0123456789-[], \t") != std::string::npos)
@@ -30,16 +30,16 @@ std::vector<std::string> argument_texts(const JsonValue& args) {
   return texts;
 }
 
-/// An integer, or lists of them as the tuples nest.
+/// Writes a coordinate: an integer, or nested lists in place of tuples.
 void write_coordinate(JsonWriter& json, const Coordinate& c) {
-  std::vector<std::int32_t> open;  // what is still to come in each tuple around
+  std::vector<std::int32_t> open;  // for each open tuple, the number of children that are left
   std::size_t next = 0;
   for (const std::int32_t children : c.profile()) {
     if (children == kLeaf) {
       write_int(json, c.values()[next++]);
     } else {
       json.begin_array();
-      open.push_back(children + 1);  // itself is done at once
+      open.push_back(children + 1);  // 1 more for the tuple itself, which is counted down next
     }
     while (!open.empty() && --open.back() == 0) {
       json.end_array();

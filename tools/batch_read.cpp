@@ -1,4 +1,4 @@
-// The request `read`: what a text in the box says, as the request that asks about it, and in all its forms.
+// The request `read`: reads a text in the notation of the box, and answers with the equivalent request and with all forms of the text.
 #include "tools/batch_rows.h"
 #include "tools/box_forms.h"
 
@@ -84,7 +84,7 @@ void write_request(JsonWriter& json, const BoxKernel& kernel) {
   json.member("do", "kernel").member("text", kernel.text);
 }
 
-/// The request of one kind, with the bounds that it may have.
+/// Writes the equivalent request, with the bounds of variables if there are any.
 template <class Part>
 void write_kind(JsonWriter& json, std::string_view kind, const Part& part,
                 const std::vector<Variable>& variables) {

@@ -8,7 +8,7 @@
 namespace strata::tools {
 namespace {
 
-/// Sizes, strides and the like: integers or, where there are variables, texts over them.
+/// Reads sizes, strides, ...: integers, or texts of expressions over the variables.
 class NumberReader {
  public:
   NumberReader(std::vector<Variable> variables, Work& work)

@@ -1,4 +1,4 @@
-// The request `view` of an index expression and its condition.
+// The request `view` with `expr`: an index expression and its condition.
 #include "tools/batch_rows.h"
 
 namespace strata::tools {

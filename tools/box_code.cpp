@@ -1,4 +1,4 @@
-// C++ and Python as text.
+// Writes C++ and Python code.
 #include "tools/box_code.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace strata::tools {
 namespace {
 
-// What a variable cannot be called in C++ or in Python, and what the snippets call themselves.
+// Names that a variable cannot have: keywords of C++ and Python, and names that the snippets use.
 // clang-format off
 constexpr std::string_view taken_words[] = {
     "False", "Int", "Ints", "Layout", "Mask", "None", "ShapeTracker", "True", "Variable", "View", "alignas", "alignof",
@@ -29,7 +29,7 @@ constexpr std::string_view taken_words[] = {
 
 std::string integer_literal(std::int64_t n, bool cpp) {
   if (cpp && n == std::numeric_limits<std::int64_t>::min())
-    return detail::message("(", n + 1, " - 1)");  // its magnitude is no literal
+    return detail::message("(", n + 1, " - 1)");  // 9223372036854775808 is not a literal
   return std::to_string(n);
 }
 

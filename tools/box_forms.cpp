@@ -1,4 +1,4 @@
-// All spellings of what stands in the box.
+// The contents of the box in all notations.
 #include "tools/box_forms.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 using Forms = std::vector<BoxForm>;
 
-/// The words of a command of `strata`.
+/// Builds the command line of a command of `strata`.
 class CommandText {
  public:
   explicit CommandText(std::string_view name) : text_(detail::message("strata ", name)) {}
@@ -54,7 +54,7 @@ std::string pairs_word(const Padding& list) {
 
 // --- Views ---
 
-/// `.permute((1, 0))` for each movement.
+/// The chain of movements, e.g. `.permute((1, 0))`, in code.
 std::string chain_text(const BoxView& view, const CodeText& code) {
   std::string out = view.shape ? detail::message("ShapeTracker", code.scope(), "from_shape(",
                                                  code.numbers(*view.shape), ")")
@@ -69,7 +69,7 @@ std::string chain_text(const BoxView& view, const CodeText& code) {
   return out;
 }
 
-/// A View alone, or the chain.
+/// The code of the value: a single View, or the chain.
 std::string value_text(const BoxView& view, const CodeText& code) {
   const bool alone = !view.shape && view.views.size() == 1 && view.ops.empty();
   return alone ? code.view(view.views[0]) : chain_text(view, code);
@@ -117,24 +117,24 @@ std::string view_command(const BoxView& view, const std::vector<Variable>& varia
   return command.variables(variables).take();
 }
 
-/// The layout that says the same of a coordinate, mode by mode.
+/// The layout with the same function of coordinates, with one mode for each dimension; nothing if there is none.
 std::optional<Layout> layout_of(const ShapeTracker& stack, Work& work) {
   const std::uint64_t budget = std::min(kMergeBudget, work.left());
-  work.charge(budget / 64);  // it seldom takes all
+  work.charge(budget / 64);  // a typical share: the budget is seldom used up
   const auto placed = to_layout(stack, budget);
   if (!placed || placed->offset != Int(0)) return std::nullopt;
   for (const Int& begin : placed->begin)
     if (begin != Int(0)) return std::nullopt;
   Layout layout = placed->layout();
   const PlacedLayout again =
-      place(layout);  // whose modes are as many, unless there is one mode of several
+      place(layout);  // as many modes as dimensions, unless the only mode has several parts
   if (again.shape != stack.shape()) return std::nullopt;
   for (std::size_t k = 0; k < again.modes.size(); ++k)
     if (placed->modes[k].size() != stack.shape()[k]) return std::nullopt;
   return layout;
 }
 
-/// Indices over `shape` whose names none of `taken` has; nothing where a size can be below 1.
+/// A variable for each dimension of `shape`, with names that are not in `taken`; nothing if a size can be below 1.
 std::optional<std::vector<Variable>> indices_over(const Ints& shape,
                                                   const std::vector<Variable>& taken) {
   const bool clash = std::any_of(taken.begin(), taken.end(),
@@ -166,7 +166,7 @@ void add_index(const ShapeTracker& stack, std::vector<Variable> variables, Work&
   const std::vector<Expr> idxs(indices->begin(), indices->end());
   const IndexExprs exprs = stack.expr_idxs(idxs);
   Expr valid = exprs.valid;
-  for (std::size_t k = 0; k < idxs.size(); ++k)  // bounds that depend on a size
+  for (std::size_t k = 0; k < idxs.size(); ++k)  // the bound of an index that depends on a symbolic size
     if (!stack.shape()[k].is_number()) valid = (idxs[k] < stack.shape()[k].expr()) && valid;
   variables.insert(variables.begin(), indices->begin(), indices->end());
   add_index_forms(variables, exprs.index, valid, work, forms);
@@ -189,7 +189,7 @@ Forms view_forms(const BoxView& view, const std::vector<Variable>& variables, Wo
 
 // --- layouts ---
 
-/// What kind of argument the i-th of a function is, by its word in the table: "A", "COSIZE", ...
+/// The word of argument i in the function's row, which says its kind: "A", "COSIZE", ...
 std::string_view argument_kind(const LayoutFunction& function, std::size_t i) {
   std::string_view words = function.arguments;
   for (; i > 0; --i) words.remove_prefix(std::min(words.find(' ') + 1, words.size()));
@@ -198,7 +198,7 @@ std::string_view argument_kind(const LayoutFunction& function, std::size_t i) {
 
 bool is_layout(std::string_view kind) { return kind == "A" || kind == "B"; }
 
-/// A layout's text in code; "" where it cannot be said.
+/// The code of the layout in a text; empty if it cannot be written.
 std::string layout_code(const std::string& text, const CodeText& code,
                         const std::vector<Variable>& variables) {
   const bool plain = text.find_first_not_of("0123456789 ") == std::string::npos;
@@ -206,7 +206,7 @@ std::string layout_code(const std::string& text, const CodeText& code,
   return code.layout(variables.empty() ? parse_layout(text) : parse_layout(text, variables));
 }
 
-/// `(4:1, 8:2)` or `<4:1, 8:2>`, which a colon behind the bracket would make a layout.
+/// Whether a text is a tiler: `(4:1, 8:2)` or `<4:1, 8:2>`. With a colon behind the bracket it would be a layout.
 bool is_tiler_text(std::string_view text) {
   text = trimmed(text);
   return text.starts_with('<') || (text.starts_with('(') && bracket_end(text) == text.size());
@@ -234,7 +234,7 @@ std::string argument_code(const BoxLayout& layout, std::size_t i, const CodeText
   return layout.args[i];
 }
 
-/// A value in code; "" where it cannot be said.
+/// The code of a value; empty if it cannot be written.
 std::string call_code(const BoxLayout& layout, const CodeText& code,
                       const std::vector<Variable>& variables) {
   if (layout.function == nullptr) return layout_code(layout.args[0], code, variables);
@@ -328,11 +328,11 @@ Forms expr_forms(const BoxExpr& expr, const std::vector<Variable>& variables, Wo
 
 // --- kernels ---
 
-/// The statements of a kernel in one line.
+/// The statements of a kernel in one line, separated by "; ".
 std::string one_line(std::string_view text) {
   std::string out;
   int depth = 0;
-  bool ended = true;  // a statement
+  bool ended = true;  // whether the last statement has ended
   for (const char c : text) {
     if (c == '(' || c == '[') ++depth;
     if ((c == ')' || c == ']') && depth > 0) --depth;

@@ -1,4 +1,5 @@
-// All spellings of what stands in the box.
+// forms_of(): the contents of the box (box_text.h) in all notations: chain, C++, Python, CuTe, C, LaTeX, a command. For the page and the
+// request `read`.
 #pragma once
 
 #include <string>
@@ -14,12 +15,12 @@ struct BoxForm {
   std::string text;
 };
 
-/// The forms that exist: each says the same. A View that is a layout has CuTe's, a layout has a View's.
+/// All notations in which the contents can be written. A View that is a layout has a CuTe form, and a layout has a form as a View.
 std::vector<BoxForm> forms_of(const Box& box, Work& work);
 
-/// The statements that give `variables` their bounds in the box: `n: 1..100; `.
+/// The declarations of `variables` in the box, e.g. `n: 1..100; `.
 std::string bounds_text(const std::vector<Variable>& variables);
-/// A word of a command line as a shell reads it.
+/// `word` quoted for a shell, if necessary.
 std::string shell_word(std::string_view word);
 
 }  // namespace strata::tools

@@ -1,4 +1,4 @@
-// Layouts and calls of the layout algebra in the box.
+// Reads layouts and calls of the layout algebra in the box.
 #include <algorithm>
 
 #include "strata/base/quotes.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int most_nested_calls = 64;
 
-/// `layout.composition` and `strata::composition` are composition.
+/// The last part of a qualified name: `composition` of `layout.composition` and of `strata::composition`.
 std::string_view without_scope(std::string_view name) {
   return name.substr(std::min(name.find_last_of(".:") + 1, name.size()));
 }
@@ -23,7 +23,7 @@ bool is_constructor(std::string_view name) {
   return name == "Layout" || name == "parse_layout" || name == "parse_coordinate";
 }
 
-/// The parts between commas; `<4:1, 8:2>` is one.
+/// The arguments between commas; `<4:1, 8:2>` is one argument.
 std::vector<std::string_view> arguments_of(std::string_view list) {
   std::vector<std::string_view> out;
   bool open = false;
@@ -38,7 +38,7 @@ std::vector<std::string_view> arguments_of(std::string_view list) {
   return out;
 }
 
-/// An argument as its reader wants it, and where it stands.
+/// The text of an argument in the notation of LayoutArguments, and the part of the source from which it comes, for errors.
 struct LayoutTextPart {
   std::string text;
   std::string_view part;
@@ -51,7 +51,7 @@ class LayoutReader {
   BoxLayout run(std::string_view part) const { return read(trimmed(part), 0); }
 
  private:
-  /// Whether `part` begins with a call that is read here; else it is a text.
+  /// Whether `part` begins with a call of a layout function or constructor; else it is a layout in the text notation.
   static bool is_call(std::string_view part) {
     const std::string_view name = leading_name(part);
     const std::string_view last = without_scope(name);
@@ -67,7 +67,7 @@ class LayoutReader {
     const std::string_view name = leading_name(part);
     std::string_view rest = part.substr(name.size());
     BoxLayout out = call(name, bracket(rest), depth);
-    while (rest = trimmed(rest), !rest.empty()) {  // methods
+    while (rest = trimmed(rest), !rest.empty()) {  // methods on the result
       if (!rest.starts_with('.')) source_.fail(rest, "[parse] expected .name(...) or the end");
       rest.remove_prefix(1);
       const std::string_view method = leading_name(rest);
@@ -83,7 +83,7 @@ class LayoutReader {
     return out;
   }
 
-  /// What stands in the bracket that `rest` begins with, which is passed over.
+  /// The text inside the bracket with which `rest` begins. Removes the bracket from `rest`.
   std::string_view bracket(std::string_view& rest) const {
     if (!rest.starts_with('(')) source_.fail(rest, "[parse] expected '('");
     const std::size_t end = bracket_end(rest);
@@ -102,7 +102,7 @@ class LayoutReader {
     return ask(function_named(last), arguments, name);
   }
 
-  /// `Layout("(2,4):(4,1)")`, or of sizes and strides: `Layout((2, 4), (4, 1))`.
+  /// A constructor call: `Layout("(2,4):(4,1)")`, or with sizes and strides `Layout((2, 4), (4, 1))`.
   BoxLayout constructed(std::string_view name, const std::vector<std::string_view>& items) const {
     if (items.empty()) source_.fail(name, "[parse] expected a layout's text, or sizes and strides");
     if (items[0].starts_with('"')) return ask(nullptr, {text_of(items[0])}, name);
@@ -120,7 +120,7 @@ class LayoutReader {
     return {std::string(inner), inner};
   }
 
-  /// A tiler in code, `Tiler{...}` or a list of Python's, is `(4:1, 8:2)`.
+  /// The text `(4:1, 8:2)` of a tiler in code: `Tiler{...}`, or a Python list.
   LayoutTextPart tiler(std::string_view item, int depth) const {
     std::string text;
     for (const std::string_view tile : items_of(unbracketed(item)))

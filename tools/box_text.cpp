@@ -1,4 +1,4 @@
-// Which kind of text stands in the box: statements, bounds, and the reader of each kind.
+// read_box(): splits the text into statements, reads the bounds, finds the kind of the text and calls its reader.
 #include "tools/box_text.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace strata::tools {
 namespace {
 
-/// Where a line ends, and the next one does not begin with a point, or a statement does.
+/// Splits a text into statements: at `;`, and at the end of a line unless the next line begins with a point.
 std::size_t statement_end(std::string_view text) {
   std::size_t end = 0;
   while (true) {
@@ -44,7 +44,7 @@ std::string_view first_word(std::string_view text) {
   return text.substr(0, size);
 }
 
-/// What stands behind `NAME:` where a name comes first.
+/// The text behind `NAME:`, if the statement begins with a name and a colon.
 std::optional<std::string_view> behind_colon(std::string_view statement) {
   const std::string_view name = first_word(statement);
   const std::string_view rest = trimmed(statement.substr(name.size()));
@@ -52,7 +52,7 @@ std::optional<std::string_view> behind_colon(std::string_view statement) {
   return trimmed(rest.substr(1));
 }
 
-/// The first `=` outside of brackets that assigns; the size when there is none.
+/// The position of the first `=` outside of brackets that is an assignment; the size of the text if there is none.
 std::size_t assignment(std::string_view statement) {
   std::size_t at = 0;
   while (true) {
@@ -76,7 +76,7 @@ std::string_view without_const(std::string_view statement) {
   return statement.starts_with("const ") ? trimmed(statement.substr(6)) : statement;
 }
 
-/// `a = Variable("a", 0, 9)`, `a, b = ...`, `Variable a("a", 0, 9)`.
+/// Whether a statement declares variables in code: `a = Variable("a", 0, 9)`, `a, b = ...`, `Variable a("a", 0, 9)`.
 bool declares_as_code(std::string_view statement) {
   const std::string_view rest = without_const(statement);
   if (rest.starts_with("Variable ")) return true;
@@ -105,7 +105,7 @@ bool is_kernel_statement(std::string_view statement) {
   return assignment(statement) < statement.size();
 }
 
-/// The texts of a box, read one after the other.
+/// Reads the statements of a box.
 class BoxReader {
  public:
   BoxReader(std::string_view text, Work& work)
@@ -192,7 +192,7 @@ class BoxReader {
                                               " variables"));
     for (std::size_t i = 0; i < names.size(); ++i) declare_made(names[i], made[i]);
   }
-  /// `("a", 0, 9)` for `a`.
+  /// Declares the variable `name` by the arguments of a constructor, e.g. `("a", 0, 9)`.
   void declare_made(std::string_view name, std::string_view frame) {
     const bool framed = !frame.empty() && opens(frame.front()) && bracket_end(frame) == frame.size();
     const auto items =
@@ -206,9 +206,9 @@ class BoxReader {
     add(name, items[1], items[2]);
   }
 
-  // --- what stands there ---
+  // --- the main statement ---
 
-  /// The text in `call("...")` where `name` is the last part of the call's; nothing for another text.
+  /// The text in `call("...")`, if the main statement is a call whose name, without its scope, is `name`; else nothing.
   std::optional<std::string_view> quoted_in(std::string_view name) const {
     const std::string_view called = leading_name(main_);
     const bool same = called == name || called.ends_with(detail::message(".", name)) ||
@@ -219,7 +219,7 @@ class BoxReader {
     return literal_argument(source_, main_);
   }
 
-  /// `... \quad\text{if } ...` is how a validity is written in LaTeX.
+  /// Splits off a condition of validity in LaTeX: `... \quad\text{if } ...`.
   void split_latex() {
     constexpr std::string_view where = "\\quad\\text{if }";
     const std::size_t at = main_.find(where);
@@ -254,7 +254,7 @@ class BoxReader {
     box_.kernel = BoxKernel{std::string(text)};
   }
 
-  /// Names of `part` that have no bounds, in order.
+  /// Adds the names in `part` that have no bounds to `unbound`, in order.
   void note_unbound(std::string_view part, std::vector<std::string>& unbound) const {
     for (std::string& name : names_in(part)) {
       const bool known = std::any_of(box_.variables.begin(), box_.variables.end(),
@@ -316,7 +316,7 @@ class BoxReader {
 }  // namespace
 
 Box read_box(std::string_view text, Work& work) {
-  constexpr std::size_t passes = 8;  // over all of the text, or so
+  constexpr std::size_t passes = 8;  // about how often the whole text is read
   work.charge(passes * (text.size() + 1));
   return BoxReader(text, work).run();
 }

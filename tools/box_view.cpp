@@ -1,4 +1,4 @@
-// Views, ShapeTrackers and chains of movements in the box.
+// Reads Views, ShapeTrackers and chains of movements in the box.
 #include <algorithm>
 #include <array>
 
@@ -11,12 +11,12 @@
 namespace strata::tools {
 namespace {
 
-/// The last part of a name: `create` of `View::create`.
+/// The last part of a qualified name: `create` of `View::create`.
 std::string_view last_part(std::string_view name) {
   return name.substr(std::min(name.find_last_of(".:") + 1, name.size()));
 }
 
-/// A text that is read from its beginning to its end.
+/// Reads one statement from its beginning to its end.
 class ChainReader {
  public:
   ChainReader(const ViewSource& source, std::string_view text, Work& work)
@@ -33,7 +33,7 @@ class ChainReader {
     rest_ = rest_.substr(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size()));
   }
 
-  /// What stands in the bracket that comes now, which is passed over.
+  /// The text inside the bracket at the current position. Moves behind the bracket.
   std::string_view bracket() {
     skip_blanks();
     if (rest_.empty() || !opens(rest_.front()))
@@ -52,7 +52,7 @@ class ChainReader {
     return out;
   }
 
-  /// Runs `make`; its errors without a column get that of `part`.
+  /// Returns make(); its errors that have no column get that of `part`.
   template <class Make>
   auto at(std::string_view part, const Make& make) const {
     try {
@@ -88,7 +88,7 @@ class ChainReader {
       source_.fail(begin, "[parse] a View begins with View(...), ShapeTracker(...) or a shape");
     std::vector<View> views;
     views.push_back(view(begin, bracket()));
-    while (skip_blanks(), rest_.starts_with(',')) {  // a list of Views
+    while (skip_blanks(), rest_.starts_with(',')) {  // further Views of a list
       rest_.remove_prefix(1);
       skip_blanks();
       if (rest_.empty()) break;
@@ -117,7 +117,7 @@ class ChainReader {
     return out;
   }
 
-  /// `ShapeTracker(...)` of Views, of a shape, or of both, as it was written once.
+  /// The arguments of `ShapeTracker(...)`: Views, a shape, or both, as in the specification.
   BoxView tracker(std::string_view part, std::string_view arguments) const {
     std::optional<std::string_view> shape;
     std::optional<std::string_view> views;
@@ -168,7 +168,7 @@ class ChainReader {
     out.ops.push_back(std::move(op));
   }
 
-  /// The name of the argument in Python.
+  /// The name of a movement's argument in Python.
   static std::string_view keyword(std::string_view op) {
     if (op == "permute") return "order";
     if (op == "pad") return "padding";
@@ -191,7 +191,7 @@ class ChainReader {
     const std::vector<std::string_view> items = pairs_in(trimmed(arguments), shape.size());
     return {{}, op.name == "shrink" ? source_.extents(items, shape) : source_.paddings(items)};
   }
-  /// The items of a list of pairs; the pair of one dimension may stand alone.
+  /// The items of a list of pairs. For one dimension, the pair alone is accepted.
   static std::vector<std::string_view> pairs_in(std::string_view list, std::size_t rank) {
     const std::string_view inner = unbracketed(list);
     std::vector<std::string_view> items = items_of(inner);

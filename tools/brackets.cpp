@@ -10,7 +10,7 @@ namespace {
 
 bool closes(char c) { return c == ')' || c == ']' || c == '}'; }
 
-/// Behind the text in double quotes that begins at `at`, or the end of the text.
+/// The position behind the quoted text that begins at `at`; the end of `text` if the quote is not closed.
 std::size_t quotes_end(std::string_view text, std::size_t at) {
   return std::min(text.find('"', at + 1), text.size() - 1) + 1;
 }

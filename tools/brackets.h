@@ -1,7 +1,7 @@
-// Texts with brackets: what is inside of them, what is between the commas outside of them.
+// Helpers to split texts with nested brackets, for the readers of views, layouts and calls.
 //
-// `(`, `[` and `{` open, whichever closes; a text in double quotes counts as one character. Parts are views of the text they
-// come from, so that an error in one has its column in the whole.
+// `(`, `[` and `{` open a bracket, and any of `)`, `]`, `}` closes it. A text in double quotes is skipped as a whole. All results are views
+// into the argument, so that the column of an error in a part is known in the whole text.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,19 @@
 
 namespace strata::tools {
 
+/// `text` without blanks at both ends.
 std::string_view trimmed(std::string_view text);
-/// The first of `separators` outside of brackets; the text's size when there is none.
+/// The position of the first character of `separators` outside of brackets; text.size() if there is none.
 std::size_t find_outside(std::string_view text, std::string_view separators);
-/// Behind the bracket that `text` begins with; npos when that is never closed. @pre the text begins with a bracket
+/// The position behind the bracket with which `text` begins; npos if it is not closed. @pre `text` begins with a bracket
 std::size_t bracket_end(std::string_view text);
+/// Whether `c` is `(`, `[` or `{`.
 bool opens(char c);
-/// The name that `text` begins with, with what leads to it as `layout.` or `strata::`; "" where there is none.
+/// The qualified name with which `text` begins, e.g. `layout.size` or `strata::View`; empty if there is none.
 std::string_view leading_name(std::string_view text);
-/// `text` without the bracket around all of it, if there is one; a name before a brace, as in `Ints{2, 1}`, goes with it.
+/// `text` without the bracket around all of it, if there is one. A name before a brace, as in `Ints{2, 1}`, is removed, too.
 std::string_view unbracketed(std::string_view text);
-/// The parts between the commas outside of brackets; a comma at the end counts for nothing.
+/// The trimmed parts between commas outside of brackets. A comma at the end begins no part.
 std::vector<std::string_view> items_of(std::string_view list);
 
 }  // namespace strata::tools

@@ -1,4 +1,4 @@
-// Opening a page: by BROWSER, as other programs read it, or by the desktop.
+// open_in_browser(): by the environment variable BROWSER, with its usual meaning, or by the desktop's opener.
 #include <fcntl.h>
 #include <spawn.h>
 #include <unistd.h>
@@ -16,13 +16,13 @@
 namespace strata::tools {
 namespace {
 
-/// What a process is started with.
+/// The attributes of posix_spawn() for a browser: a session of its own, /dev/null as standard descriptors.
 class Spawning {
  public:
   Spawning() {
     posix_spawnattr_init(&attributes_);
     posix_spawn_file_actions_init(&files_);
-    // Its own session: what ends this program's terminal does not end the browser.
+    // A session of its own: a signal to this program's terminal does not end the browser.
     posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSID);
     posix_spawn_file_actions_addopen(&files_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&files_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
@@ -35,7 +35,7 @@ class Spawning {
     posix_spawnattr_destroy(&attributes_);
   }
 
-  /// @returns the error, or 0
+  /// Starts the program. @returns 0 or the error number
   int start(std::vector<std::string> words) const {
     std::vector<char*> pointers;
     for (std::string& word : words) pointers.push_back(word.data());
@@ -49,7 +49,7 @@ class Spawning {
   posix_spawn_file_actions_t files_{};
 };
 
-/// The words of one command of BROWSER, with the URL where it says %s, or behind them.
+/// The words of one command of BROWSER, with the URL in place of %s, or appended if there is no %s.
 std::vector<std::string> browser_words(std::string_view command, const std::string& url) {
   std::vector<std::string> words;
   bool is_there = false;
@@ -65,7 +65,7 @@ std::vector<std::string> browser_words(std::string_view command, const std::stri
   return words;
 }
 
-/// The value of a variable of the environment; "" for none.
+/// The value of an environment variable; empty if it is not set.
 std::string environment(const char* name) {
   const char* const value = std::getenv(name);
   return value != nullptr ? value : "";

@@ -1,4 +1,4 @@
-// What is known of the disk cache, for `strata cache` and `strata doctor`.
+// CacheReport: the state of the disk cache (runtime/disk_cache.h), as `strata cache` and `strata doctor` print it.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@ namespace strata::tools {
 
 struct CacheReport {
   std::string folder;
-  std::string why_off;    ///< empty where it can be used
+  std::string why_off;    ///< the reason if it cannot be used, else empty
   bool is_wanted = true;  ///< the flag DISK_CACHE
   std::size_t entries = 0;
   std::uint64_t bytes = 0, limit = 0;
-  std::int64_t oldest = 0, newest = 0;  ///< last uses, in seconds since 1970; 0 where there is no entry
+  std::int64_t oldest = 0, newest = 0;  ///< last uses in seconds since 1970; 0 if there is no entry
 };
 
 CacheReport report_of(const DiskCache& cache);
-/// "12 entries, 1.31 MiB of 256 MiB"; why it is not used where that is so.
+/// E.g. "12 entries, 1.31 MiB of 256 MiB"; the reason if the cache is not used.
 std::string text_of(const CacheReport& report);
-/// One object.
+/// Writes the report as a JSON object.
 void write_cache(JsonWriter& json, const CacheReport& report);
 
 }  // namespace strata::tools

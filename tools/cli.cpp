@@ -1,4 +1,4 @@
-// Reading the command line by the table, suggestions, and the frame around every command.
+// Parses the command line by the table of commands, suggests corrections, runs the command, and reports errors.
 #include "tools/cli.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace strata::tools {
 namespace {
 
-/// Letters to insert, delete, replace or swap with their neighbour to get from `a` to `b`.
+/// The edit distance of `a` and `b`: the least number of letters to insert, delete, replace, or swap with a neighbour.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
@@ -144,7 +144,7 @@ Invocation::Invocation(const Command& command, std::span<const std::string> word
   }
 }
 
-/// Reads the option at `at`; returns how many more words it took.
+/// Reads the option in words[at]. Returns the number of further words that it uses, 0 or 1.
 std::size_t Invocation::read_option(std::span<const std::string> words, std::size_t at) {
   const std::string_view word = words[at];
   const std::size_t equals = std::min(word.find('='), word.size());

@@ -1,8 +1,8 @@
-// The command line: one table of commands and options, from which parsing, --help, shell completion and the
-// manual page are generated.
+// The command line of the program `strata`: the types of the table of commands and options (commands.cpp). Parsing, --help, shell
+// completion and the manual page are generated from that table.
 //
-// Options are long only (`--name value`, `--name=value`); a text that begins with one dash, as `-a + 3`, is an ordinary
-// argument, and after `--` everything is. Exit status: 0 done, 1 failed, 2 wrong usage.
+// All options are long: `--name value` or `--name=value`. A word with one dash, e.g. `-a + 3`, is an argument, and so is every word after
+// `--`. Exit status: 0 done, 1 failed, 2 wrong usage.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace strata::tools {
 
-/// Where a command writes. Colours are on only where that is a terminal that shows them.
+/// The output streams of a command. Colours are on for a stream that is a terminal with colours.
 struct Console {
   std::ostream& out;
   std::ostream& err;
@@ -28,13 +28,13 @@ struct Console {
 };
 
 enum class Style { bold, dim, red, green };
-/// `text` in `style`, or as it is where `colour` is false.
+/// `text` in `style`, by an escape sequence; unchanged if `colour` is false.
 std::string paint(bool colour, Style style, std::string_view text);
 
 struct Option {
   std::string_view name;      ///< "--var"
-  std::string_view argument;  ///< "NAME=MIN..MAX", empty for a switch
-  std::string_view choices;   ///< "spec|c|python" where only these are legal
+  std::string_view argument;  ///< e.g. "NAME=MIN..MAX"; empty for a switch
+  std::string_view choices;   ///< e.g. "spec|c|python", the only legal values; empty: any value
   bool repeats = false;       ///< may be given more than once
   std::string_view help;      ///< one line
 };
@@ -48,23 +48,25 @@ class Invocation;
 
 struct Command {
   std::string_view name;
-  std::string_view arguments;  ///< "TEXT", "[FILE...]"
-  std::size_t least = 0, most = 0;
-  std::string_view completes;  ///< of the arguments: "" nothing, "FILE", "COMMAND", "bash|zsh|fish", "FILE|expr"
-  std::string_view summary;  ///< one line
+  std::string_view arguments;       ///< for --help, e.g. "TEXT", "[FILE...]"
+  std::size_t least = 0, most = 0;  ///< how many arguments
+  std::string_view completes;  ///< of arguments: "", "FILE", "COMMAND", or words as "bash|zsh|fish"
+  std::string_view summary;    ///< one line
   std::string_view description;
-  std::string_view failure;  ///< when the exit status is 1, but for what can happen to each: ""
+  std::string_view failure;  ///< when the exit status is 1, for --help; empty: only common failures
   std::span<const Option> options;
   std::span<const Example> examples;
   int (*run)(const Invocation&, Console&);
-  std::string_view nests = {};  ///< "expr|view": from such an argument on, all words are those of that command
+  /// E.g. "expr|view": after such an argument, all words are the arguments and options of that command.
+  std::string_view nests = {};
 };
 
-/// All commands, in the order that --help shows.
+/// All commands, in the order of --help.
 std::span<const Command> commands();
+/// The command of that name; null if there is none.
 const Command* find_command(std::string_view name);
 
-/// The command line does not say what to do: exit status 2.
+/// An invalid command line: exit status 2. `command` is the command whose --help the message recommends; null: the program's.
 class UsageError : public std::runtime_error {
  public:
   explicit UsageError(const std::string& message, const Command* command = nullptr)
@@ -75,17 +77,19 @@ class UsageError : public std::runtime_error {
   const Command* command_;
 };
 
-/// A command with its arguments, checked against the table.
+/// A command with its arguments and options, checked against the table.
 class Invocation {
  public:
-  /// @throws UsageError for unknown options, missing values, wrong numbers of arguments.
+  /// Parses the words after the command's name.
+  /// @throws UsageError for an unknown option, a missing or illegal value, or a wrong number of arguments
   Invocation(const Command& command, std::span<const std::string> words);
 
   const Command& command() const { return *command_; }
   const std::vector<std::string>& arguments() const { return arguments_; }
   bool has(std::string_view option) const { return value(option).has_value(); }
-  /// The last value of the option; "" for a switch that is there.
+  /// The last value of the option; empty text for a switch; nothing if the option was not given.
   std::optional<std::string> value(std::string_view option) const;
+  /// All values of the option, in the order in which they were given.
   std::vector<std::string> values(std::string_view option) const;
   /// All options with their values, in the order in which they were given.
   std::span<const std::pair<std::string_view, std::string>> options() const { return options_; }
@@ -100,10 +104,10 @@ class Invocation {
   bool help_ = false;
 };
 
-/// The choice nearest to `word` where one is near enough to be meant, else "".
+/// The choice with the smallest edit distance to `word`; empty if none is near enough to be a misspelling.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> choices);
 
-/// `text` with blanks behind it, `width` bytes in all; a longer one as it is.
+/// `text` followed by blanks, `width` bytes in all; unchanged if it is longer.
 std::string padded(std::string_view text, std::size_t width);
 
 inline constexpr std::string_view program_summary =
@@ -112,19 +116,21 @@ inline constexpr std::string_view program_description =
     "Simplifies and proves integer expressions, draws Views and layouts, compiles kernels and runs "
     "them.";
 
-/// "0 done; 1 the text is refused; 2 the command line is wrong"
+/// The meanings of the exit status, e.g. "0 done; 1 the text is refused; 2 the command line is wrong".
 std::string exit_status_text(const Command& command);
 
+/// The text of `strata --help`.
 std::string help_text(bool colour);
+/// The text of `strata COMMAND --help`.
 std::string help_text(const Command& command, bool colour);
 
-/// The completion script. @throws UsageError for a shell other than bash, zsh, fish.
+/// The completion script of a shell. @throws UsageError unless it is bash, zsh or fish
 std::string completion_script(std::string_view shell);
 
 /// The manual page strata(1), in roff.
 std::string man_page();
 
-/// Runs the program on the words after its name and returns the exit status; reports every error on `console.err`.
+/// Runs the program. `words` are the words after the program's name. Returns the exit status; prints errors to `console.err`.
 int run_program(std::span<const std::string> words, Console& console);
 
 }  // namespace strata::tools

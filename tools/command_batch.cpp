@@ -1,4 +1,4 @@
-// Lines in, lines out: `answer_stream` and the command around it.
+// `strata batch`: answer_stream() and the command.
 #include <unistd.h>
 
 #include <cerrno>
@@ -31,7 +31,7 @@ std::string too_long(const BatchOptions& options) {
   return json.end_object().end_object().take();
 }
 
-/// The line that is being read, cut where it gets too long.
+/// The line that is being read. Bytes beyond the maximum are dropped.
 class LineAnswerer {
  public:
   LineAnswerer(std::ostream& out, const BatchOptions& options) : out_(out), options_(options) {}
@@ -45,7 +45,7 @@ class LineAnswerer {
       bytes.remove_prefix(end + 1);
     }
   }
-  /// The last line may lack its newline.
+  /// The last line may have no line end.
   void end() {
     if (skipping_ || !is_blank(line_)) finish();
   }
@@ -107,7 +107,7 @@ struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-/// False, with a message, when the file cannot be read to its end.
+/// Answers the lines of a file. Returns false, after printing an error, if the file cannot be read to its end.
 bool answer_file(const std::string& path, Console& console, const BatchOptions& options) {
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rb"));
   try {

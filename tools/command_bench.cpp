@@ -1,4 +1,4 @@
-// `strata bench`: what this machine can do, and what share of it generated kernels reach.
+// `strata bench`: the roofline of this machine, and the share of it that generated kernels reach.
 #include <algorithm>
 #include <cmath>
 #include <ostream>
@@ -18,7 +18,7 @@
 namespace strata::tools {
 namespace {
 
-/// What is measured: a graph of f32 that is one kernel.
+/// A benchmark: a graph of f32 tensors that is one kernel.
 struct Measurement {
   std::string_view name;
   std::string_view text;
@@ -63,7 +63,7 @@ std::vector<const Measurement*> chosen(const Invocation& invocation) {
 struct Result {
   const Measurement& what;
   KernelRun run;
-  double share = 0;  // of what the roofline allows
+  double share = 0;  // the measured speed relative to the roofline
 };
 
 Result measure(const Measurement& what, const Device& device, const Roofline& roof) {
@@ -142,7 +142,7 @@ int command_bench(const Invocation& invocation, Console& console) {
       progress.advance(1, m->name);
       results.push_back(measure(*m, device, roof));
     }
-  }  // its line is gone
+  }  // the destructor erases the line
   tell_roofline(roofline(device, false), device, as_json, console, colour);
   for (const Result& result : results) {
     if (as_json)

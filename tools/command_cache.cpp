@@ -92,7 +92,7 @@ CacheReport report_of(const DiskCache& cache) {
   out.why_off = cache.why_off();
   out.is_wanted = flags::DISK_CACHE.get();
   out.limit = cache.limit();
-  const std::vector<DiskCache::Entry> entries = cache.entries();  // the one used last first
+  const std::vector<DiskCache::Entry> entries = cache.entries();  // last used first
   out.entries = entries.size();
   for (const DiskCache::Entry& entry : entries) out.bytes += entry.bytes;
   if (entries.empty()) return out;

@@ -1,4 +1,4 @@
-// `strata devices`: what kernels can run on here.
+// `strata devices`: lists the devices, and whether each can be used on this machine.
 #include <ostream>
 
 #include "strata/base/json.h"
@@ -11,7 +11,7 @@ namespace strata::tools {
 bool is_default(const Device& device) {
   try {
     return &Device::default_device() == &device;
-  } catch (const Error&) {  // the flag names none
+  } catch (const Error&) {  // the flag DEVICE names no device
     return false;
   }
 }

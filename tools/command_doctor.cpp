@@ -1,4 +1,4 @@
-// `strata doctor`: what this machine has and lacks, and whether the default device computes.
+// `strata doctor`: reports what this machine has and lacks, and tests the default device.
 #include <algorithm>
 #include <ostream>
 
@@ -21,28 +21,28 @@ namespace {
 
 struct CompilerFound {
   std::string path;
-  std::string version;  // why it does not say, where it does not
+  std::string version;  // the version; the error if the compiler does not report one
   bool works = false;
   bool is_used = false;
 };
 
-/// 2+3 on the default device.
+/// The result of 2+3 on the default device.
 struct Sum {
   std::string device;
   std::string text;
   bool is_right = false;
 };
 
-/// Everything that is told.
+/// The whole report.
 struct Diagnosis {
   Machine machine;
   int threads = 1;
   std::vector<CompilerFound> compilers;
-  std::string plugin, llvm;  // its file and LLVM's version; empty where there is none
+  std::string plugin, llvm;  // the plugin's file and LLVM's version; empty if missing
   std::vector<OpenClPlatform> opencl;
   CacheReport cache;
   Sum sum;
-  Remedy remedy;  // of all that is missing
+  Remedy remedy;  // the packages for all that is missing
 };
 
 // --- finding out ---
@@ -52,7 +52,7 @@ std::vector<CompilerFound> find_compilers() {
   if (Device::get("CLANG").missing().empty()) used = HostCompiler::find()->path();
   std::vector<std::string> paths = HostCompiler::on_path();
   if (!used.empty() && std::find(paths.begin(), paths.end(), used) == paths.end())
-    paths.insert(paths.begin(), used);  // STRATA_CC
+    paths.insert(paths.begin(), used);  // the compiler that STRATA_CC names
   std::vector<CompilerFound> out;
   for (const std::string& path : paths) {
     out.push_back({path, {}, false, path == used});
@@ -114,7 +114,8 @@ Diagnosis examine() {
   }
   out.cache = report_of(DiskCache(DiskCache::default_folder(), DiskCache::default_limit()));
   out.sum = try_sum();
-  // Last, as its drivers take much of a small address space; asked first, the device keeps them open.
+  // Last, because the drivers need much address space, which may be limited. missing() comes first: it opens the drivers, and keeps them
+  // open.
   if (Device::get("OPENCL").missing().empty()) out.opencl = OpenClLibrary::platforms();
   out.remedy = remedy_of_all();
   return out;

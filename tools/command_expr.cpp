@@ -1,4 +1,4 @@
-// `strata expr`: one expression, looked at from all sides.
+// `strata expr`: simplifies an expression, and prints bounds, facts, values and notations.
 #include <algorithm>
 #include <ostream>
 
@@ -101,7 +101,7 @@ void print_trace(const std::vector<RewriteEvent>& events, Console& console) {
   for (const RewriteEvent& event : events) console.out << "  " << describe(event) << '\n';
 }
 
-/// Answers, with the rewrites on the way where `events` is given.
+/// Answers the question. If `events` is not null, records the rewrites.
 ExprAnswer ask(const ExprQuestion& question, std::vector<RewriteEvent>* events) {
   std::optional<RewriteTrace> trace;
   if (events != nullptr)

@@ -1,4 +1,4 @@
-// `strata kernel`: a kernel's text through the compiler, stage by stage, and run.
+// `strata kernel`: compiles the text of a kernel, prints the stages of the compilation, and runs the kernel.
 #include <algorithm>
 #include <cmath>
 #include <ostream>
@@ -59,7 +59,7 @@ std::optional<std::int64_t> read_repeats(const Invocation& invocation) {
 
 // --- what is told ---
 
-/// A kernel as a device has it. The compiled program is there where it is to run.
+/// What is printed of a kernel that was compiled for a device. `run` has a value if the kernel ran.
 struct Told {
   const KernelText& text;
   const Device& device;
@@ -68,7 +68,7 @@ struct Told {
   std::optional<KernelRun> run;
 };
 
-/// Machine code, or why there is none.
+/// The assembly, or the reason why there is none.
 std::pair<std::string, bool> assembly_of(const Device& device, const Kernel& kernel) {
   try {
     return {device.assembly(kernel), true};
@@ -87,7 +87,7 @@ std::string passes_text(const Kernel& kernel) {
   return out;
 }
 
-/// Of one of the kernels that a kernel is made of.
+/// Prints the sections of one of the kernels that a kernel consists of.
 std::string section_of(const Told& told, std::string_view section) {
   const Kernel& k = told.kernel;
   if (section == "ast") return k.ast.text();
@@ -108,7 +108,7 @@ std::string section_text(const Told& told, std::string_view section) {
   return out + section_of(told, section);
 }
 
-/// What the kernel's code calls a buffer.
+/// The name of a buffer in the kernel's code.
 std::string name_in_code(const Kernel& kernel, std::size_t slot) {
   for (const UOp u : kernel.uops)
     if (u.op() == UOps::DEFINE_GLOBAL)
@@ -195,7 +195,7 @@ void write_run(JsonWriter& json, const Told& told) {
 }
 
 std::string to_json(const Told& told) {
-  KernelRecord record;  // that of compiling it once more
+  KernelRecord record;  // of a second compilation, which records the stages
   compile_kernel(told.text.kernel, told.target, told.kernel.opts, &record);
   const KernelLanguage* const language = language_of(told.device);
   JsonWriter json;
@@ -237,7 +237,7 @@ int report_kernel_error(const TextError& e, Console& console) {
   return 1;
 }
 
-/// What the page is told beside the text. A device without a language of its own leaves the choice to the page.
+/// The members of the link beside the text. For a device without a language, the page chooses the target.
 std::vector<std::pair<std::string, std::string>> link_parts(const Invocation& invocation) {
   std::vector<std::pair<std::string, std::string>> out;
   if (const auto opts = invocation.value("--opts")) out.emplace_back("opts", in_one_line(*opts));

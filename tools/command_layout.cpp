@@ -1,4 +1,4 @@
-// `strata layout`: a layout, or what the layout algebra makes of some, told and drawn.
+// `strata layout`: prints and draws a layout, or the result of a function of the layout algebra.
 #include <algorithm>
 #include <ostream>
 
@@ -13,7 +13,7 @@
 namespace strata::tools {
 namespace {
 
-/// A text that can only be meant as a layout.
+/// Whether a word can only be a layout, not the name of a function.
 bool looks_like_a_layout(std::string_view text) {
   return text.find_first_of("():0123456789") != std::string_view::npos &&
          text.find('_') == std::string_view::npos;
@@ -28,12 +28,12 @@ bool looks_like_a_layout(std::string_view text) {
                    &command);
 }
 
-/// Rows are mode 0 and columns mode 1, as CuTe prints; a table for each index of the modes behind them.
+/// The picture of a layout: mode 0 gives the rows and mode 1 the columns, as CuTe prints; one table for each index of the other modes.
 Picture layout_picture(const Layout& layout, const std::vector<std::int64_t>& table) {
   const std::size_t rank = layout.rank();
   std::vector<std::int64_t> sizes;
   for (std::size_t k = 0; k < rank; ++k) sizes.push_back(layout.mode(k).size().value());
-  std::vector<std::size_t> order;  // of modes, as axes
+  std::vector<std::size_t> order;  // the modes in the order of the picture's axes
   for (std::size_t k = rank; k-- > 2;) order.push_back(k);
   for (std::size_t k = 0; k < std::min<std::size_t>(rank, 2); ++k) order.push_back(k);
 
@@ -47,14 +47,14 @@ Picture layout_picture(const Layout& layout, const std::vector<std::int64_t>& ta
       at[order[axis]] = rest % sizes[order[axis]];
       rest /= sizes[order[axis]];
     }
-    std::int64_t index = 0;  // mode 0 is the fastest
+    std::int64_t index = 0;  // mode 0 is the fastest to vary
     for (std::size_t k = rank; k-- > 0;) index = index * sizes[k] + at[k];
     picture.cells.emplace_back(table[static_cast<std::size_t>(index)]);
   }
   return picture;
 }
 
-/// A table of a power of two of values in rows of about the square root.
+/// The picture of a table whose size is a power of two, with rows of about its square root.
 Picture table_picture(const std::vector<std::int64_t>& table) {
   std::int64_t columns = 1;
   const auto size = static_cast<std::int64_t>(table.size());
@@ -98,7 +98,7 @@ class Printer {
   Lines lines_;
 };
 
-/// What the command line asks for: the one layout as it is, or a function's answer.
+/// The answer to the command line: the layout itself, or the result of the function.
 LayoutAnswer read_and_ask(const Invocation& invocation, const std::vector<Variable>& variables,
                           Work& work) {
   const std::vector<std::string>& words = invocation.arguments();
@@ -114,7 +114,7 @@ LayoutAnswer read_and_ask(const Invocation& invocation, const std::vector<Variab
   return ask_layout(*function, LayoutArguments(texts, "the arguments", false, variables, work));
 }
 
-/// `composition(A, B)`, or the layout as it is.
+/// The text for the link: `composition(A, B)`, or the layout itself.
 std::string call_text(const std::vector<std::string>& words) {
   if (words.size() == 1) return in_one_line(words.front());
   std::string arguments;

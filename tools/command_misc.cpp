@@ -1,4 +1,4 @@
-// The small commands: flags, completion, man, help.
+// The commands flags, completion, man and help.
 #include <algorithm>
 #include <ostream>
 
@@ -10,7 +10,7 @@
 namespace strata::tools {
 namespace {
 
-/// The value of a flag; or what is wrong with that which the environment gives it.
+/// The value of a flag; the error message if the environment has an illegal value.
 struct FlagValue {
   std::string text, mistake;
 };

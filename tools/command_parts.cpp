@@ -1,4 +1,4 @@
-// The shared parts of commands.
+// Functions that several commands share.
 #include "tools/command_parts.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ Variable parse_variable(const std::string& text, const Command& command) {
                   parse_integer(view.substr(dots + 2), where, command));
 }
 
-/// The name that begins at `column`, if one without bounds does.
+/// The name that begins at `column`, if it is a name without bounds; else empty.
 std::string_view undeclared_name(std::string_view text, std::size_t column,
                                  const std::vector<Variable>& variables) {
   if (column == 0 || column > text.size() || !is_name_start(text[column - 1])) return {};

@@ -1,4 +1,5 @@
-// What commands share: integers and variables among their options, labelled lines, errors with a caret.
+// Functions that several commands share: parsing of integers and variables in options, labelled output lines, and error messages with a
+// caret.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +12,19 @@
 
 namespace strata::tools {
 
-/// @throws UsageError unless `text` is an integer of 64 bits.
+/// @throws UsageError, naming `where`, unless `text` is an integer of 64 bits
 std::int64_t parse_integer(std::string_view text, const std::string& where, const Command& command);
 
-/// Every `--var NAME=MIN..MAX`, in order. @throws UsageError for another form or a name that is there twice.
+/// The variables of all options `--var NAME=MIN..MAX`, in order. @throws UsageError for another form, or a name that occurs twice
 std::vector<Variable> read_variables(const Invocation& invocation);
 
-/// Whether to write in colours: `--color`, or else where the console shows them.
+/// Whether to print colours: as --color says; by default if the console shows them.
 bool wants_colour(const Invocation& invocation, const Console& console);
 
-/// Prints the error with a caret below its text, and how to give a name its bounds where that is what is missing.
-/// Returns the exit status.
+/// Prints the error with a caret below its text, and a hint to --var if a name has no bounds. Returns the exit status.
 int report_text_error(const TextError& e, const std::vector<Variable>& variables, Console& console);
 
-/// `label` in bold, a text, and a note in brackets.
+/// Prints lines of a label in bold, a text, and a note in parentheses.
 class Lines {
  public:
   Lines(Console& console, bool colour, std::size_t width = 12)

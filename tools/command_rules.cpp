@@ -1,4 +1,4 @@
-// `strata rules`: the tables of rules and of formulas, for readers and for programs.
+// `strata rules`: prints the tables of rewrite rules and of formulas, as text or JSON.
 #include <algorithm>
 #include <ostream>
 

@@ -1,4 +1,4 @@
-// `strata view`: a stack of Views, or an index expression with its validity, told and drawn.
+// `strata view`: prints and draws a stack of Views, or an index expression with its condition.
 #include <algorithm>
 #include <ostream>
 
@@ -58,7 +58,7 @@ Movement read_movement(const MovementOp& op, const std::string& value, const Int
   return {{}, text.paddings(value, where)};
 }
 
-/// `((1, 1), (0, 2))` or `(1, 0)`, as Python's tuples.
+/// The argument of a movement as Python tuples: `((1, 1), (0, 2))` or `(1, 0)`.
 std::string movement_text(const MovementOp& op, const Movement& movement) {
   if (!op.takes_pairs) return render(movement.numbers);
   std::string out;
@@ -67,7 +67,7 @@ std::string movement_text(const MovementOp& op, const Movement& movement) {
   return detail::message("(", out, movement.pairs.size() == 1 ? ",)" : ")");
 }
 
-/// `View(...)`, or a stack of them; where operations follow it, a shape alone says a contiguous View.
+/// The start of a chain in the box: `View(...)`, or a stack. If operations follow, the shape is enough for a contiguous View.
 std::string start_text(const ShapeTracker& start, bool is_moved) {
   if (start.views().size() > 1) return start.render();
   const View& view = start.views().front();
@@ -75,7 +75,7 @@ std::string start_text(const ShapeTracker& start, bool is_moved) {
   return detail::message("ShapeTracker.from_shape(", render(view.shape()), ")");
 }
 
-/// What is asked, and in `said` the start and the operations as the page's box has them.
+/// The question of the command line. `said` gets the start and the operations in the notation of the box.
 ViewQuestion read_question(const Invocation& invocation, const std::vector<Variable>& sizes,
                            Work& work, std::string& said) {
   const ViewText text(sizes);
@@ -113,7 +113,7 @@ std::string strides_text(const std::vector<std::optional<Int>>& strides) {
   return detail::message("(", out, strides.size() == 1 ? ",)" : ")");
 }
 
-/// Why the stack takes more than one View, or that it does not.
+/// Prints why the stack needs more than one View, or that one View is enough.
 std::string why_text(const ShapeTracker& stack) {
   const std::string why = stack.why_not_merged();
   return why.empty() ? "one View says it" : why;
@@ -226,7 +226,7 @@ int view_expr(const Invocation& invocation, const std::vector<Variable>& variabl
   return 0;
 }
 
-/// Whether it is about --expr. @throws UsageError where it says nothing to look at
+/// Whether the command line has --expr. @throws UsageError if it has neither Views nor --expr
 bool is_about_an_expr(const Invocation& invocation) {
   const bool expression = invocation.has("--expr");
   if (!expression && !invocation.has("--shape") && !invocation.has("--views"))

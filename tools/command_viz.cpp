@@ -1,4 +1,4 @@
-// `strata viz`: the page, with what it is to show.
+// `strata viz`: opens or serves the page, with a link or a trace.
 #include <algorithm>
 #include <charconv>
 #include <csignal>
@@ -18,7 +18,7 @@
 namespace strata::tools {
 namespace {
 
-/// The commands whose words it takes.
+/// The commands whose words `strata viz` accepts.
 struct LinkRow {
   std::string_view name;
   int (*link)(const Invocation&, Console&, const LinkUse&);
@@ -30,11 +30,11 @@ constexpr LinkRow kLinks[] = {
     {"kernel", link_kernel},
 };
 
-/// What is shown and how.
+/// What the page shows, and how.
 struct Show {
   std::string fragment = {};     ///< of the URL
-  std::string trace = {};        ///< a file's path, or ""
-  std::optional<int> port = {};  ///< where it is served
+  std::string trace = {};        ///< the path of a trace; empty: none
+  std::optional<int> port = {};  ///< the port of the server; nothing: no server
   bool opens = true;
 };
 
@@ -46,14 +46,14 @@ int read_port(const std::string& text, const Command& command) {
   return port;
 }
 
-/// Says the URL, and why no browser shows it, where none does.
+/// Prints the URL, and the reason if no browser can be opened.
 void show_url(const std::string& url, const std::string& opened, bool opens, Console& console) {
-  console.out << url << '\n' << std::flush;  // seen before anybody waits
+  console.out << url << '\n' << std::flush;  // flushed, because the program may wait after it
   const std::string why = opens ? open_in_browser(opened) : "";
   if (!why.empty()) console.err << "strata: " << why << ": open this page in a browser\n";
 }
 
-/// A copy of a trace's page of its own: the file's path is in its name.
+/// The file name of the page with a trace, which contains a hash of the trace's path, so that each trace has its own copy.
 std::string name_for_trace(const std::string& path) {
   std::error_code ignored;
   const std::string whole = std::filesystem::weakly_canonical(path, ignored).string();
@@ -73,7 +73,7 @@ int show_file(const Show& show, Console& console) {
   return 0;
 }
 
-/// Signals that end a server, kept from this thread and those that it starts, until they are waited for.
+/// Blocks the signals that end a server, in this thread and the threads that it starts, so that wait() can receive them.
 class EndSignals {
  public:
   EndSignals() {
@@ -113,7 +113,7 @@ int show_page(const Show& show, Console& console) {
   return show.port ? serve(show, console) : show_file(show, console);
 }
 
-/// Takes PORT off the front of the words where it is there.
+/// Removes the PORT from the front of the words, if the first word is one.
 std::optional<int> read_serve(const Invocation& invocation, std::span<const std::string>& words) {
   if (!invocation.has("--serve")) return std::nullopt;
   const bool has_port = !words.empty() && !words.front().empty() &&
@@ -124,7 +124,7 @@ std::optional<int> read_serve(const Invocation& invocation, std::span<const std:
   return port;
 }
 
-/// The page with what the words of another command look at.
+/// Shows what the words of another command look at.
 int show_command(const LinkRow& row, std::span<const std::string> words, Show show, Console& console) {
   const Command& command = *find_command(row.name);
   const Invocation inner(command, words);

@@ -14,7 +14,7 @@ std::string words(std::string_view choices) {
   return out;
 }
 
-/// What the arguments of `c` may be, with blanks between; "" for files and for anything.
+/// The words that arguments of `c` may be, separated by blanks; empty for files and for arbitrary texts.
 std::string argument_words(const Command& c) {
   constexpr std::string_view kFiles = "FILE|";
   if (c.completes == "FILE") return {};
@@ -28,7 +28,7 @@ std::string argument_words(const Command& c) {
 
 bool completes_files(const Command& c) { return c.completes.starts_with("FILE"); }
 
-// `text` inside single quotes, as every shell here reads it.
+// `text` in single quotes, in a form that bash, zsh and fish read in the same way.
 std::string single_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
@@ -88,7 +88,7 @@ std::string bash_script() {
          "complete -F _strata strata\n";
 }
 
-// Brackets and colons separate the parts of a specification of zsh's _arguments.
+// Escapes brackets and colons, which separate the parts of a specification of zsh's _arguments.
 std::string zsh_text(std::string_view text) {
   std::string out;
   for (const char c : text) {

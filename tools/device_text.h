@@ -1,4 +1,4 @@
-// What is told of a device, by `strata devices` and `strata doctor`.
+// The description of a device, as `strata devices` and `strata doctor` print it.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace strata::tools {
 
-/// Whether kernels run on it where nothing else is said.
+/// Whether the device is Device::default_device().
 bool is_default(const Device& device);
-/// One object.
+/// The description as a JSON object.
 std::string device_json(const Device& device);
 
 }  // namespace strata::tools

@@ -1,4 +1,5 @@
-// What gzip compresses and unpacks, by zlib.
+// gzip() and gunzip() by zlib, and base64(), for the page and the traces in it. A build without zlib compiles absent_zlib_gzip.cpp instead
+// of zlib_gzip.cpp.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +8,17 @@
 
 namespace strata::tools {
 
-/// Whether these are the first bytes of what gzip has written.
+/// Whether `bytes` begin with gzip's magic number.
 inline bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
 
-/// The text that `packed` stands for; `what` it is, for errors.
-/// @throws Error (parse) where it is damaged, (budget) for more than `most` bytes, (undefined) where Strata was built without zlib
+/// Decompresses `packed`. `what` is its name in errors.
+/// @throws Error (parse) if it is damaged, (budget) beyond `most` bytes, (undefined) if Strata was built without zlib
 std::string gunzip(std::string_view what, std::string_view packed, std::size_t most);
 
-/// `text`, compressed. @throws Error (undefined) where Strata was built without zlib
+/// Compresses `text`. @throws Error (undefined) if Strata was built without zlib
 std::string gzip(std::string_view text);
 
-/// Three bytes as four letters, as in a data URL.
+/// The base64 encoding of `bytes`, as in a data URL.
 std::string base64(std::string_view bytes);
 
 }  // namespace strata::tools

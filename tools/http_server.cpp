@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kHttpFile = "libstrata_http.so";
 
-/// Beside the program, or where the LLVM device's plugin may be, too.
+/// The folders in which the plugin is sought: that of the program, then those of the LLVM plugin.
 std::string find_http_file() {
   std::vector<std::string> folders = LlvmLibrary::default_folders();
   folders.insert(folders.begin(), program_folder());
@@ -31,7 +31,7 @@ std::string find_http_file() {
                               "): apt-get install libcpp-httplib-dev, then build Strata again"));
 }
 
-/// NOTE: never closed, as it may have left statics behind.
+/// Opens the plugin. NOTE: never closed, because it may have created static objects.
 const StrataHttpTable* open_http() {
   const std::string path = find_http_file();
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -70,7 +70,7 @@ void pass_on(void* context, const StrataHttpAsk* ask, void* out, StrataHttpReply
 }  // namespace
 
 HttpServer::HttpServer(const HttpSite& site, int port) : table_(open_http()), server_(nullptr) {
-  // What is handed back is what answers: nothing writes to it.
+  // The const_cast is safe: the context is only passed back to answer(), which is const.
   const StrataHttpOptions options{port, const_cast<HttpSite*>(&site), pass_on};
   server_ = table_->start(&options);
   STRATA_CHECK(server_, budget, "[serve] cannot listen on port ", port,

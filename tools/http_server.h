@@ -1,5 +1,5 @@
-// HTTP for this machine's own browser: on the loopback addresses alone, by the shared object libstrata_http.so, which is there
-// where cpp-httplib was found when Strata was built.
+// HttpServer: HTTP on the loopback addresses, for `strata viz --serve`. The implementation is cpp-httplib in the shared object
+// libstrata_http.so (http_plugin/), which exists if cpp-httplib was found at build time. It answers by an HttpSite (page_site.h).
 #pragma once
 
 #include <memory>
@@ -13,11 +13,12 @@ struct StrataHttpTable;
 
 namespace strata::tools {
 
+/// A request: the parts on which answers depend.
 struct HttpAsk {
   std::string_view method, path;  ///< "GET", "/trace"
-  std::string_view host;          ///< empty where the request names none, or several
-  std::string_view site;          ///< Sec-Fetch-Site: whose page asks, as browsers say
-  std::string_view from;          ///< the parameter
+  std::string_view host;          ///< the header Host; empty if there is none, or several
+  std::string_view site;          ///< the header Sec-Fetch-Site: the site whose page asks
+  std::string_view from;          ///< the query parameter `from`
 };
 
 struct HttpAnswer {
@@ -26,18 +27,18 @@ struct HttpAnswer {
   std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
-/// What answers requests; called by several threads at a time.
+/// Answers requests. Several threads call answer() at the same time.
 class HttpSite {
  public:
   virtual ~HttpSite() = default;
   virtual HttpAnswer answer(const HttpAsk& ask) const = 0;
 };
 
-/// Serves a site while it lives.
+/// Serves a site while the object lives.
 class HttpServer {
  public:
-  /// @pre the site outlives it; a port of 0 is one that is free
-  /// @throws Error (undefined) where there is no libstrata_http.so, (budget) where the port cannot be had
+  /// Listens on `port`; 0: any free port. @pre the site outlives the server
+  /// @throws Error (undefined) if there is no libstrata_http.so, (budget) if the port is not available
   HttpServer(const HttpSite& site, int port);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;

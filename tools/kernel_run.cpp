@@ -1,4 +1,4 @@
-// Running and comparing.
+// run_kernel(): random input, comparison with INTERP, times.
 #include "tools/kernel_run.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ std::vector<Buffer> copies_of(const std::vector<Buffer>& buffers) {
 
 // --- comparison ---
 
-/// How far results may be apart, relative to the largest one: sums in another order, functions within their errors.
+/// The tolerance of the comparison, relative to the largest result: for sums in another order, and the errors of functions.
 double tolerance_of(const Kernel& kernel, const KernelSizes& sizes) {
   int bits = 53;
   double terms = 1;
@@ -120,7 +120,7 @@ KernelRun run_kernel(const CompiledKernel& kernel, const Device& device, const V
   const std::vector<Buffer> buffers = random_buffers(kernel.kernel(), sizes);
   out.threads = kernel.kernel().parallel ? default_executor().concurrency() : 1;
   if (compare == Compare::where_quick) check(kernel, device, values, buffers, sizes, out);
-  kernel.run(buffers, values);  // caches and pages are warm from here on
+  kernel.run(buffers, values);  // warms up caches, and maps pages
   const auto start = std::chrono::steady_clock::now();
   for (std::int64_t k = 0; k < repeats.value_or(10); ++k) {
     const auto before = std::chrono::steady_clock::now();

@@ -12,7 +12,7 @@
 namespace strata::tools {
 namespace {
 
-/// A language whose code nothing runs here.
+/// The device of a language that no device of this machine runs. It only gives source text.
 class TextDevice final : public Device {
  public:
   explicit TextDevice(const KernelLanguage& language)

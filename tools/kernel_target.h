@@ -1,4 +1,4 @@
-// What `strata kernel` makes a kernel for: --device, --target, --vector-bytes.
+// KernelTarget: the device and the target for which `strata kernel` compiles, from the options --device, --target and --vector-bytes.
 #pragma once
 
 #include <optional>
@@ -11,18 +11,18 @@
 namespace strata::tools {
 
 struct KernelTarget {
-  const Device* device;  ///< of CUDA, Metal and WGSL one that shows texts and runs nothing
+  const Device* device;  ///< for CUDA, Metal and WGSL a device that only shows source text
   Target target;
-  bool is_changed = false;  ///< it is not the device's own
+  bool is_changed = false;  ///< whether `target` differs from the device's own, by --vector-bytes
 };
 
-/// @throws UsageError for words that are none, and for --device beside --target; Error (domain) for a device that there is not
+/// @throws UsageError for an invalid value, and if both --device and --target are given; Error (domain) for an unknown device
 KernelTarget read_kernel_target(const Invocation& invocation);
 
-/// The language of a device's source; null where it has none.
+/// The language of a device's source; null if it has none (INTERP, NULL).
 const KernelLanguage* language_of(const Device& device);
 
-/// `kernel` for the device, made of `target`. @throws as compile()
+/// Compiles `kernel` for target.device with target.target. @throws as compile()
 CompiledKernel compiled_for(const LazyOp& kernel, const KernelTarget& target,
                             std::optional<std::vector<Opt>> opts);
 

@@ -1,4 +1,4 @@
-// What Linux says of its machine.
+// Reads the description of the machine from /proc.
 #include "tools/machine.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr std::string_view kVectorFeatures[] = {
     "avx512dq", "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile",
     "asimd",    "asimdhp",  "sve",      "sve2",        "bf16",        "i8mm"};
 
-/// What stands behind `name` and a colon, in the first line that begins with it; "" where none does.
+/// The text behind the colon in the first line that begins with `name`; empty if there is none.
 std::string_view field(std::string_view text, std::string_view name) {
   for (std::string_view line : split(text, '\n')) {
     if (!line.starts_with(name)) continue;
@@ -50,7 +50,7 @@ Machine parse_machine(std::string_view cpuinfo, std::string_view meminfo) {
   Machine out;
   out.processor = field(cpuinfo, "model name");
   std::string_view flags = field(cpuinfo, "flags");
-  if (flags.empty()) flags = field(cpuinfo, "Features");  // of ARM
+  if (flags.empty()) flags = field(cpuinfo, "Features");  // its name on ARM
   const auto known = split(flags, ' ');
   for (const std::string_view feature : kVectorFeatures)
     if (std::find(known.begin(), known.end(), feature) != known.end())

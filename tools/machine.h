@@ -1,4 +1,4 @@
-// The machine that this runs on, as the system describes it.
+// this_machine(): the processor and the memory of this machine, as Linux reports them in /proc, for `strata doctor` and `strata bench`.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 namespace strata::tools {
 
 struct Machine {
-  std::string processor;  ///< "Intel(R) Xeon(R) ..."; empty where the system does not say
-  std::vector<std::string> features;        ///< of it, those that matter to vectors: "avx2"
-  unsigned processors = 0;                  ///< that this process may run on
-  std::uint64_t memory = 0, available = 0;  ///< bytes; 0 where the system does not say
+  std::string processor;                    ///< "Intel(R) Xeon(R) ..."; empty if unknown
+  std::vector<std::string> features;        ///< the vector extensions of the processor, e.g. "avx2"
+  unsigned processors = 0;                  ///< the number on which this process may run
+  std::uint64_t memory = 0, available = 0;  ///< bytes; 0 if unknown
 };
 
 Machine this_machine();
-/// From the texts of /proc/cpuinfo and /proc/meminfo; without `processors`.
+/// Parses the texts of /proc/cpuinfo and /proc/meminfo. Leaves `processors` at 0.
 Machine parse_machine(std::string_view cpuinfo, std::string_view meminfo);
 
 }  // namespace strata::tools

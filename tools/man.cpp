@@ -19,13 +19,13 @@ unsigned code_point(std::string_view text, std::size_t& i) {
   return code;
 }
 
-/// A text as roff shows it letter for letter.
+/// `text`, escaped for roff.
 std::string roff(std::string_view text) {
   std::string out;
   bool begins_line = true;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (begins_line && (c == '.' || c == '\'')) out += "\\&";  // no request
+    if (begins_line && (c == '.' || c == '\'')) out += "\\&";  // or roff would read a request
     begins_line = c == '\n';
     switch (c) {
       case '\\': out += "\\e"; break;
@@ -51,7 +51,7 @@ std::string font(char name, std::string_view text) {
   return text.empty() ? "" : detail::message("\\f", std::string_view(&name, 1), roff(text), "\\fR");
 }
 
-/// Lines that stay as they are.
+/// Lines that roff must not fill.
 std::string verbatim(const std::string& lines) { return detail::message(".nf\n", lines, ".fi\n"); }
 
 std::string option_text(const Option& o) {

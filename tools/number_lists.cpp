@@ -6,7 +6,7 @@
 namespace strata::tools {
 namespace {
 
-constexpr std::int64_t most_of_doubles = std::int64_t{1} << 53;  // up to here each integer is one
+constexpr std::int64_t most_of_doubles = std::int64_t{1} << 53;  // up to 2^53 every integer is a double
 
 bool is_double(std::int64_t n) {
   return n == no_address || (-most_of_doubles <= n && n <= most_of_doubles);

@@ -1,5 +1,5 @@
-// Long lists of numbers in an answer: as text in its JSON, or in memory beside it, which saves the page from writing and reading a
-// million numbers.
+// NumberLists: long lists of numbers in an answer to a request. The program writes them into the JSON. The page, which runs answer() as
+// WebAssembly, gets them in memory beside the JSON, because a million numbers as text are slow to write and to parse.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace strata::tools {
 
-/// The lists that an answer left in memory: in their place its JSON says {"memory": index, "count": n}.
+/// The lists of an answer that are in memory. In place of each, the JSON has {"memory": index, "count": n}.
 class NumberLists {
  public:
   using List = std::variant<std::vector<double>, std::vector<std::int32_t>>;
@@ -26,13 +26,13 @@ class NumberLists {
   std::deque<List> lists_;
 };
 
-/// What stands in a list of addresses where there is none, while it is not written yet.
+/// The mark for "no address" in a list of addresses before it is written.
 inline constexpr std::int64_t no_address = std::numeric_limits<std::int64_t>::min();
 
-/// The list as JSON.
+/// Writes the list as a JSON array.
 void write_numbers(JsonWriter& json, std::span<const std::int64_t> numbers);
-/// The list in memory, as doubles, with NaN for `no_address`. As JSON, with -1 for it, where there is no memory or a number is
-/// no double.
+/// Puts the list into `memory` as doubles, with NaN for no_address. If `memory` is null, or a number is not exactly a double, writes a JSON
+/// array instead, with -1 for no_address.
 void write_numbers(JsonWriter& json, std::span<const std::int64_t> numbers, NumberLists* memory);
 
 }  // namespace strata::tools

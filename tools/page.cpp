@@ -28,9 +28,9 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kFile = "strata.html.gz";
 constexpr std::size_t kMostOfPage = std::size_t{64} << 20;
-constexpr std::size_t kMostOfTrace = std::size_t{256} << 20;  ///< read, and again compressed
+constexpr std::size_t kMostOfTrace = std::size_t{256} << 20;  ///< of the file
 
-/// The regular file `path`. @throws Error (parse) with the system's reason; (budget) for more than `most` bytes
+/// The contents of the regular file `path`. @throws Error (parse) with the system's reason, (budget) beyond `most` bytes
 std::string read_file(const std::string& path, std::size_t most) {
   const Fd file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct stat status{};
@@ -46,7 +46,7 @@ std::string read_file(const std::string& path, std::size_t most) {
   return out;
 }
 
-/// Where the page may be, the first place first.
+/// The paths where the page is sought, in order.
 std::vector<std::string> places() {
   const char* const chosen = std::getenv("STRATA_VIZ_PAGE");
   if (chosen != nullptr && *chosen == '/') return {chosen};
@@ -76,7 +76,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-/// `page` with `title` (as it is where that is empty), and a trace's element behind it.
+/// `page` with `title` (empty: unchanged), and the element of a trace behind the title.
 std::string with_element(const std::string& page, std::string_view title, std::string_view encoding,
                          std::string_view data) {
   constexpr std::string_view kBegin = "<title>", kEnd = "</title>";
@@ -101,7 +101,7 @@ std::string private_folder() {
   return (fs::absolute(cache, ignored) / "viz").lexically_normal().string();
 }
 
-/// Whether `name` in `folder` has this content.
+/// Whether the file `name` in `folder` has this content.
 bool has_content(const Fd& folder, const std::string& name, const std::string& content) {
   const Fd file(openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status{};
@@ -161,7 +161,7 @@ std::string page_for_server(const std::string& page, bool follows) {
   const std::size_t at = page.find(kPolicy);
   STRATA_CHECK(at != std::string::npos, parse,
                "[viz] the page is damaged: it does not limit what it may do");
-  // The first directive of a name is the one that counts.
+  // Inserted in front, because in a Content-Security-Policy the first directive of a name counts.
   std::string out = page;
   out.insert(at + kPolicy.size(), "connect-src 'self'; ");
   return follows ? with_element(out, "", "follow", "") : out;

@@ -1,7 +1,7 @@
-// The page strata.html: where it is installed, and the copies of it that are shown.
+// The page strata.html, for `strata viz` and the option --link: finding it, writing copies of it for a browser, with a trace in them if
+// necessary, and opening the browser.
 //
-// It is installed compressed, as share/strata/strata.html.gz. A browser gets a copy in a private folder of this user; the copy
-// may have a trace in it.
+// The page is installed compressed, as share/strata/strata.html.gz. A browser gets a copy from a private folder of this user.
 #pragma once
 
 #include <string>
@@ -9,34 +9,34 @@
 
 namespace strata::tools {
 
-/// The folder of the running program's file; "" where it is not known.
+/// The folder of the running program's file; empty if unknown.
 std::string program_folder();
 
-/// The page. It is what STRATA_VIZ_PAGE names, by an absolute path, or else lies in share/strata, in the program's folder or
-/// beside it.
-/// @throws Error (undefined) where there is none, or no zlib; (parse) where it is damaged
+/// The HTML of the page, from the file that STRATA_VIZ_PAGE names (an absolute path); else from share/strata in the program's folder or in
+/// its parent.
+/// @throws Error (undefined) if there is no page, or Strata was built without zlib; (parse) if it is damaged
 std::string read_page();
 
-/// `page` with the trace that the file `path` holds, as JSON lines or these compressed, and the file's name as its title.
-/// @throws Error (parse) where the file cannot be read or is no trace, (budget) where it is too large for a page
+/// `page` with the trace in the file `path`, JSON lines or gzip of them, embedded, and the file's name as the title.
+/// @throws Error (parse) if the file cannot be read or is no trace, (budget) if it is too large to embed
 std::string page_with_trace(const std::string& page, const std::string& path);
 
-/// `page` as a server gives it: it may fetch from its own server. With `follows` it says that there is a trace to be fetched.
-/// @throws Error (parse) for a page that does not limit what it may do
+/// `page` for a server: its Content-Security-Policy allows requests to the same server. `follows`: it fetches a growing trace from there.
+/// @throws Error (parse) if the page has no Content-Security-Policy
 std::string page_for_server(const std::string& page, bool follows);
 
-/// The path of a file with this content and name in the private folder. It is written in one step, where it has another one.
-/// @throws Error (budget) with the system's reason
+/// Writes `content` to the file `name` in the private folder, atomically, unless the file has this content already. Returns its path.
+/// @throws Error (budget) with the system's reason if that fails
 std::string keep_page(const std::string& name, const std::string& content);
 
-/// A page that goes on to `url`: what openers take, which drop a URL's fragment.
+/// Writes a page that redirects to `url`, and returns its path: programs that open files drop the fragment of a URL.
 std::string keep_launcher(const std::string& url);
 
-/// `file:///path`
+/// The URL of a file: `file:///path`, percent-encoded.
 std::string file_url(const std::string& path);
 
-/// Shows `url` in a browser: that of the environment's BROWSER, or the desktop's. Does not wait.
-/// @returns why that does not work here, or ""
+/// Opens `url` in a browser: that of the environment variable BROWSER, or the desktop's. Does not wait.
+/// @returns the reason if there is no way to open one, else ""
 std::string open_in_browser(const std::string& url);
 
 }  // namespace strata::tools

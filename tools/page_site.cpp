@@ -25,7 +25,7 @@ HttpAnswer refusal(int status, std::string_view words) {
   return {status, "text/plain; charset=utf-8", detail::message(words, "\n")};
 }
 
-/// Up to `most` bytes of a file from `at` on.
+/// At most `most` bytes of a file, beginning with byte `at`.
 std::string bytes_at(const Fd& file, std::uint64_t at, std::size_t most) {
   std::string out(most, '\0');
   std::size_t done = 0;
@@ -40,7 +40,8 @@ std::string bytes_at(const Fd& file, std::uint64_t at, std::size_t most) {
   return out;
 }
 
-/// Which trace a file holds: the file itself and its first line, which says the process. A file may be written anew in place.
+/// Identifies the trace in a file, by the file (device and inode) and its first line, which names the process: a file may also be
+/// overwritten in place.
 std::string name_of_trace(const Fd& file, const struct stat& status) {
   const std::string head = bytes_at(file, 0, kMostOfFirstLine);
   const std::size_t end = head.find('\n');
@@ -60,7 +61,7 @@ std::optional<std::uint64_t> read_offset(std::string_view text) {
   return fits ? std::optional(out) : std::nullopt;
 }
 
-/// The words behind /assembly/: a kernel's number, and a part's behind another slash.
+/// Reads KERNEL/PART, the part of the path behind /assembly/.
 std::optional<TracedKernel> read_traced_kernel(std::string_view words) {
   const std::size_t slash = words.find('/');
   if (slash == 0 || slash == std::string_view::npos || slash + 1 == words.size())
@@ -70,7 +71,7 @@ std::optional<TracedKernel> read_traced_kernel(std::string_view words) {
   return TracedKernel{static_cast<std::int64_t>(*kernel), static_cast<std::size_t>(*part)};
 }
 
-/// No header says that other pages may read an answer, and these say that they may not.
+/// Adds headers that forbid pages of other origins to read or embed an answer. No header allows it.
 void add_headers(HttpAnswer& answer) {
   answer.headers.insert(answer.headers.end(),
                         {{"Cache-Control", "no-store"},

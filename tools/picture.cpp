@@ -1,4 +1,4 @@
-// Drawing tables of addresses.
+// Draws tables of addresses.
 #include "tools/picture.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t line_width = 96;
 
-/// `text` (of `columns` characters on the screen) to the right in `width`.
+/// `text`, which has `columns` columns on the screen, right-aligned to `width` columns.
 std::string right(std::string_view text, std::size_t columns, std::size_t width) {
   return std::string(width - std::min(width, columns), ' ') + std::string(text);
 }
@@ -21,7 +21,7 @@ std::string right(const std::string& text, std::size_t width) {
   return right(text, text.size(), width);
 }
 
-/// Addresses with how many cells have each, in increasing order.
+/// The addresses in increasing order, each with the number of its cells.
 std::map<std::int64_t, std::int64_t> touched(const Picture& picture) {
   std::map<std::int64_t, std::int64_t> out;
   for (const auto& cell : picture.cells)
@@ -29,7 +29,7 @@ std::map<std::int64_t, std::int64_t> touched(const Picture& picture) {
   return out;
 }
 
-/// One background for each address, running through the colours from the lowest to the highest.
+/// A background colour for each address, along a ramp from the lowest to the highest address.
 class Shades {
  public:
   Shades(const Picture& picture, bool colour) : colour_(colour) {
@@ -53,7 +53,7 @@ class Shades {
   double range_ = 0;
 };
 
-/// The two last axes and where their cells begin; what is missing has size 1.
+/// Draws one table of the last two axes for each index of the others. A missing axis has size 1.
 class Slices {
  public:
   Slices(const Picture& picture, bool colour)
@@ -86,7 +86,7 @@ class Slices {
   }
   std::string dim(const std::string& text) const { return paint(colour_, Style::dim, text); }
 
-  /// The indices of the axes before the last two, of the slice `number`.
+  /// The heading of slice `number`: the indices of all axes except the last two.
   void draw_heading(std::size_t number) {
     if (rank() <= 2) return;
     std::string heading;
@@ -100,7 +100,7 @@ class Slices {
     out_ += paint(colour_, Style::bold, heading) + "\n";
   }
 
-  /// The rows, in as many blocks of columns as the line's width asks for.
+  /// Draws the rows, in blocks of as many columns as fit into a line.
   void draw_table(std::size_t begin) {
     const std::size_t fit = (line_width - std::min(line_width / 2, head_)) / (width_ + 1);
     const auto step = static_cast<std::int64_t>(std::max<std::size_t>(fit, 1));
@@ -142,12 +142,12 @@ class Slices {
   bool colour_;
   Shades shades_;
   PictureAxis rows_{"", 0, 1}, columns_{"", 0, 1};
-  std::size_t width_ = 1;  // of a cell
-  std::size_t head_ = 0;   // of what is left of the cells
+  std::size_t width_ = 1;  // the width of a cell
+  std::size_t head_ = 0;   // the width of the margin on the left
   std::string out_;
 };
 
-/// `0..2 4..6`, at most a dozen.
+/// The ranges of touched addresses, e.g. `0..2 4..6`; at most a dozen.
 std::string runs(const std::map<std::int64_t, std::int64_t>& addresses) {
   std::string out;
   std::size_t count = 0;

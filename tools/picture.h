@@ -1,4 +1,5 @@
-// Addresses drawn in a terminal: a table of rows and columns for each slice of a box, and the strip of memory below.
+// Pictures of index functions in a terminal, for `strata view`, `strata layout` and `strata expr`: a table of addresses for each slice of
+// the last two axes, and a strip that shows which memory is touched.
 #pragma once
 
 #include <cstdint>
@@ -14,37 +15,37 @@ namespace strata::tools {
 
 struct PictureAxis {
   std::string name;
-  std::int64_t first = 0;  ///< the index that comes first
+  std::int64_t first = 0;  ///< the first index
   std::int64_t size = 0;
 };
 
-/// One cell an index, row-major: an address, or nothing where it is masked out. The last two axes are rows and columns.
+/// An address for each index, in row-major order; nothing if the index is masked out. The last two axes are rows and columns.
 struct Picture {
   std::vector<PictureAxis> axes;
   std::vector<std::optional<std::int64_t>> cells;
 };
 
-/// Pictures of more cells, and memory of more elements, are not drawn.
+/// The most cells of a picture, and the most elements of a strip of memory, that are drawn.
 inline constexpr std::int64_t most_drawn = 512;
 
-/// Number of cells of a box; nothing where that is more than `most`.
+/// The number of cells, i.e. the product of the sizes; nothing if it exceeds `most`.
 std::optional<std::int64_t> count_cells(std::span<const PictureAxis> axes, std::int64_t most);
 
-/// An index function over its box. `idxs` are the variables of the axes; an axis of size 1 may have a constant instead.
-/// Nothing when that would be too many cells.
+/// The picture of an index function. idxs[k] is the variable of axis k, or a constant if the axis has size 1. Nothing if there are more
+/// than `most` cells.
 std::optional<Picture> picture_of(const IndexExprs& exprs, std::span<const Expr> idxs,
                                   std::vector<PictureAxis> axes, std::int64_t most = most_drawn);
 
-/// The cells with their indices around them; a masked one is `·`. With `colour`, one shade an address.
+/// The tables of cells, with the indices at their margins; a masked cell is `·`. With `colour`, each address has its own shade.
 std::string draw_cells(const Picture& picture, bool colour);
 
-/// The elements from the lowest to the highest address: touched ones as their number, in the same shade, `_` for the others.
+/// The memory from the lowest to the highest address: a touched element as its address, in the same shade; others as `_`.
 std::string draw_memory(const Picture& picture, bool colour);
 
-/// `6 of 8 touched, 0..2 4..6`; with `up to 3 elements at one address` where some share one.
+/// A summary, e.g. `6 of 8 touched, 0..2 4..6`; with `up to 3 elements at one address` if several indices share an address.
 std::string describe_memory(const Picture& picture);
 
-/// All of that, or why there is no picture.
+/// Prints tables, memory and summary, or the reason why there is no picture.
 void print_picture(const std::optional<Picture>& picture, Lines& lines, Console& console, bool colour);
 
 }  // namespace strata::tools

@@ -1,4 +1,4 @@
-// Reading the fields of a request.
+// Reads the members of a request.
 #include "tools/request.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The members of a JSON request, with the words for what is missing.
+// Request: access to the members of a JSON request by name and type, with errors that name a missing or wrong member. The functions of
+// batch_rows.h read their request with it.
 #pragma once
 
 #include <initializer_list>
@@ -16,24 +17,32 @@ namespace strata::tools {
 
 class Request {
  public:
-  /// @throws Error (request) unless `value` is an object; the words call it `what`. Long lists of the answer go to `memory`
-  /// where there is one.
+  /// @param what the name of the object in errors
+  /// @param memory takes the long lists of the answer; null: they are written into its JSON
+  /// @throws Error (request) unless `value` is an object
   explicit Request(JsonValue value, std::string_view what = "the request",
                    NumberLists* memory = nullptr);
 
   NumberLists* memory() const { return memory_; }
 
+  /// The member `key`, or nothing.
   std::optional<JsonValue> find(std::string_view key) const;
+  /// The member `key`. @throws Error (request) if it is missing
   JsonValue need(std::string_view key) const;
-  /// @throws Error (request) at the first key that is in neither list.
+  /// @throws Error (request) for the first member whose name is in neither list
   void refuse_unknown(std::span<const std::string_view> known,
                       std::initializer_list<std::string_view> also = {}) const;
 
+  // All of the following throw Error (request) if the member has another type.
+  /// The string `key`. @throws Error (request) if it is missing
   std::string text(std::string_view key) const;
-  /// The boolean `key`, or `otherwise` where it is not there.
+  /// The boolean `key`; `otherwise` if it is missing.
   bool flag(std::string_view key, bool otherwise) const;
+  /// The member `vars`, an object {name: [min, max]}; empty if it is missing.
   std::vector<Variable> variables() const;
+  /// The member `assume`, a list of strings; empty if it is missing.
   std::vector<std::string> assumptions() const;
+  /// The member `at`, a list of objects {name: value}; empty if it is missing.
   std::vector<Point> points() const;
 
  private:
@@ -42,8 +51,9 @@ class Request {
   NumberLists* memory_;
 };
 
+/// Writes an object {name: value}.
 void write_point(JsonWriter& json, const Values& values);
-/// The member `name` of an object; what is not finite is 0.
+/// Writes the member `name` with a number; 0 for infinities and NaN.
 void write_number(JsonWriter& json, std::string_view name, double value);
 
 }  // namespace strata::tools

@@ -1,4 +1,4 @@
-// What the machine can do, measured with kernels of our own.
+// roofline(): measures bandwidth and peak performance with generated kernels.
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -12,10 +12,10 @@ namespace strata::tools {
 namespace {
 
 constexpr std::int64_t kTriadBytes = std::int64_t{1} << 25;
-// Sums in registers: enough of them that none waits for its own last step, few enough that all have one.
+// The number of accumulators: enough to hide the latency of an operation, and few enough for the registers.
 constexpr std::int64_t kAccumulators = 12, kTiles = 128, kIterations = 2048;
 
-/// The least of a few runs: what the machine can do, not what else it does.
+/// The fastest of a few runs, which is the least disturbed by other programs.
 double fastest(const CompiledKernel& kernel, int runs) {
   std::vector<Buffer> buffers;
   for (const BufferUse& use : kernel.kernel().buffers) {

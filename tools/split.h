@@ -1,4 +1,4 @@
-// Lists in one text.
+// split(): the parts of a text between separators, for lists in options and paths.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace strata::tools {
 
-/// The parts between separators; none of an empty text, and a separator at the end begins no part.
+/// The parts of `text` between separators: "a,,b," gives "a", "", "b". An empty text has no parts; a separator at the end begins none.
 inline std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {

@@ -1,10 +1,11 @@
-// What `strata tour` shows: stages, each a heading and lines of C++ with what they print.
+// Tour: the contents of `strata tour`: chapters of stages, each a heading and lines of C++ with the values that they print. tour_*.cpp
+// write the stages, tour_command.cpp prints them.
 //
 //   tour.stage("LazyOp", "what a Tensor is a handle on");
 //   STRATA_TOUR_RUN(Tensor result = a + b;)
 //   STRATA_TOUR_SHOW(result.node().text());
 //
-// The line that is shown is the one that is compiled, and what stands below it is its value: nothing here is a copy.
+// The macros both run a line and show its text, so the text and the printed value cannot disagree.
 #pragma once
 
 #include <concepts>
@@ -17,7 +18,7 @@
 
 namespace strata::tools {
 
-/// A line of C++, and what its value is; that of a statement is empty.
+/// A line of C++ with its printed value, which is empty for a statement.
 struct TourLine {
   std::string code, printed;
 };
@@ -33,9 +34,9 @@ class Tour {
   void stage(std::string title, std::string note) {
     stages_.push_back({chapter_, std::move(title), std::move(note), {}});
   }
-  /// A statement that prints nothing.
+  /// Adds a statement, which prints nothing.
   void run(std::string_view code) { add(code, {}); }
-  /// An expression and its value.
+  /// Adds an expression with its value.
   template <class T>
   void show(std::string_view code, const T& value) {
     add(code, told(value));
@@ -72,9 +73,9 @@ class Tour {
   __VA_ARGS__
 #define STRATA_TOUR_SHOW(...) tour.show(#__VA_ARGS__, __VA_ARGS__)
 
-/// A text up to the end of its first function.
+/// `text` up to the end of its first function, i.e. its first line "}".
 std::string first_function(const std::string& text);
-/// The rows of the gradients' table for the ops between `y` and what its gradients are taken by, a line each.
+/// The gradient rules (ops/gradient.h) of the tracked ops below `y`, one line each.
 std::string gradient_rules_of(const LazyOp& y);
 
 // The chapters.

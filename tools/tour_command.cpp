@@ -1,4 +1,4 @@
-// `strata tour`: 2+3 through every layer, then gradients, movement and symbolic integers.
+// `strata tour`: prints the stages of the tour, or a chapter of them.
 #include <algorithm>
 #include <ostream>
 

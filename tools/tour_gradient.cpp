@@ -1,4 +1,4 @@
-// A gradient: rules from a table make another graph, which is scheduled, compiled and run as any other.
+// The chapter on gradients: the rules of a table build another graph, which is scheduled, compiled and run like any graph.
 #include "strata/render/cstyle.h"
 #include "strata/schedule/schedule.h"
 #include "tools/tour.h"

@@ -1,5 +1,5 @@
-// Movement costs nothing: a ShapeTracker says where in memory each element is. Its indices are symbolic integers, and so
-// may its sizes be.
+// The chapters on movement and symbolic sizes: a movement operation copies nothing, because a ShapeTracker describes the place of each
+// element in memory. Its indices are symbolic integers, and its sizes may be, too.
 #include "strata/render/cstyle.h"
 #include "strata/schedule/schedule.h"
 #include "tools/tour.h"

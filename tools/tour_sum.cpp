@@ -1,4 +1,4 @@
-// 2+3 from a Tensor down to the machine, a layer at a time.
+// The chapter on 2+3: from a Tensor down to machine code, one layer after another.
 #include "strata/engine/buffer_storage.h"
 #include "strata/engine/recording.h"
 #include "strata/render/cstyle.h"

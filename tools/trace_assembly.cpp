@@ -16,7 +16,7 @@
 namespace strata::tools {
 namespace {
 
-/// The line of a kernel, as TraceFile writes it.
+/// The line of a kernel in the trace. @throws Error (domain) if there is none
 std::string line_of(const std::string& trace, std::int64_t kernel) {
   std::error_code failed;
   std::ifstream in;
@@ -39,9 +39,9 @@ JsonValue need(const JsonValue& object, std::string_view key) {
   return *value;
 }
 
-/// Whether a compiler of C reads `source` and nothing else: a trace may be somebody else's, and an error would quote the file that it
-/// includes. The directives are those that renderers write; a '#' spelled by two or three characters, or a line that goes on, is no
-/// text of theirs.
+/// Whether a C compiler reads no other file for `source`. A trace may come from another person, and a compiler error could quote a file
+/// that the source includes. Only the directives that renderers write are accepted; digraphs and trigraphs for '#' and continued lines are
+/// not.
 bool reads_no_file(std::string_view source) {
   constexpr std::string_view kOurs[] = {"define ", "ifndef ", "if defined(",
                                         "else\n",  "endif\n", "pragma "};
@@ -56,7 +56,7 @@ bool reads_no_file(std::string_view source) {
   return true;
 }
 
-/// Operations or bytes: a number of any size, or text where it is not finite.
+/// A number of operations or bytes, of any size; a string if it is not finite.
 double amount_of(const JsonValue& value) { return std::strtod(value.raw().c_str(), nullptr); }
 
 }  // namespace

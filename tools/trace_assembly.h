@@ -1,4 +1,5 @@
-// Machine code of a kernel in a trace, made of its source when somebody asks.
+// assembly_in_trace(): the assembly of a kernel in a trace, for the page of `strata viz --serve`. A trace has the source of each kernel;
+// the assembly is made from it at the request.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +8,17 @@
 
 namespace strata::tools {
 
-/// Which of a trace's kernels.
+/// A kernel of a trace.
 struct TracedKernel {
-  std::int64_t kernel;  ///< its number in the trace
-  std::size_t part = 0;  ///< 0 is the kernel itself, k the k-th of those that run before it (`first`)
+  std::int64_t kernel;   ///< its number in the trace
+  std::size_t part = 0;  ///< 0: the kernel itself; k: the k-th kernel that runs before it (`first`)
 };
 
-/// The machine code that the kernel's device makes of its source on this machine. Nothing of it is run. A part is compiled as the whole
-/// kernel is: one that is tiny by itself is optimised all the same.
-/// @param trace the file's path
-/// @throws Error (domain) where the trace has no such kernel, or none whose device is known, or a source in C that could read other
-/// files; as Device::assembly_of
+/// The assembly that the kernel's device makes of the source, on this machine. No code of the trace runs. A kernel that runs before another
+/// is compiled with the options of the whole kernel, so it is optimised even if it is tiny by itself.
+/// @param trace the path of the trace
+/// @throws Error (domain) if the trace has no such kernel or does not name its device, or C source could include other files of this
+///   machine; and as Device::assembly_of()
 std::string assembly_in_trace(const std::string& trace, const TracedKernel& which);
 
 }  // namespace strata::tools

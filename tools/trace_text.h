@@ -1,4 +1,4 @@
-// Rewrites as they happen, on the program's error stream.
+// DebugTrace: prints the rewrites of expressions while a command runs, for STRATA_DEBUG=5.
 #pragma once
 
 #include <iosfwd>
@@ -8,7 +8,7 @@
 
 namespace strata::tools {
 
-/// While alive, prints every rewrite of this thread to `out` when STRATA_DEBUG is 5 or more.
+/// While an object lives, prints every rewrite of this thread to `out`, if STRATA_DEBUG is 5 or more.
 class DebugTrace {
  public:
   explicit DebugTrace(std::ostream& out);

@@ -1,4 +1,4 @@
-// Quantities.
+// Texts of quantities.
 #include "tools/units.h"
 
 #include <charconv>

@@ -1,4 +1,4 @@
-// Reading shapes, masks and views from texts.
+// Parses shapes, masks and views.
 #include "tools/view_text.h"
 
 #include <algorithm>
@@ -13,13 +13,13 @@
 namespace strata::tools {
 namespace {
 
-/// `Int(n)`, as C++ writes a size that is a variable, without its frame.
+/// `part` without `Int(...)` around it, which C++ writes around a symbolic size.
 std::string_view without_int(std::string_view part) {
   const bool framed = part.starts_with("Int(") && bracket_end(part.substr(3)) == part.size() - 3;
   return framed ? part.substr(4, part.size() - 5) : part;
 }
 
-/// The number that is all of `part`.
+/// The number of `part`; nothing if it is not a number.
 std::optional<std::int64_t> plain_number(std::string_view part) {
   std::int64_t value = 0;
   const char* const end = part.data() + part.size();
@@ -27,7 +27,7 @@ std::optional<std::int64_t> plain_number(std::string_view part) {
   return stop == end && error == std::errc() ? std::optional(value) : std::nullopt;
 }
 
-/// The fields of a View in the order in which they may stand without their names.
+/// The names of the fields of a View, in the order of positional arguments.
 constexpr std::array<std::string_view, 5> view_fields = {"shape", "strides", "offset", "mask",
                                                          "contiguous"};
 using FieldTexts = std::array<std::optional<std::string_view>, view_fields.size()>;
@@ -88,7 +88,7 @@ Int ViewSource::number(std::string_view part) const {
   if ((name == "parse" || name.ends_with(".parse")) && part.substr(name.size()).starts_with('('))
     part = literal_argument(*this, part);
   if (const auto n = plain_number(part)) return *n;
-  Meter::charge(32 * variables.size());  // parse() makes a table of them
+  Meter::charge(32 * variables.size());  // parse() builds a table of the variables
   try {
     return Int(parse(part, variables));
   } catch (const Error& e) {
@@ -134,7 +134,7 @@ Padding ViewSource::extents(const std::vector<std::string_view>& items, const In
 
 View ViewSource::view(std::string_view fields) const {
   const auto [shape_text, strides_text, offset_text, mask_text, contiguous] =
-      split_fields(*this, fields);  // whether it is contiguous follows from the others
+      split_fields(*this, fields);  // `contiguous` is ignored: it follows from the other fields
   if (!shape_text) fail(fields, "[parse] a View needs shape=(...)");
   const Ints shape = numbers(*shape_text);
   std::optional<Ints> strides;
@@ -165,7 +165,7 @@ Padding ViewText::extents(std::string_view text, const Ints& shape, std::string_
 std::vector<View> ViewText::views(std::string_view text, std::string_view where) const {
   const ViewSource source{text, where, variables_};
   std::vector<View> out;
-  std::string frame;  // the text without its Views
+  std::string frame;  // the text with the Views removed
   std::string_view rest = text;
   while (!rest.empty()) {
     if (!rest.starts_with("View(")) {

@@ -1,8 +1,8 @@
-// Shapes, masks and views as texts on the command line.
+// Parsers of shapes, paddings, masks and Views, for the options of `strata view` and for the box (box_text.h).
 //
-// A list is written `3,2`, with or without brackets: `(3, 2)`, `[3,2]`. A number may be an expression over declared variables. A
-// pair of pad is `before:after`, one of shrink or mask `begin:end` with either left out, as Python's slices. Views are
-// written as they print: `View(shape=(3, 2), strides=(2, 1))` or `ShapeTracker(views=(View(...), View(...)))`.
+// A list is `3,2`, with or without brackets: `(3, 2)`, `[3,2]`. A number may be an expression over declared variables. A pair of pad is
+// `before:after`; one of shrink or mask is `begin:end`, and either end may be omitted, as in Python's slices. Views have the notation in
+// which they print: `View(shape=(3, 2), strides=(2, 1))` or `ShapeTracker(views=(View(...), View(...)))`.
 #pragma once
 
 #include <optional>
@@ -16,42 +16,43 @@
 
 namespace strata::tools {
 
-/// A text whose parts are read, and where it comes from, for errors. Each throws TextError with the column in the whole text.
+/// A text whose parts are parsed, and its name for errors. All functions throw TextError with the column in the whole text.
 struct ViewSource {
   std::string_view text, where;
   const std::vector<Variable>& variables;
 
-  /// The 1-based byte at which `part`, a part of `text`, begins.
+  /// The 1-based column (in bytes) at which `part`, a view into `text`, begins.
   std::size_t column_of(std::string_view part) const {
     return static_cast<std::size_t>(part.data() - text.data()) + 1;
   }
   [[noreturn]] void fail(std::string_view part, const std::string& message,
                          ErrorKind kind = ErrorKind::parse) const;
-  /// Throws an error that has its column in `part`.
+  /// Rethrows `e`, whose column is relative to `part`, as an error in `text`.
   [[noreturn]] void fail_inside(std::string_view part, const Error& e) const;
   Int number(std::string_view part) const;
   Ints numbers(std::string_view part) const;
-  /// The two parts around ':' or, in brackets, ','; nothing when there is one part alone.
+  /// The two parts of `a:b`, or of `(a, b)`; nothing if `item` has one part only.
   std::optional<std::pair<std::string_view, std::string_view>> halves(std::string_view item) const;
   Padding paddings(const std::vector<std::string_view>& items) const;
   Padding extents(const std::vector<std::string_view>& items, const Ints& shape) const;
-  /// What stands in the brackets of `View(...)`: shape, strides, offset, mask, contiguous, in this order or by name.
+  /// The View of the arguments in `View(...)`: shape, strides, offset, mask, contiguous, in this order or by name.
   View view(std::string_view fields) const;
 };
 
-/// The text in double quotes that is the first argument of `call`, as in `parse("n*2", {n})`.
+/// The first argument of `call`, a text in double quotes, without the quotes: n*2 for `parse("n*2", {n})`.
 std::string_view literal_argument(const ViewSource& source, std::string_view call);
 
+/// The same parsers for whole texts, e.g. the value of an option.
 class ViewText {
  public:
   explicit ViewText(std::vector<Variable> variables) : variables_(std::move(variables)) {}
 
-  // Each throws TextError (parse), or what parse() throws, with the column in `text`; the words say `where` that is.
+  // All of these throw TextError with the column in `text`; `where` is its name in the message.
   Int number(std::string_view text, std::string_view where) const;
   Ints numbers(std::string_view text, std::string_view where) const;
-  /// Pairs; `n` alone is n on both sides.
+  /// Pairs `before:after`; `n` alone means `n:n`.
   Padding paddings(std::string_view text, std::string_view where) const;
-  /// Half-open intervals of a box of shape `shape`, which supplies the ends that are left out. An item may also be written `(begin, end)`.
+  /// Half-open intervals `begin:end`, or `(begin, end)`, one for each dimension of `shape`, which supplies omitted ends.
   Padding extents(std::string_view text, const Ints& shape, std::string_view where) const;
   std::vector<View> views(std::string_view text, std::string_view where) const;
 

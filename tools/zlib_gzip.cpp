@@ -9,12 +9,12 @@
 namespace strata::tools {
 namespace {
 
-constexpr int kGzipBits = MAX_WBITS + 16;  // zlib's words for gzip's frame
+constexpr int kGzipBits = MAX_WBITS + 16;  // selects the gzip format
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 uInt piece_of(std::size_t left) { return static_cast<uInt>(std::min(left, kPiece)); }
 
-/// A z_stream that ends itself, fed with `in` and emptied into `out` piece by piece.
+/// An owned z_stream that processes `in` into `out` piece by piece.
 template <int (*kEnd)(z_stream*)>
 struct Stream : z_stream {
   explicit Stream(std::string_view text) : z_stream{}, rest(text) {}
@@ -22,11 +22,11 @@ struct Stream : z_stream {
   Stream& operator=(const Stream&) = delete;
   ~Stream() { kEnd(this); }
 
-  /// One call of `process` on the next piece. @returns zlib's status
+  /// Calls `process` on the next piece. @returns zlib's status
   template <class Process>
   int go_on(const Process& process, std::string& out) {
     if (avail_in == 0) {
-      // zlib does not write to its input, whatever the type says.
+      // zlib does not write to its input, although the type is not const.
       next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(rest.data()));
       avail_in = piece_of(rest.size());
       rest.remove_prefix(avail_in);

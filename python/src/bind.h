@@ -1,7 +1,7 @@
-// What the files of the Python module share: the functions that fill it, and conversions that several of them need.
+// The functions that fill the Python module, and conversions that several of its files use.
 //
-// Each file binds one topic and has one function bind_<topic>, which module.cpp calls in an order in which classes come before those
-// that name them. Names in anonymous namespaces are unique in this folder: the files are compiled in groups.
+// Each file binds one topic in a function bind_<topic>. module.cpp calls them in an order such that a class is bound before functions whose
+// signatures name it. Names in anonymous namespaces must be unique in this folder, because its files are compiled in groups.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -35,34 +35,35 @@ void bind_optim(py::module_& m);     // optim.cpp
 void bind_files(py::module_& m);     // files.cpp
 void bind_flags(py::module_& m);     // flags.cpp
 
-/// The Python exception of the C++ exception that is being handled becomes the current one. @pre called from a catch clause
+/// Sets the Python exception for the C++ exception that is being handled. @pre called in a catch clause
 void raise_current_exception();
 
-/// What a Python object means as a dtype: a strata.DType, its name, a NumPy dtype or scalar type, bool, int or float.
-/// @throws py::type_error where it means none
+/// The dtype of a strata.DType, a name, a NumPy dtype or scalar type, or of the types bool, int and float.
+/// @throws py::type_error for other objects
 DType dtype_of_object(py::handle object);
+/// The dtype of a name; nothing if there is none.
 std::optional<DType> try_dtype(const std::string& name);
-/// A dtype where an argument of a function bound with pybind11 may be anything that means one: `DTypeArg dtype`, `*dtype`.
+/// The parameter type for pybind11 functions that accept any object that dtype_of_object() converts.
 struct DTypeArg {
   DType value;
   operator DType() const { return value; }
 };
-/// The object of a dtype; that of a scalar one is always the same.
+/// The object of a dtype. A scalar dtype has one object, so `x.dtype is strata.float32` holds.
 py::object object_of_dtype(DType dtype);
 
-/// The Device object of a device; its name where the class is not bound.
+/// The Device object of a device; its name if the class is not bound.
 py::object object_of_device(const Device& device);
 
-/// An integer of Python (also of NumPy), or an expression. @throws py::type_error for anything else, Error (overflow)
+/// The size of a Python or NumPy integer, or of an expression. @throws py::type_error for other objects, Error (overflow) beyond 64 bits
 Int int_of_object(py::handle object);
-/// A Python int, or an Expr where the size is symbolic.
+/// A Python int; an Expr if the size is symbolic.
 py::object object_of_int(const Int& value);
 
 }  // namespace strata::python
 
 namespace pybind11::detail {
 
-/// Sizes: Python integers and expressions.
+/// Sizes: Python integers and expressions, but no bools and floats.
 template <>
 struct type_caster<strata::Int> {
   PYBIND11_TYPE_CASTER(strata::Int, const_name("int | Expr"));
@@ -77,7 +78,7 @@ struct type_caster<strata::Int> {
   }
 };
 
-/// Shapes and strides: any sequence of sizes comes in, a tuple goes out.
+/// Shapes and strides: accepts any sequence of sizes, returns a tuple.
 template <class T, std::size_t n>
 struct type_caster<strata::SmallVec<T, n>> {
   using Vec = strata::SmallVec<T, n>;

@@ -1,17 +1,18 @@
-// Functions of tensors, written once: a name, the parameters as Python writes them, the C++ function, a docstring.
+// Function and Functions: bind C++ functions of tensors to Python. One call gives the name, the parameters in Python's notation, the C++
+// function and the docstring:
 //
 //   functions.op("sum", "axis=None, keepdim=False", &Tensor::sum, "The sum over axes.");
 //
-// gives x.sum(1), x.sum(dim=1, keepdim=True) and strata.sum(x, axis=(0, 1)). Types come from the C++ function: convert.h says for each
-// what Python may give for it, and how that is annotated. A default is a literal of Python and goes the way of a value that was
-// given. Names of parameters:
-// - axis, axes, dim, dims mean the same, and so do keepdim and keepdims;
-// - "low|min" has another name for itself; "axis!" has none but those that are written;
-// - "*shape" takes one sequence or all positions that are left;
-// - "*" alone: what follows is given by name only.
+// This binds x.sum(1), x.sum(dim=1, keepdim=True) and strata.sum(x, axis=(0, 1)). The types of the parameters are those of the C++
+// function; convert.h says for each type which Python objects are accepted, and its annotation. A default is a Python literal, and is
+// converted like an argument. Names of parameters:
+// - axis, axes, dim and dims are synonyms, and so are keepdim and keepdims, self and input;
+// - "low|min" has the synonym min; "axis!" has no synonyms, except those that are written;
+// - "*shape" takes one sequence, or all remaining positional arguments;
+// - "*" alone: the parameters behind it are keyword-only.
 //
-// Functions are vectorcalls without pybind11's search for an overload: building a lazy operation takes about a microsecond. While one
-// runs, OriginScope says which line of Python called.
+// Functions use Python's vectorcall protocol, without pybind11's search for an overload, because building a lazy operation takes only about
+// a microsecond. A LocationScope (location.h) notes the calling line of Python.
 #pragma once
 
 #include <memory>
@@ -28,16 +29,18 @@ namespace strata::python {
 
 inline constexpr std::size_t kMostParameters = 24;
 
+/// A parameter of a Function.
 struct Parameter {
-  std::vector<PyObject*> names;  ///< interned; live as long as the process
-  PyObject* fallback = nullptr;  ///< null where it has to be given
+  std::vector<PyObject*> names;  ///< its name, then synonyms; interned, alive as long as the process
+  PyObject* fallback = nullptr;  ///< the default; null: required
   std::string text;              ///< the default as it was written
-  const char* type = nullptr;    ///< as annotations have it
+  const char* type = nullptr;    ///< its annotation
   bool by_name_only = false, rest = false;
 
   const char* name() const { return PyUnicode_AsUTF8(names.front()); }
 };
 
+/// A function that Python can call: it matches arguments with parameters, and passes their values to call().
 class Function {
  public:
   Function(const char* name, const char* parameters, bool is_method, const char* doc);
@@ -48,12 +51,13 @@ class Function {
   const char* name() const { return name_; }
   const std::string& doc() const { return doc_; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
-  const char* result() const { return result_; }  ///< its type, as annotations have it
-  /// A call as vectorcall has it. @return a new reference  @throws whatever the function does; TypeError for what it does not take
+  const char* result() const { return result_; }  ///< the annotation of the result
+  /// Calls the function; the arguments are those of Python's vectorcall protocol. @return a new reference
+  /// @throws py::type_error for arguments that do not match; what the C++ function throws
   PyObject* operator()(PyObject* const* args, std::size_t count, PyObject* names) const;
 
  protected:
-  /// @param values borrowed, one a parameter  @return a new reference
+  /// @param values borrowed references, one for each parameter  @return a new reference
   virtual PyObject* call(PyObject* const* values) const = 0;
   void set_types(const std::vector<const char*>& parameters, const char* result);
 
@@ -70,23 +74,25 @@ class Function {
   std::string doc_;
   const char* result_ = "None";
   std::vector<Parameter> parameters_;
-  std::size_t positions_ = 0;  // how many parameters may be given by position
+  std::size_t positions_ = 0;  // the number of parameters that are not keyword-only
 };
 
-/// The object that Python calls; a method, where it binds, of the instance that it is found through.
+/// The Python object of a function. `binds`: as a class attribute it is a method, whose first argument is the instance.
+/// @return a new reference
 PyObject* object_of_function(std::shared_ptr<const Function> function, bool binds);
-/// The function of such an object; null for others.
+/// The function of such an object; null for other objects.
 const Function* function_of_object(py::handle object);
 /// @pre function_of_object(object) != nullptr
 std::shared_ptr<const Function> shared_function(py::handle object);
 
-/// The literal that `text` is: None, True, an integer, a float, 'text', inf, -inf, (). @return a new reference
+/// The object of a Python literal: None, True, False, an integer, a float, 'text', inf, -inf, (). @return a new reference
 PyObject* literal(std::string_view text);
 
-/// Whether the lock of the interpreter is held while C++ runs: it is given up around what may compile or run kernels.
+/// Whether the interpreter's lock is held while the C++ function runs. It is released around functions that may compile or run kernels.
 enum class Gil : std::uint8_t { keep, release };
 
-/// The signature of what can be called: a pointer to a function or a member, or a lambda. A last parameter of type At is not Python's.
+/// The result and the argument types of a callable: a pointer to a function or to a member function, or a lambda. A last parameter of type
+/// At is not a parameter in Python; it gets At::current().
 template <class R, class... A>
 struct Callable {
   using Result = R;
@@ -101,6 +107,7 @@ struct CallableOf<R (C::*)(A...) const>
     : std::conditional_t<std::is_same_v<C, Tensor>, Callable<R, const Tensor&, A...>, Callable<R, A...>> {
 };
 
+/// The Function of a C++ callable: converts each argument with Incoming, and the result with Outgoing.
 template <class F>
 class FunctionOf final : public Function {
   using Signature = CallableOf<F>;
@@ -170,37 +177,37 @@ class FunctionOf final : public Function {
   Gil gil_;
 };
 
-/// Where functions go: the module, and the class of tensors.
+/// Binds functions to the module and to the class Tensor.
 class Functions {
  public:
   Functions(py::module_& m, py::handle tensor_class) : module_(m), class_(tensor_class) {}
 
-  /// A method of tensors, and the same as a function: "self" is its first parameter.
+  /// Binds a method of tensors, and the same function of the module, whose first parameter is "self".
   template <class F>
   void op(const char* name, const char* parameters, F f, const char* doc, Gil gil = Gil::keep) {
     const auto function = make(name, parameters, true, f, doc, gil);
     class_.attr(name) = object(function, true);
     module_.attr(name) = object(function, false);
   }
-  /// A method alone.
+  /// Binds a method only.
   template <class F>
   void method(const char* name, const char* parameters, F f, const char* doc, Gil gil = Gil::keep) {
     class_.attr(name) = object(make(name, parameters, true, f, doc, gil), true);
   }
-  /// A function of the module alone.
+  /// Binds a function of the module only.
   template <class F>
   void function(const char* name, const char* parameters, F f, const char* doc, Gil gil = Gil::keep) {
     module_.attr(name) = object(make(name, parameters, false, f, doc, gil), false);
   }
-  /// A function that tinygrad has as a static method, too: strata.zeros, Tensor.zeros.
+  /// Binds a function of the module that is also a static method, as in tinygrad: strata.zeros, Tensor.zeros.
   template <class F>
   void making(const char* name, const char* parameters, F f, const char* doc, Gil gil = Gil::keep) {
     const py::object made = object(make(name, parameters, false, f, doc, gil), false);
     module_.attr(name) = made;
     class_.attr(name) = py::reinterpret_steal<py::object>(PyStaticMethod_New(made.ptr()));
   }
-  /// What joins several tensors: a function of the module, and a method, whose instance is the first one. Of the class it is called as
-  /// PyTorch's functions are: a.cat(b), Tensor.cat([a, b]), strata.cat([a, b]).
+  /// Binds a function of several tensors, and a method whose instance is the first of them. Called on the class, the method takes all:
+  /// strata.cat([a, b]), a.cat(b), Tensor.cat([a, b]).
   template <class F, class G>
   void joining(const char* name, const char* parameters, F f, const char* more, G of_first,
                const char* doc, Gil gil = Gil::keep) {
@@ -237,7 +244,7 @@ void bind_functional(Functions& f);      // functional.cpp
 void bind_losses(Functions& f);          // losses.cpp
 void bind_gradients(Functions& f);       // gradients.cpp
 void bind_generator(py::module_& m);     // making.cpp
-/// The same under other names, last. aliases.cpp
+/// Binds functions again under other names; call it last. In aliases.cpp.
 void bind_aliases(Functions& f);
 
 }  // namespace strata::python

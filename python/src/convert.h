@@ -1,7 +1,8 @@
-// What Python may give where C++ wants a type, and what it gets back: Incoming<T> and Outgoing<T>.
+// Incoming<T> and Outgoing<T>: the conversions of Python arguments to C++ and of C++ results to Python, for the functions of call.h.
 //
-// Incoming<T> is made of what was given, keeps what the conversion made, and get() is the argument. It throws TypeError that names
-// function and parameter. `type` is the annotation in stubs; the names that are not Python's own are at the top of python/tools/stubs.py.
+// Incoming<T> is constructed from a Given, the object that was passed for a parameter. It owns whatever the conversion creates, and get()
+// returns the C++ argument. For a wrong object it throws py::type_error, which names the function and the parameter. `type` is the
+// annotation in the stubs; names that Python does not define (TensorLike, Size, ...) are at the top of python/tools/stubs.py.
 #pragma once
 
 #include <array>
@@ -17,49 +18,53 @@
 
 namespace strata::python {
 
-/// A value that was given, and for what.
+/// An object that was passed for a parameter of a function.
 struct Given {
   PyObject* object;
   const char* function;
   const char* parameter;
-  PyObject* beside = nullptr;  ///< the first argument of the call, whose dtype a number may take
+  PyObject* beside = nullptr;  ///< the call's first argument: beside an f64 tensor a float is f64
 
   bool is_none() const { return object == Py_None; }
-  /// @throws py::type_error "sum(): axis must be an integer, not str"
+  /// @throws py::type_error, always, e.g. "sum(): axis must be an integer, not str" for wanted = "an integer"
   [[noreturn]] void refuse(const char* wanted) const;
+  /// The same with another object, for an item of a sequence.
   Given with(PyObject* other) const { return {other, function, parameter, beside}; }
 };
 
 // --- from objects to values (convert.cpp) ---
 
-/// Whether it is an int, or a scalar that __index__ makes one: no bool, no tensor and no array, which are rather elements or masks.
+/// Whether the object is an int, or a scalar with __index__ (np.int64). False for bools, tensors and arrays, which have __index__, too, but
+/// are masks or elements.
 bool is_integer(PyObject* object);
 std::int64_t integer_of(const Given& g);  ///< @throws py::type_error unless is_integer()
-double real_of(const Given& g);  ///< an int, a float, a scalar of NumPy or a tensor of one element
-bool truth_of(const Given& g);   ///< a bool, also NumPy's; 0 or 1, and no other integer
+double real_of(const Given& g);  ///< of an int, a float, a NumPy scalar or a tensor of one element
+bool truth_of(const Given& g);   ///< of a bool, also NumPy's, or of the integers 0 and 1
 std::string text_of(const Given& g);
-/// A number of Python or NumPy; nothing for anything else.
+/// The value of a Python or NumPy number; nothing for other objects.
 std::optional<Number> try_number(PyObject* object);
 Number number_of(const Given& g);
-std::vector<std::int64_t> integers_of(const Given& g);  ///< one, or a sequence
-Int size_of(const Given& g);    ///< an integer, an expression, or a tensor of one; no bool
-Ints sizes_of(const Given& g);  ///< one size, or a sequence
-const Device& device_of(const Given& g);     ///< a name or a Device
-const Device* try_device(std::string name);  ///< null where there is none of the name, in either case
-std::string known_devices();                 ///< all, and how to get those that cannot be used here
-/// A tensor of anything that has numbers: a tensor, a number, (nested) lists, an array. @throws py::type_error
+std::vector<std::int64_t> integers_of(const Given& g);  ///< of an integer, or a sequence of them
+Int size_of(const Given& g);    ///< of an integer, an expression, or a tensor with one integer
+Ints sizes_of(const Given& g);  ///< of a size, or a sequence of sizes
+const Device& device_of(const Given& g);     ///< of a name or a Device, also PyTorch's
+const Device* try_device(std::string name);  ///< upper or lower case; "cpu" is the default; null: none
+std::string known_devices();                 ///< all names, and what those that are missing need
+/// A tensor of an object with numbers: a tensor, a number, (nested) lists, an array. @throws py::type_error
 Tensor tensor_of(const Given& g);
-std::vector<Tensor> tensors_of(const Given& g);  ///< a sequence of these, or a tensor, which is taken apart along its first axis
-py::tuple rest_of(const py::object& rest);  ///< what a parameter "*name" got: its items, or the one thing that is no list
+/// Of a sequence of such objects, or of a tensor, which is split along its first axis.
+std::vector<Tensor> tensors_of(const Given& g);
+/// The arguments of a parameter "*name": the items of a tuple or list, else the one object.
+py::tuple rest_of(const py::object& rest);
 PerAxis per_axis_of(const Given& g);
 ConvPadding conv_padding_of(const Given& g);
-/// The value whose name was given. @throws Error (domain) naming those that there are
+/// The index in `names` of the text that was given. @throws Error (domain) naming all of them
 std::size_t choice_of(const Given& g, std::initializer_list<const char*> names);
 
 template <class T>
 struct Incoming;
 
-/// For what is one function away.
+/// The base of an Incoming whose conversion is one function.
 template <class T, T (*of)(const Given&)>
 struct IncomingValue {
   explicit IncomingValue(const Given& g) : value(of(g)) {}
@@ -98,7 +103,7 @@ struct Incoming<Axes> {
   Axes value;
 };
 
-/// None: all axes; so is an empty tuple.
+/// An integer, a sequence of integers, or None. None and an empty sequence mean all axes.
 template <>
 struct Incoming<AxesArg> {
   explicit Incoming(const Given& g) {
@@ -148,7 +153,7 @@ struct Incoming<Tensor> {
   const Tensor* value;
 };
 
-/// A tensor, a number (whose dtype gives way), or what a tensor can be made of.
+/// A tensor, a number (whose dtype adapts to that of the other operand), or an object that tensor_of() converts.
 template <>
 struct Incoming<Operand> {
   explicit Incoming(const Given& g) : value(0) {
@@ -190,7 +195,7 @@ struct Incoming<py::object> {
   py::object value;
 };
 
-/// What a method that joins tensors is called on: a tensor, or where it is called on the class, all of them.
+/// The first argument of a joining method: a tensor, or, if the method is called on the class, the sequence of all tensors.
 struct FirstOrAll {
   py::object object;
 };
@@ -201,7 +206,7 @@ struct Incoming<FirstOrAll> {
   static constexpr const char* type = "Tensor | Sequence[TensorLike]";
   FirstOrAll value;
 };
-/// What einsum() is called on: a tensor, or where it is called on the class, the formula.
+/// The first argument of einsum(): a tensor, or, if the method is called on the class, the formula.
 struct FirstOrFormula {
   py::object object;
 };
@@ -213,7 +218,7 @@ struct Incoming<FirstOrFormula> {
   FirstOrFormula value;
 };
 
-/// Words.
+/// The Python texts of an enum, in the order of its values.
 template <class E>
 struct Words;
 template <>
@@ -246,6 +251,7 @@ struct Incoming<E> {
   E value;
 };
 
+/// The annotation of std::optional<T>.
 template <class T>
 struct OptionalType;
 // clang-format off
@@ -268,7 +274,7 @@ struct Incoming<std::optional<T>> {
   explicit Incoming(const Given& g) {
     if (g.is_none()) return;
     if constexpr (std::is_same_v<T, Operand>)
-      value.emplace(in.emplace(g).get());  // which it points into
+      value.emplace(in.emplace(g).get());  // an Operand may point into its Incoming
     else
       value.emplace(Incoming<T>(g).get());
   }
@@ -281,7 +287,7 @@ struct Incoming<std::optional<T>> {
   std::conditional_t<std::is_same_v<T, Operand>, std::optional<Incoming<Operand>>, Nothing> in{};
 };
 
-/// A device where None is the default one.
+/// A device; null for None, which means the default.
 template <>
 struct Incoming<const Device*> {
   explicit Incoming(const Given& g) : value(g.is_none() ? nullptr : &device_of(g)) {}
@@ -306,12 +312,12 @@ struct Incoming<std::span<const Tensor>> {
 template <class T>
 struct Outgoing;
 
-/// What is a tensor, and with a name of a parameter given something else.
+/// The result of e.g. max(): a tensor, or ValuesIndices if an axis was given.
 struct ValuesByAxis {
   py::object result;
 };
 
-/// A pair that has names: .values and .indices.
+/// A pair that Python sees as a named tuple with .values and .indices.
 struct ValuesIndices {
   std::pair<Tensor, Tensor> both;
 };

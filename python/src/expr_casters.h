@@ -1,4 +1,5 @@
-// Expressions as arguments and results: integers mean constants, and a result that is a variable is a Variable.
+// Conversions of expressions for the bindings of the algebra. As an argument, an integer means a constant expression; a result that is a
+// variable becomes an object of the class Variable.
 #pragma once
 
 #include <string_view>
@@ -8,38 +9,38 @@
 
 namespace strata::python {
 
-/// An argument that is an expression, or an integer of Python or NumPy: `const ExprArg& e`, `*e`.
+/// The parameter type for an expression or an integer: a binding takes `const ExprArg& e` and uses `*e`.
 struct ExprArg {
   Expr value;
   const Expr& operator*() const { return value; }
 };
-/// A result that is an expression.
+/// The result type for an expression.
 struct ExprResult {
   Expr value;
 };
-/// What is documented as Any: trees of integers, arguments of ops.
+/// An object whose annotation is Any: trees of integers, arguments of ops.
 struct AnyObject {
   py::object value;
 };
 
-/// The Variable, or else the Expr, that `e` is.
+/// The object of an expression: a Variable if `e` is one, else an Expr.
 py::object object_of_expr(const Expr& e);
-/// The variables of a dict, and their values.
+/// A dict from Variable objects to integers.
 py::dict dict_of_values(const Values& values);
-/// Of a mapping from variables, or names of those in `variables`, to integers.
-/// @throws py::type_error for another key or value, Error (overflow) beyond 64 bits
+/// The values of a dict whose keys are variables, or names of variables in `variables`.
+/// @throws py::type_error for another key or value, Error (overflow) for a value beyond 64 bits
 Values values_of_mapping(const py::dict& mapping, const std::vector<Variable>& variables);
-/// Of a mapping from expressions to expressions or integers. @throws py::type_error
+/// The substitution of a dict from expressions to expressions or integers. @throws py::type_error for another key or value
 Substitution substitution_of_mapping(const py::dict& mapping);
 std::vector<Expr> exprs_of(const std::vector<ExprArg>& arguments);
 std::vector<ExprResult> results_of(const std::vector<Expr>& exprs);
-/// The nodes below an expression as tuples, sources first: what is pickled.
+/// The state that pickle saves: the nodes of an expression as tuples, operands before their users.
 py::list state_of_expr(const Expr& e);
-/// @throws Error (request) for what no expression gave
+/// The expression of such a state. @throws Error (request) if state_of_expr() cannot have returned the list
 Expr expr_of_state(const py::list& state);
-/// "yes", "no", "unknown"
+/// "yes", "no" or "unknown".
 std::string_view name_of_answer(Answer answer);
-/// Effort::rules or Effort::exact. @throws Error (domain) for another name
+/// Effort::rules for "rules", Effort::exact for "exact". @throws Error (domain) for another name
 Effort effort_of_name(std::string_view name);
 
 // expr_functions.cpp, shape_tracker.cpp, linearizer.cpp, render.cpp, lazy_op.cpp

@@ -1,4 +1,5 @@
-// Indices as they were given: a list or an array was written by the caller, and its values are at hand; a tensor's may not be.
+// GivenIndex: an argument of indices, e.g. of take() and gather(), with the form in which it was given. The values of a list or an array
+// are known at the call, so they are checked; those of a tensor may not be computed yet.
 #pragma once
 
 #include <optional>
@@ -9,7 +10,7 @@ namespace strata::python {
 
 struct GivenIndex {
   Tensor tensor;
-  bool is_written;  ///< what is outside is an error, as it is in brackets
+  bool is_written;  ///< given as numbers, not as a tensor: an index out of range is an error
 };
 
 template <>

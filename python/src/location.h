@@ -1,4 +1,5 @@
-// Where Python code called: what errors say that come up later, when the operation runs.
+// LocationScope: notes the line of Python code that called an operation, for errors that occur later, when the operation runs
+// (graph/origin.h).
 #pragma once
 
 #include <optional>
@@ -8,10 +9,11 @@
 
 namespace strata::python {
 
-/// The location of the innermost Python code that is not Strata's own. `operation` lives as long as the program. @pre the GIL is held
+/// The file and line of the innermost Python frame outside of the package strata. @pre the GIL is held; `operation` lives as long as the
+/// program
 Origin calling_location(const char* operation);
 
-/// Opens an OriginScope at the calling location, unless one is open on this thread.
+/// Opens an OriginScope at calling_location(), unless this thread has one: an operation inside another one keeps the outer place.
 class LocationScope {
  public:
   explicit LocationScope(const char* operation) {

@@ -1,4 +1,5 @@
-// Modules of strata/nn for Python, which adds to them what a class written in Python keeps in its attributes.
+// nn.Module in Python. A class that is written in Python keeps parameters and inner modules in its attributes, without registering them;
+// the functions here find them there (module_tensors.cpp). nn.cpp, layers.cpp and optim.cpp use them.
 #pragma once
 
 #include <type_traits>
@@ -9,28 +10,29 @@
 
 namespace strata::python {
 
-/// A module of Python and those inside of it, with their names: the object itself first, under "".
+/// A module that modules_in() found, with the prefix of its tensors' names.
 struct FoundModule {
-  std::string prefix;  ///< "hidden.", or nothing
+  std::string prefix;  ///< e.g. "hidden."; empty for the outermost module
   py::object object;
 };
 
-/// @throws TypeError where the constructor of a module of C++ has not run. NOTE: pybind11 takes such an object for one whose memory
-/// holds something.
+/// Checks that the C++ constructor of a module has run, which it has not if a subclass does not call super().__init__().
+/// @throws TypeError if not. NOTE: pybind11 does not check, and would use uninitialized memory.
 void check_made(py::handle module);
 
-/// Attributes of its own for a class of modules, which the collector of garbage sees once.
-/// NOTE: py::dynamic_attr() alone has them seen twice in objects of classes below it from Python 3.11 on: in cycles they would never
-/// be collected.
+/// Gives a class of modules a __dict__ that the garbage collector visits once.
+/// NOTE: with py::dynamic_attr() alone, from Python 3.11 on the __dict__ of a subclass's object is visited twice, and objects in reference
+/// cycles are never collected.
 py::custom_type_setup collected_once();
 
-/// Each module once. module_tensors.cpp
+/// `module` itself, first, then all modules inside it, each once under its first name. In module_tensors.cpp.
 std::vector<FoundModule> modules_in(const py::object& module);
 
-/// Where a module keeps the names of its buffers.
+/// The attribute in which a module keeps the names of its buffers.
 inline constexpr const char* kBuffers = "_buffer_names";
-/// Parameters, or all that is state: each tensor once, under its first name, or under all names.
-/// @throws Error (domain) where two tensors have one name
+/// The parameters of a module and of those inside it, by name; `with_buffers`: the buffers, too. `all_names`: a tensor with several names
+/// is listed under each of them; else once, under its first name.
+/// @throws Error (domain) if two tensors have the same name
 nn::NamedTensors tensors_of_module(const py::object& module, bool with_buffers, bool all_names);
 
 void bind_layer_classes(py::module_& m);  // layers.cpp
@@ -40,7 +42,7 @@ void bind_norm_layers(py::module_& m);    // layers.cpp
 
 namespace pybind11::detail {
 
-/// Modules are looked at only when they are made.
+/// Refuses a module whose constructor has not run, see check_made().
 template <class T>
 class type_caster<T, std::enable_if_t<std::is_base_of_v<strata::nn::Module, T>>>
     : public type_caster_base<T> {

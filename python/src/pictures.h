@@ -1,4 +1,4 @@
-// viz() and _repr_html_() of the classes of the algebra; strata/_viz.py does what they say.
+// bind_pictures(): adds viz() and _repr_html_() to a class, e.g. Layout and Expr. Both are implemented in strata/_viz.py.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the bindings of programs share.
+// The object of the Python class Program, which the bindings of programs share (device_program.cpp, kernel_log.cpp).
 #pragma once
 
 #include <memory>
@@ -14,7 +14,8 @@ struct ProgramObject {
   const Device* device;
 };
 
-/// The kernel, which keeps its program. Python sees no way to change it.
+/// The kernel of a compiled one, as the holder that pybind11 needs; it keeps the compiled kernel alive. The const_cast is safe, because
+/// the class has no binding that changes a kernel.
 inline std::shared_ptr<Kernel> kernel_in(const std::shared_ptr<const CompiledKernel>& compiled) {
   return {compiled, const_cast<Kernel*>(&compiled->kernel())};
 }

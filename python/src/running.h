@@ -1,4 +1,5 @@
-// C++ that may take long: without the lock of the interpreter, and so that Ctrl-C ends it.
+// The interpreter's lock (GIL) and signals. running() calls C++ that may take long without the GIL, so that other Python threads run, and
+// with a check for signals, so that Ctrl-C stops it. Bindings that compile, run or realize use it.
 #pragma once
 
 #include <optional>
@@ -8,13 +9,14 @@
 
 namespace strata::python {
 
-/// Looks after signals: what a handler raises (KeyboardInterrupt) is thrown. With the lock or without it.
+/// Runs the handlers of pending signals, if this is the first thread. What a handler raises (KeyboardInterrupt) is thrown as
+/// py::error_already_set. Takes the GIL by itself.
 void check_signals();
-/// From now on long work of this thread looks after signals.
+/// Makes long work on this thread call check_signals(), as long as the thread lives.
 void watch_signals();
 
-/// Lets go of the lock of the interpreter while it lives. NOTE: where the interpreter ends meanwhile, its thread stays where it is for
-/// good: Python 3.13 and older would end it, through C++ that does not expect that.
+/// Releases the GIL while an object lives. NOTE: if the interpreter ends meanwhile, the thread sleeps forever instead of taking the GIL
+/// again: Python up to 3.13 would end the thread by unwinding its stack, through C++ frames that are not prepared for it.
 class Unlocked {
  public:
   Unlocked() : state_(PyEval_SaveThread()) {}
@@ -26,7 +28,7 @@ class Unlocked {
   PyThreadState* state_;
 };
 
-/// Has the lock while it lives, however it was before. NOTE: as of Unlocked.
+/// Holds the GIL while an object lives, whether or not the thread held it before. NOTE: as of Unlocked.
 class Locked {
  public:
   Locked();
@@ -38,13 +40,14 @@ class Locked {
   PyGILState_STATE state_;
 };
 
-/// f(), of Python's C interface, which runs code in Python. NOTE: as of Unlocked.
+/// PyObject_Call(): calls a Python object. NOTE: as of Unlocked, because Python code may release the GIL.
 PyObject* call_python(PyObject* function, PyObject* args, PyObject* kwargs);
 
-/// f() without the lock. @pre the GIL is held, and f touches no Python object
+/// Returns f(), called without the GIL and interruptible by signals. @pre the GIL is held, and f touches no Python object
 template <class F>
 auto running(const F& f) {
-  std::optional<InterruptCheck> check;  // of threads of Python's other than the first, which gets all signals
+  // The first thread has a check already (watch_signals); another one gets its own for this call.
+  std::optional<InterruptCheck> check;
   if (!InterruptCheck::is_active()) check.emplace(&check_signals);
   const Unlocked unlocked;
   return f();

@@ -1,5 +1,6 @@
-// The class Tensor of Python: an object that holds a handle, made by hand, as an operator of two tensors should cost no more than the
-// operation. pybind11's functions take and give it through the caster below.
+// TensorObject: the object of the Python class strata.Tensor, which holds a Tensor handle. It is written with Python's C interface instead
+// of pybind11, because the cost of an operator on two tensors should be that of the lazy operation, about a microsecond. Functions that are
+// bound with pybind11 take and return tensors through the caster below.
 #pragma once
 
 #include <utility>
@@ -11,29 +12,29 @@ namespace strata::python {
 
 struct TensorObject {
   PyObject_HEAD PyObject* weak_references;
-  PyObject* kept;  ///< a list of what has to live as long as the object, or null
+  PyObject* kept;  ///< a list of objects that must live as long as this one, or null
   Tensor tensor;
 };
 
-/// The class strata.Tensor; null before bind_tensor().
+/// The class strata.Tensor; null before bind_tensor_class().
 extern PyTypeObject* tensor_class;
 
-/// The handle in an object of the class or one below it; null for others.
+/// The handle in an object of the class or of a subclass; null for other objects.
 inline const Tensor* tensor_in(PyObject* object) {
   if (Py_TYPE(object) == tensor_class || PyType_IsSubtype(Py_TYPE(object), tensor_class))
     return &reinterpret_cast<TensorObject*>(object)->tensor;
   return nullptr;
 }
-/// The object of a tensor: where one lives, that one (`layer.weight is layer.weight`).
-/// @return a new reference  @throws py::error_already_set without memory
+/// The object of a tensor. If an object of the same tensor is alive, returns that object, so that `layer.weight is layer.weight` holds.
+/// @return a new reference  @throws py::error_already_set out of memory
 PyObject* new_tensor(Tensor&& tensor);
 inline py::object object_of(Tensor tensor) {
   return py::reinterpret_steal<py::object>(new_tensor(std::move(tensor)));
 }
 
-/// A tensor of anything that has numbers, as convert.h's tensor_of: `owner` names the function in errors.
+/// A tensor of the numbers in any object: as tensor_of() of convert.h. `owner` is the name of the function in errors.
 Tensor tensor_from_object(PyObject* object, const char* owner);
-/// `dtype`: that of what is made of numbers.
+/// @param dtype the dtype of a tensor that is made of Python numbers
 Tensor tensor_from_object(PyObject* object, const char* owner, std::optional<DType> dtype);
 
 }  // namespace strata::python

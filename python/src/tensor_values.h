@@ -1,4 +1,4 @@
-// From tensors to values of Python.
+// Conversions between tensors and Python values: the constructor Tensor(...), item(), bool(), repr(), and the properties of the class.
 #pragma once
 
 #include <string>
@@ -8,15 +8,16 @@
 
 namespace strata::python {
 
-/// Tensor(data, dtype, device, requires_grad); null pointers are not given, None is the default.
+/// The result of Tensor(data, dtype, device, requires_grad). A null pointer: not given; None: the default.
 Tensor made_tensor(PyObject* data, PyObject* dtype, PyObject* device, bool requires_grad);
-/// The one element, as a bool, int or float of Python. Realizes. @throws Error (shape) unless there is one
+/// The only element of `x`, as a Python bool, int or float. Realizes. @throws Error (shape) unless `x` has one element
 py::object item_of_tensor(const Tensor& x);
-/// @throws Error (shape) unless there is one element
+/// bool(x). Realizes. @throws Error (shape) unless `x` has one element
 bool truth_of_tensor(const Tensor& x);
+/// repr(x)
 std::string text_of_tensor(const Tensor& x);
 
-/// shape, dtype and so on: tp_getset of tensors.
+/// The properties of the class (tp_getset): shape, dtype, device, ...
 extern PyGetSetDef tensor_properties[];
 
 }  // namespace strata::python

@@ -77,8 +77,8 @@ UOpArg arg_of_object(UOps op, DType dtype, const py::object& object) {
     case UOps::CONST: return scalar_of_object(object, dtype.scalar());
     case UOps::ALU: return op_of_object(object);
     case UOps::REDUCE: {
-      const auto [op, loops] = object.cast<std::pair<py::object, std::int64_t>>();
-      return LoopReduction{op_of_object(op), loops};
+      const auto [reduction, loops] = object.cast<std::pair<py::object, std::int64_t>>();
+      return LoopReduction{op_of_object(reduction), loops};
     }
     case UOps::DEFINE_GLOBAL: return global_of_object(object);
     case UOps::DEFINE_VAR: return object.cast<Variable>();

@@ -1,4 +1,4 @@
-// What the bindings of View and ShapeTracker share.
+// Conversions that the bindings of View and ShapeTracker share (view.cpp, shape_tracker.cpp).
 #pragma once
 
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace strata::python {
 
-/// An Expr that prints in the notation of the specification's UOps; the result of an operator is an Expr.
+/// An Expr that prints in the notation of the specification's UOps. Operators on it give a plain Expr.
 struct IndexedExpr : Expr {
   IndexedExpr(const IndexedUOp& indexed) : Expr(indexed.expr), is_condition(indexed.is_condition) {}
   IndexedUOp indexed() const { return {*this, is_condition}; }
@@ -23,7 +23,7 @@ using IndexedPair = std::pair<IndexedExpr, IndexedExpr>;
 inline ExprPair expr_pair_of(const IndexExprs& e) { return {{e.index}, {e.valid}}; }
 inline IndexedPair expr_pair_of(const IndexedUOps& e) { return {e.index, e.valid}; }
 
-/// Masks and bounds are pairs in Python, as paddings are.
+/// Masks and bounds are sequences of pairs (begin, end) in Python, like paddings.
 inline Mask mask_of_pairs(const Padding& pairs) {
   Mask out;
   for (const auto& [begin, end] : pairs) out.push_back({begin, end});

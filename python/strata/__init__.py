@@ -2,8 +2,12 @@
 
     import strata
     x = strata.rand(3, 4)
-    y = (x @ x.T).relu().sum(axis=1)     # nothing has run
-    y.numpy()                            # one array of NumPy's
+    y = (x @ x.T).relu().sum(axis=1)     # lazy: nothing has run
+    y.numpy()                            # runs, and gives a NumPy array of shape (3,)
+
+Operations on tensors build a graph; asking for values (numpy(), item(), tolist(), realize()) fuses it into kernels, compiles and runs
+them. strata.nn has modules and layers, strata.optim optimisers, strata.linalg linear algebra; strata.expr and strata.layout are the index
+algebra.
 """
 from . import expr as expr, layout as layout, linalg as linalg, nn as nn, optim as optim
 from ._functions import TinyJit as TinyJit, grad as grad, inference_mode as inference_mode
@@ -14,6 +18,6 @@ from ._strata import __version__ as __version__, _tensor_from_bytes as _tensor_f
 
 
 def __getattr__(name: str) -> object:
-    if name == "bool":  # as torch.bool; no name of the module, which `import *` would put before Python's
+    if name == "bool":  # strata.bool is a dtype, like torch.bool; as a global, `import *` would shadow Python's bool
         return bool_  # noqa: F405
     raise AttributeError(f"module 'strata' has no attribute '{name}'")

@@ -1,4 +1,4 @@
-"""`python -m strata --cmake-dir`: where C++ programs find Strata."""
+"""`python -m strata --cmake-dir`: prints the folders in which C++ builds find an installed Strata."""
 import argparse
 import sys
 

@@ -1,4 +1,4 @@
-"""Functions of functions: decorators and gradients."""
+"""Decorators and functions that take a function: no_grad, value_and_grad, grad and jit."""
 from __future__ import annotations
 
 import functools
@@ -11,7 +11,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class no_grad(_strata._NoGrad):
-    """No gradient passes what is computed meanwhile: a context, and a decorator.
+    """Turns gradients off: results that are computed inside do not require gradients. A context manager and a decorator.
 
     with strata.no_grad():
         loss = model(x)
@@ -39,11 +39,11 @@ class no_grad(_strata._NoGrad):
     @overload
     def __call__(self, function: F) -> F: ...
 
-    @overload  # for checkers that do not see what __new__ makes of a function
+    @overload  # for type checkers that do not see that __new__ returns a function for a function
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
     def __call__(self, function: Callable[..., Any]) -> Any:  # type: ignore[misc]
-        """The function, without gradients."""
+        """The function, wrapped so that it runs under no_grad()."""
 
         @functools.wraps(function)
         def without_gradients(*args: Any, **kwargs: Any) -> Any:
@@ -57,9 +57,13 @@ inference_mode = no_grad
 
 
 def value_and_grad(function: Callable[..., Any], argnums: Union[int, Sequence[int]] = 0) -> Callable[..., Any]:
-    """The function that gives function(...) and its gradient by the argument in that place (or by several).
+    """Returns a function that calls `function` and returns a pair: the result, and the gradient with respect to argument `argnums`.
 
-    Where the function returns a tuple, its first element is differentiated.
+    loss, slope = strata.value_and_grad(lambda w, x: (x @ w).sum())(w, x)
+
+    `function` returns a scalar tensor, or a tuple whose first element is one; that element is differentiated. `argnums` is the index of
+    a positional argument, or a tuple of indices, which gives a tuple of gradients. The argument is a float tensor, or numbers that become
+    one; it need not require gradients. The gradient of an argument on which the result does not depend is zeros.
     """
 
     @functools.wraps(function)
@@ -70,17 +74,13 @@ def value_and_grad(function: Callable[..., Any], argnums: Union[int, Sequence[in
 
 
 def grad(function: Any, argnums: Any = 0, *, allow_unused: bool = False) -> Any:
-    """The function that gives the gradient of a function whose result is a scalar, by the argument in that place.
-
-    Several places in a tuple give several gradients.
+    """Returns a function that computes the gradient of `function` with respect to argument `argnums`: value_and_grad() without the value.
 
     slope = strata.grad(lambda x: (x * x).sum())
     slope(x)        # 2 * x
 
-    The argument need not take gradients; one that the result does not depend on has zeros.
-
-    As torch.autograd.grad, of a tensor: grad(y, xs) is gradients(y, xs), which raises DomainError for an x that takes no
-    gradient, and for one that y does not depend on, unless allow_unused says that these are zeros.
+    With a tensor as the first argument it is torch.autograd.grad: grad(y, xs) is gradients(y, xs), dy/dx for each x. It raises DomainError
+    for an x that does not require gradients, and for an x on which y does not depend, unless allow_unused=True, which gives zeros.
     """
     if isinstance(function, Tensor):
         return gradients(function, argnums, allow_unused=allow_unused)
@@ -101,7 +101,7 @@ def jit(function: None = None, *, captures: int = 8) -> Callable[[Callable[..., 
 
 
 def jit(function: Optional[Callable[..., Any]] = None, *, captures: int = 8) -> Any:
-    """A function of tensors that is captured once and replayed: no graphs, no scheduling, no checks.
+    """Captures the kernels of a function of tensors once, and replays them: a replay builds no graph, schedules and checks nothing.
 
     @strata.jit
     def step(x, y):
@@ -111,13 +111,17 @@ def jit(function: Optional[Callable[..., Any]] = None, *, captures: int = 8) -> 
         optimizer.step()
         return loss
 
-    The first call runs as it is written; the second one, too, and is captured; from then on the same kernels run on
-    other memory. Tensors among the arguments, also in tuples, lists and dictionaries, are inputs; other shapes or dtypes,
-    and other values of what is no tensor, are another capture, of which so many are kept. Tensors that the function reads
-    from outside are read as they are now, random numbers go on, learning rates change. All else is as it was in the
-    captured call: numbers that Python computed, branches, what was printed.
+    The first call runs the function. The second call runs it, too, and captures its kernels. Each later call runs the captured kernels on
+    the new arguments, without calling the function.
 
-    `runs` and `replays` of the result count calls.
+    Tensors in the arguments, also inside tuples, lists and dictionaries, are inputs. Calls with other shapes or dtypes, or with other
+    values of arguments that are not tensors, are captured separately; `captures` is the number of captures that are kept for different
+    shapes and dtypes.
+
+    A replay reads the current values of tensors that the function uses from outside, draws new random numbers, and uses the current
+    learning rates. Everything else is as in the captured call: Python numbers, branches; print() does not print again.
+
+    The result has the attributes `runs` and `replays`, the numbers of calls that ran the function and that replayed a capture.
     """
     if function is None:
         return functools.partial(jit, captures=captures)

@@ -1,4 +1,4 @@
-"""The C++ side of an installed wheel: headers, static libraries, the CMake package and the `strata` program."""
+"""The C++ part of an installed wheel: headers, static libraries, the CMake package and the program `strata`."""
 from pathlib import Path
 
 
@@ -10,10 +10,10 @@ def _folder(*parts: str) -> str:
 
 
 def cmake_dir() -> str:
-    """The folder of strata-config.cmake, for CMAKE_PREFIX_PATH or strata_DIR. Raises FileNotFoundError outside of a wheel."""
+    """The folder of strata-config.cmake, for CMAKE_PREFIX_PATH or strata_DIR. Raises FileNotFoundError if Strata was not installed."""
     return _folder("lib", "cmake", "strata")
 
 
 def pkgconfig_dir() -> str:
-    """The folder of strata.pc, for PKG_CONFIG_PATH. Raises FileNotFoundError outside of a wheel."""
+    """The folder of strata.pc, for PKG_CONFIG_PATH. Raises FileNotFoundError if Strata was not installed."""
     return _folder("lib", "pkgconfig")

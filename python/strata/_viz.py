@@ -1,4 +1,4 @@
-"""What viz() and _repr_html_() do: the page with an object in it, and a small picture for notebooks."""
+"""The implementation of viz() and _repr_html_(): the page with an object in it, and a small picture for notebooks."""
 from __future__ import annotations
 
 import base64
@@ -22,7 +22,7 @@ STYLE = "border:1px solid #8888;padding:2px 6px;text-align:right;font-family:mon
 
 
 def _expressions(tree: Any) -> Iterator[_strata.Expr]:
-    """Those among nested tuples of sizes."""
+    """The expressions in nested tuples of sizes, in order."""
     left = [tree]
     while left:
         item = left.pop()
@@ -38,7 +38,7 @@ def _declared(variables: Sequence[_strata.Variable], text: str) -> str:
 
 
 def box_text(value: Any) -> Tuple[str, str]:
-    """The page's mode, and what its box says for an object. Bound variables are said by their bounds."""
+    """The mode of the page for an object, and the text of its input box. A bound variable is written with its bounds, not its value."""
     if isinstance(value, _strata.Layout):
         variables = [v for e in _expressions((value.shape, value.stride)) for v in e.vars()]
         return "layouts", _declared(variables, value.render())
@@ -49,13 +49,13 @@ def box_text(value: Any) -> Tuple[str, str]:
 
 
 def fragment(value: Any) -> str:
-    """`#mode=...&q=...`"""
+    """The fragment of the page's URL that shows the object: `#mode=...&q=...`."""
     mode, text = box_text(value)
     return f"#mode={mode}&q={quote(text, safe='')}"
 
 
 def page() -> bytes:
-    """The page. It is what STRATA_VIZ_PAGE names, by an absolute path, or lies in the package."""
+    """The HTML of the page, from the file that STRATA_VIZ_PAGE names (an absolute path), else from the package."""
     chosen = os.environ.get("STRATA_VIZ_PAGE", "")
     place = Path(chosen) if chosen.startswith("/") else Path(__file__).resolve().parent / "strata.html.gz"
     if not place.is_file():
@@ -66,7 +66,7 @@ def page() -> bytes:
 
 
 def private_folder() -> Path:
-    """The folder of pages, which is its user's alone. Raises PermissionError where it is not."""
+    """The folder in which pages are written. Raises PermissionError unless it belongs to this user and others cannot write to it."""
     named = [os.environ.get("STRATA_CACHE_DIR", ""), os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")]
     if named[0]:
         cache = Path(named[0]).absolute()
@@ -87,7 +87,7 @@ def private_folder() -> Path:
 
 
 def keep(name: str, content: bytes) -> Path:
-    """The path of a file with this content in the private folder; written in one step, where it has another one."""
+    """The path of the file `name` in the private folder. Writes the file atomically, unless it has this content already."""
     folder = private_folder()
     path = folder / name
     if not path.is_symlink() and path.is_file() and path.read_bytes() == content:
@@ -104,7 +104,7 @@ def keep(name: str, content: bytes) -> Path:
 
 
 def page_with_trace(trace: str, title: str) -> bytes:
-    """The page with a trace in it, whose element stands behind the title."""
+    """The page with a trace in it: compressed, in a script element behind the title."""
     begin, end, rest = page().partition(b"<title>")
     _, close, rest = rest.partition(b"</title>")
     if not end or not close:
@@ -115,7 +115,7 @@ def page_with_trace(trace: str, title: str) -> bytes:
 
 
 def traced(value: Any) -> bool:
-    """Whether the page shows the object as a trace: what would run."""
+    """Whether the page shows the object as a trace of what would run: tensors and kernels."""
     return isinstance(value, (_strata.Tensor, _strata.Kernel))
 
 
@@ -134,7 +134,7 @@ def url_of(value: Any) -> str:
 
 
 def show(value: Any, open: bool) -> str:
-    """The URL of the page with the object in it, which a browser is shown, too, where it is to open."""
+    """The URL of the page with the object in it. With `open`, also opens the page in a browser."""
     url = url_of(value)
     if open:
         # What opens files drops fragments: it gets a file that goes on to the URL.
@@ -154,7 +154,7 @@ def _table(rows: Sequence[Sequence[Any]], caption: str) -> str:
 
 
 def _tables(shape: Sequence[int], cells: Sequence[Any]) -> str:
-    """A table for each index of the dimensions before the last two; cells are row-major."""
+    """One table for each index of all dimensions except the last two. `cells` is in row-major order."""
     rows, columns = ([1, 1, *shape])[-2:]
     out = []
     for number in range(len(cells) // max(1, rows * columns)):
@@ -208,8 +208,9 @@ def _traced_picture(value: Any) -> str:
 
 
 def picture(value: Any) -> str:
-    """HTML: the addresses where they are few numbers, the text, and what the page's URL ends in; of a tensor its values where they
-    are few and in memory; of a kernel its loops."""
+    """The HTML for a notebook. Of a layout or view: its text, the fragment of its URL, and a table of addresses if it has at most
+    MOST_CELLS elements and no variables. Of an expression: its text and fragment. Of a tensor: its values, if they are in memory and at
+    most MOST_CELLS. Of a kernel: its loops and opts."""
     if traced(value):
         return _traced_picture(value)
     if isinstance(value, _strata.Layout):

@@ -1,4 +1,4 @@
-"""Exact integer expressions: what builds them, and what can be asked of them.
+"""Exact integer expressions: functions that build them (select, min, ceildiv, ...), and functions that prove facts about them.
 
     >>> from strata import Variable, expr
     >>> x = Variable("x", 0, 9)

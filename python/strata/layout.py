@@ -1,4 +1,4 @@
-"""The algebra of layouts, under CuTe's names.
+"""The layout algebra: composition, complement, products and divides of layouts, under CuTe's names.
 
     >>> from strata import Layout, layout
     >>> layout.complement(Layout(4, 2), 24)

@@ -1,4 +1,4 @@
-"""Products, norms, systems of equations and factors, under the names of torch.linalg and numpy.linalg."""
+"""Linear algebra under the names of torch.linalg and numpy.linalg: products, norms, solvers and factorizations."""
 import math
 from typing import Any, Sequence, Tuple, Union
 
@@ -15,19 +15,20 @@ __all__ = ["cholesky", "cross", "det", "diagonal", "inner", "inv", "lu", "matmul
 
 
 def cross(x: Any, other: Any, dim: int = -1) -> _strata.Tensor:
-    """The cross product of vectors of three along an axis."""
+    """The cross product of vectors with three elements along axis `dim`."""
     return _strata.cross(x, other, dim)
 
 
 def vector_norm(x: Any, ord: Any = 2, dim: Union[int, Sequence[int], None] = None, keepdim: bool = False) -> _strata.Tensor:
-    """The norm of vectors along axes: of all elements where none is said."""
+    """The norm of order `ord` of vectors along the axes `dim`; without `dim`, of all elements."""
     return _strata.norm(x, p=ord, axis=dim, keepdim=keepdim)
 
 
 def matrix_norm(x: Any, ord: Any = "fro", dim: Tuple[int, int] = (-2, -1), keepdim: bool = False) -> _strata.Tensor:
-    """The norm of matrices: "fro", 1 and -1 (of sums of columns), inf and -inf (of rows).
+    """The norm of the matrices in the two axes `dim`. `ord` is "fro" (Frobenius); 1 or -1, the largest or smallest sum of absolute values
+    of a column; or inf or -inf, the same of a row.
 
-    Those of singular values (2, -2, "nuc") are not here.
+    Norms of singular values (2, -2, "nuc") are not supported.
     """
     kinds = {1: "1", -1: "-1", math.inf: "inf", -math.inf: "-inf"}
     kind = ord if isinstance(ord, str) else kinds.get(ord, str(ord))
@@ -38,9 +39,10 @@ def matrix_norm(x: Any, ord: Any = "fro", dim: Tuple[int, int] = (-2, -1), keepd
 
 def norm(x: Any, ord: Any = None, dim: Union[int, Sequence[int], None] = None, keepdim: bool = False, *,
          axis: Union[int, Sequence[int], None] = None) -> _strata.Tensor:
-    """The norm of a vector or of a matrix, where an order is said: of two axes it is matrix_norm().
+    """The norm along the axes `dim`. Without `ord`: the root of the sum of squares, along `dim` or of all elements.
 
-    Without an order it is the root of the sum of squares, along the axes or of all elements.
+    With `ord`, two axes are those of matrices, as of matrix_norm(), and one axis is that of vectors, as of vector_norm(). Without `dim`,
+    x is a vector or a matrix; raises ShapeError if it has other than 1 or 2 dimensions.
     """
     along = dim if dim is not None else axis
     if ord is None:
@@ -57,6 +59,6 @@ def norm(x: Any, ord: Any = None, dim: Union[int, Sequence[int], None] = None, k
 
 
 def vecdot(x: Any, y: Any, dim: int = -1) -> _strata.Tensor:
-    """Inner products along an axis."""
+    """The inner products of vectors along axis `dim`: (x * y).sum(dim)."""
     products: _strata.Tensor = x * y
     return products.sum(dim)

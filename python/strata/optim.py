@@ -1,4 +1,4 @@
-"""Optimisers, named as PyTorch has them.
+"""Optimisers, under PyTorch's names and with its formulas.
 
     optimizer = strata.optim.Adam(net.parameters(), lr=1e-3)
     optimizer.zero_grad()

@@ -1,4 +1,4 @@
-// Which loops there are at first, and what Opts do to them.
+// The initial axes of a kernel, the text form of Opts, and their application.
 
 #include "strata/codegen/axes.h"
 
@@ -17,7 +17,7 @@ constexpr std::string_view kOptNames[] = {"SPLIT",       "UPCAST", "UNROLL", "LA
                                           "SPLITREDUCE", "STREAM", "GUARD"};
 
 constexpr std::int64_t kMostAmount = std::int64_t{1} << 30;
-constexpr std::int64_t kMostCopies = 1024;  // of the body of a loop, in registers
+constexpr std::int64_t kMostCopies = 1024;  // unrolled copies of a loop body
 
 bool has_axis(Opt::Kind kind) { return kind != Opt::Kind::STREAM && kind != Opt::Kind::GUARD; }
 bool has_amount(Opt::Kind kind) { return kind != Opt::Kind::PARALLEL && kind != Opt::Kind::MERGE; }
@@ -124,7 +124,7 @@ std::vector<Opt> parse_opts(std::string_view text) {
     spaces();
     return value;
   };
-  const auto place = [&] {  // NOTE: std::size_t has 32 bits in a page
+  const auto place = [&] {  // NOTE: std::size_t has 32 bits in WebAssembly
     const std::size_t begin = at;
     const std::int64_t value = number();
     if (value > std::numeric_limits<std::int32_t>::max()) at = begin, fail("a number is too large");
@@ -233,8 +233,8 @@ void KernelAxes::check_copies(const Opt& opt) const {
                " copies of the body are more than ", kMostCopies);
 }
 
-// The innermost loop of `n` iterations becomes one of n / amount iterations around `amount` of another kind; what is left over
-// becomes a segment.
+// Splits the innermost loop, of n iterations: a loop of n / amount iterations around a part of `amount` of the given kind. The remaining
+// n % amount iterations become a segment of their own.
 void KernelAxes::split(const Opt& opt, PartKind kind) {
   LoopAxis& axis = axis_of(opt);
   STRATA_CHECK(opt.amount >= 2 && opt.amount <= kMostAmount, domain, "[", opt.text(),
@@ -361,7 +361,7 @@ void KernelAxes::guard(const Opt& opt) {
   guarded_.push_back(static_cast<int>(opt.amount));
 }
 
-/// Which stores run over more than one element of an output axis.
+/// For each store, whether it has more than one element along the output axis.
 std::vector<bool> KernelAxes::running_over(const LoopAxis& axis) const {
   std::vector<bool> out;
   for (const LazyOp& s : kernel_.src())
@@ -373,7 +373,7 @@ std::vector<bool> KernelAxes::running_over(const LoopAxis& axis) const {
 
 namespace {
 
-/// `first` runs over `second` as well.
+/// Merges axis `second` into `first`.
 void take_in(LoopAxis& first, const LoopAxis& second) {
   first.size = first.size * second.size;
   first.segments = {{0, {{PartKind::loop, first.size}}}};
@@ -381,7 +381,7 @@ void take_in(LoopAxis& first, const LoopAxis& second) {
   for (const Int& size : second.sizes) first.sizes.push_back(size);
 }
 
-/// @throws Error (domain) where these cannot be one axis for what they themselves are
+/// @throws Error (domain) where one of the axes is cut, split or padded already
 void check_mergeable(const Opt& opt, const LoopAxis& first, const LoopAxis& second) {
   for (const LoopAxis* axis : {&first, &second})
     STRATA_CHECK(axis->segments.size() == 1 && axis->segments[0].parts.size() == 1 &&
@@ -393,14 +393,14 @@ void check_mergeable(const Opt& opt, const LoopAxis& first, const LoopAxis& seco
 
 }  // namespace
 
-/// In one walk, as there may be thousands: axes up to `at` are where they stay, those from `next` on where they were.
-/// @pre MERGEs of axes that do not decrease
+/// Applies MERGEs in one pass, as there may be thousands: axes up to `at` are at their final positions, those from `next` on at their old
+/// ones. @pre the axes of the MERGEs are in ascending order
 void KernelAxes::merge(std::span<const Opt> opts) {
   STRATA_CHECK(stages_.empty(), domain, "[", opts[0].text(),
                "] axes are merged before buffers are staged");
   std::size_t at = 0, next = 1;
   std::vector<bool> is_gone(axes_.size(), false),
-      running;  // the stores that run over `at`, once they are known
+      running;  // running_over() of axis `at`, once it is known
   const auto step = [&] {
     if (++at != next) axes_[at] = std::move(axes_[next]);
     ++next;
@@ -436,9 +436,9 @@ void KernelAxes::merge(std::span<const Opt> opts) {
   finish();
 }
 
-/// Those that others have taken in; the ones that are left stand in front.
+/// Renumbers axes after MERGEs: `is_gone` marks the merged ones; the remaining axes are at the front of axes_ already.
 void KernelAxes::remove_axes(const std::vector<bool>& is_gone) {
-  std::vector<std::size_t> before(is_gone.size() + 1, 0);  // how many are gone in front of each
+  std::vector<std::size_t> before(is_gone.size() + 1, 0);  // how many axes in front of each are gone
   for (std::size_t a = 0; a < is_gone.size(); ++a) before[a + 1] = before[a] + (is_gone[a] ? 1 : 0);
   axes_.resize(axes_.size() - before.back());
   std::erase_if(order_, [&](std::size_t a) { return is_gone[a]; });

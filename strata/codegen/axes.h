@@ -1,11 +1,14 @@
-// The loops of a kernel as data, and the transformations of them.
+// KernelAxes: the loops of a kernel as data, and Opt: the loop transformations (split, vectorize, unroll, reorder, parallelize, ...).
+// heuristic.h chooses Opts; lower.h generates the loops that KernelAxes describes.
 //
-// A kernel has output axes (the dimensions of its stores) and, for each group of reductions, reduce axes. Two reductions
-// are in one group when as many reductions are below them and they reduce the same sizes: they can share loops. Axes are
-// numbered, outputs first, then group by group. An axis is cut into segments; a segment is a nest of parts, outermost first:
-// its coordinate is begin + sum of part * (product of the sizes of the parts inside of it).
+// A kernel has output axes (the dimensions of its stores) and, for each group of reductions, reduce axes. Two reductions are in one
+// group if they reduce the same sizes and the longest chains of reductions below them are equally long; a group can share loops. Axes
+// are numbered: outputs first, then group by group. An axis consists of segments, which cover consecutive ranges of its coordinates. A
+// segment is a nest of parts (loops, lanes, unrolled copies), outermost first; its coordinate is
+//   begin + sum over parts of value * (product of the sizes of the parts further inside).
+// E.g. axis 0 of size 4099 after LANES 0 8: `loop 512, lanes 8 | loop 3`: coordinates 8*i + lane, then 4096 + i.
 //
-// An Opt changes the axes in one legal way; a kernel's loops are described by its list of Opts and nothing else.
+// An Opt changes the axes in one legal way. The list of Opts determines the loops of a kernel completely.
 #pragma once
 
 #include <algorithm>
@@ -20,70 +23,71 @@
 
 namespace strata {
 
+/// How the values of a part are enumerated.
 enum class PartKind : std::uint8_t {
   loop,      ///< a LOOP
-  parallel,  ///< a LOOP over a part of the range that the caller chooses; outermost
+  parallel,  ///< the outermost LOOP, over the subrange [begin0, end0) that each call gets
   upcast,    ///< unrolled in registers; on a reduce axis each copy has an accumulator of its own
-  unroll,    ///< unrolled, of a reduce axis: all copies into one accumulator
+  unroll,    ///< unrolled, on a reduce axis; all copies share one accumulator
   lanes,     ///< the lanes of vectors
 };
 std::string_view to_string(PartKind kind);
 
-/// One loop of a segment, or as many lanes or unrolled copies.
+/// A loop of a segment, its lanes, or its unrolled copies.
 struct Part {
   PartKind kind = PartKind::loop;
-  Int size;
-  bool is_inside = false;  ///< a loop that was cut from the part in front of it, and stays inside of it
+  Int size;                ///< trip count, number of lanes or copies
+  bool is_inside = false;  ///< a loop split off the loop in front of it, to stay directly inside of it
 };
 
-/// A run of an axis' coordinates from `begin` on, and the nest that it is cut into.
+/// The coordinates [begin, begin + size()) of an axis, as a nest of parts.
 struct Segment {
   Int begin;
   std::vector<Part> parts;  ///< outermost first
-  Int size() const;
+  Int size() const;         ///< the product of the parts' sizes
 };
 
-/// An axis: its size, and its segments, which together are all of it.
+/// An axis; its segments together cover it.
 struct LoopAxis {
   Int size;
-  int group = -1;  ///< of reductions; -1 for an output axis
-  /// The dimensions of the stores (of a group: the places among the reduced axes) that it runs over, row-major, and their
-  /// sizes: one, until axes are merged.
+  int group = -1;  ///< the group of reductions; -1 for an output axis
+  /// The dimensions of the stores (of a reduce axis: the positions among the reduced axes) that the axis enumerates in row-major order,
+  /// and their sizes. One dimension until axes are merged.
   std::vector<std::size_t> dims;
   Ints sizes;
   std::vector<Segment> segments;
   bool padded = false;  ///< true iff the segments reach beyond `size`
 };
 
-/// Reductions that share their loops.
+/// A group of reductions with common loops.
 struct ReduceGroup {
-  int level = 0;                     ///< reductions below them
-  std::size_t first = 0, count = 0;  ///< their axes
+  int level = 0;  ///< the most reductions on a path below a reduction of the group
+  std::size_t first = 0, count = 0;  ///< the group's axes: [first, first + count)
 };
 
-/// A buffer whose elements are copied to scratch memory inside of the outermost loop of an output axis.
+/// A buffer whose elements are copied to scratch memory inside of the outermost loop of output axis `axis`.
 struct Stage {
   std::size_t axis = 0;
   int slot = 0;
 };
 
-/// One transformation. In text: `UPCAST 0 4`, `REORDER 1 0`, `LANES 1 8 @1` (of the second segment), `STREAM 0`.
+/// One loop transformation. As text: `UPCAST 0 4`, `REORDER 1 0`, `LANES 1 8 @1` (of the second segment), `STREAM 0`.
 struct Opt {
   enum class Kind : std::uint8_t {
-    SPLIT,   ///< axis, n: the innermost loop becomes one of n iterations inside of another (a tile)
-    UPCAST,  ///< axis, n: n iterations of the innermost loop at once, in registers; reductions get n accumulators
-    UNROLL,  ///< axis, n: the same of a reduce axis with one accumulator
-    LANES,   ///< axis, n: as vectors of n lanes
-    PARALLEL,  ///< axis: the outermost loop runs on several threads
+    SPLIT,  ///< axis, n: splits the innermost loop into an outer loop and an inner loop of n iterations (a tile)
+    UPCAST,  ///< axis, n: unrolls n iterations of the innermost loop in registers; reductions get n accumulators
+    UNROLL,    ///< axis, n: unrolls n iterations on a reduce axis, with one accumulator
+    LANES,     ///< axis, n: vectorizes the innermost loop with n lanes
+    PARALLEL,  ///< axis: distributes the outermost loop over threads
     REORDER,   ///< a permutation of the output axes: the order of their loops, outermost first
-    CUT,       ///< axis, at: two segments, before and from `at` on
-    STAGE,  ///< axis, buffer: inside of the outermost loop of the axis, what is loaded of the buffer is first copied to
-            ///< scratch memory, in the order in which it is used
-    PADTO,  ///< axis, n: the loop gets iterations beyond its end, to a multiple of n; they load and store nothing
-    MERGE,  ///< axis: it and the next one become one axis over both; later axes count one less
-    SPLITREDUCE,  ///< axis, n: a reduce axis in n parts, each of which a thread can do (split_reduce.h); the first Opt of a list
-    STREAM,       ///< buffer: its vectors are stored past the caches, which keep what is read
-    GUARD,  ///< buffer: accesses that cannot be shown to stay inside are made where they do alone; loads give 0 elsewhere
+    CUT,       ///< axis, at: cuts a segment in two, at the coordinate `at`
+    STAGE,  ///< axis, buffer: inside of the outermost loop of the axis, first copies the elements that are loaded from the buffer to
+            ///< scratch memory, in the order of their use
+    PADTO,  ///< axis, n: rounds the trip count up to a multiple of n; the added iterations load and store nothing
+    MERGE,  ///< axis: fuses the axis and the next one into one axis; the numbers of later axes decrease by 1
+    SPLITREDUCE,  ///< axis, n: splits a reduction into n partial reductions for threads (split_reduce.h); first in a list
+    STREAM,  ///< buffer: vector stores to the buffer bypass the caches, which keep the data that is read
+    GUARD,  ///< buffer: accesses that are not proven to be in bounds get a condition; loads give 0 where it is false
   };
   Kind kind = Kind::SPLIT;
   std::size_t axis = 0;
@@ -95,20 +99,22 @@ struct Opt {
   bool operator==(const Opt&) const = default;
 };
 std::string_view to_string(Opt::Kind kind);
-/// Opts separated by commas. @throws Error (parse)
+/// Parses Opts separated by commas, e.g. "LANES 0 8, PARALLEL 0". @throws Error (parse) with the column
 std::vector<Opt> parse_opts(std::string_view text);
+/// The inverse of parse_opts().
 std::string text_of(std::span<const Opt> opts);
 
-/// The axes of a kernel, as its Opts have left them.
+/// The axes of a kernel after zero or more Opts.
 class KernelAxes {
  public:
-  /// One segment of one loop an axis. @throws Error (domain) unless `kernel` is a SINK, (shape) where its stores have
-  /// different ranks, or sizes that are neither equal nor 1
+  /// The untransformed axes: each has one segment of one loop. @throws Error (domain) unless `kernel` is a SINK, (shape) where its stores
+  /// have different ranks, or sizes that are neither equal nor 1
   explicit KernelAxes(const LazyOp& kernel);
 
-  /// @throws Error (domain) naming the Opt and why it is not legal; nothing has changed then
+  /// @throws Error (domain) naming the Opt and why it is illegal; the axes are unchanged then
   void apply(const Opt& opt);
-  /// One after another, those before the one that is not legal. Linear in axes and Opts for MERGEs in the order of their axes.
+  /// Applies the Opts in order; on an Error the Opts before the illegal one stay applied. Consecutive MERGEs in ascending order of axes
+  /// take linear time together.
   void apply(std::span<const Opt> opts);
 
   const std::vector<LoopAxis>& axes() const { return axes_; }
@@ -117,14 +123,14 @@ class KernelAxes {
   const ReduceGroup& group_of(const LazyNode* reduction) const {
     return groups_[group_of_.at(reduction)];
   }
-  /// Output axes, outermost loops first.
+  /// The output axes in the order of their loops, outermost first.
   const std::vector<std::size_t>& order() const { return order_; }
   const std::vector<Stage>& stages() const { return stages_; }
   bool streams(int slot) const { return holds(streamed_, slot); }
   bool guards(int slot) const { return holds(guarded_, slot); }
-  /// The axis with a parallel part, or -1.
+  /// The axis with a parallel part; -1 for none.
   int parallel_axis() const;
-  /// A line an axis: `0 output 4096: loop 1024, upcast 4 | loop 3`.
+  /// The axes as text, one per line: `0 output 4099: loop 1024, upcast 4 | loop 3`.
   std::string text() const;
 
  private:

@@ -1,4 +1,4 @@
-// Index expressions against buffer sizes, by the algebra.
+// Proofs that index expressions are within buffer sizes: by intervals, symbolic intervals (index_bounds.h), and the algebra (expr/).
 
 #include "strata/codegen/bounds.h"
 

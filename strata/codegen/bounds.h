@@ -1,4 +1,5 @@
-// Proof that a kernel stays inside of its buffers.
+// prove_bounds(): proves that each load and store of a lowered kernel stays inside of its buffer, for all values of the kernel's
+// variables. compile_kernel() runs it on every kernel.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +11,10 @@
 
 namespace strata {
 
-/// How an access was proven: the index's own bounds lie inside; or under the loops' ranges and the access's condition.
+/// How an access was proven: by the interval of its index alone, or by algebra, using the ranges of the loops and the access's condition.
 enum class ProvenBy : std::uint8_t { bounds, algebra };
 
-/// How the accesses of a kernel were proven.
+/// Statistics of a proof.
 struct BoundsProof {
   std::size_t accesses = 0;
   std::size_t by_bounds = 0;
@@ -22,9 +23,10 @@ struct BoundsProof {
   std::string text() const;
 };
 
-/// Every load and store of `kernel` lies inside of its buffer, wherever its condition holds.
-/// @param how where not null, gets how each was proven, in order
-/// @throws Error (domain) for one that does not, with the index expression and a witness; or for which that cannot be shown
+/// Proves that each access of `kernel` is in bounds wherever its condition holds.
+/// @param how if not null, receives for each access, in order, how it was proven
+/// @throws Error (domain) for an access that leaves its buffer, with the index expression and values of the variables for which it does;
+///   and for an access that cannot be proven
 BoundsProof prove_bounds(const Lowered& kernel, std::vector<ProvenBy>* how = nullptr);
 
 }  // namespace strata

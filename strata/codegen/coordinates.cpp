@@ -1,4 +1,4 @@
-// Movement as substitution of indices.
+// Movement ops as substitutions of index expressions.
 
 #include "strata/codegen/coordinates.h"
 

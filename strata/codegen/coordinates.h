@@ -1,4 +1,5 @@
-// What a movement op does to the indices of a tensor: indices of its result to indices of its operand.
+// Coordinates: the index at which lowering needs an element of a node, and moved(): how a movement op maps the index of its result to
+// the index of its operand. Internal to codegen/.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +12,13 @@
 
 namespace strata {
 
-/// An index of a tensor, by expressions over loop variables.
+/// An index of a tensor: an expression over loop variables for each dimension, and where the element is needed.
 struct Coordinates {
   std::vector<Expr> idxs;
-  Expr valid;            ///< where the element counts: memory is not touched elsewhere
-  bool is_zero = false;  ///< the element has to be 0 where `valid` is not; else it may be anything there
-  Expr around =
-      1;  ///< the loops of reductions that it is asked for in, as far as their sizes are symbolic: counter < size
+  Expr valid;  ///< the element is needed only where this holds; memory is not accessed elsewhere
+  /// The element must be 0 where `valid` does not hold (below a PAD); else it is unspecified there.
+  bool is_zero = false;
+  Expr around = 1;  ///< the ranges, counter < size, of the surrounding reduction loops with symbolic sizes
 
   bool operator==(const Coordinates& o) const {
     return is_zero == o.is_zero && same(valid, o.valid) && same(around, o.around) &&
@@ -26,7 +27,7 @@ struct Coordinates {
   }
 };
 
-/// A node at an index: the value of one of its elements, or of a vector of them.
+/// A node at an index: the unit of work of lowering, whose result is a UOp. Equal keys share one UOp.
 struct IndexedNode {
   const LazyNode* node;
   Coordinates at;
@@ -41,15 +42,16 @@ struct HashIndexedNode {
   }
 };
 
-/// The index of n.src[0] whose element stands at `at` in `n`. `simple` is movement_of(n), simplified; it is asked for only
-/// where dimensions are regrouped. @pre is_movement(n.op)
+/// The index of n.src[0] of the element that `n` has at `at`. @pre is_movement(n.op)
+/// @param simple movement_of(n), simplified; used for RESHAPE and STRIDE only
 Coordinates moved(const LazyNode& n, Coordinates at, const ShapeTracker& simple);
 
-/// Sets the indices that output axes `of` run over, or (those of a group) those that `places` names: axis of[k] is at at[k].
+/// Sets the entries of `idxs` that the axes `of` enumerate; axis of[k] has the coordinate at[k]. For reduce axes, `positions` lists the
+/// reduced dimensions, which the axes' `dims` count in; for output axes it is empty.
 void set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t> positions,
               std::span<const std::size_t> of, std::span<const Expr> at, const KernelAxes& axes);
 
-/// That of no dimensions.
+/// A ShapeTracker without dimensions: the `simple` of moved() for ops that do not use it.
 const ShapeTracker& no_tracker();
 
 }  // namespace strata

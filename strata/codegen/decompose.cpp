@@ -25,7 +25,7 @@ UOp binary(UOpGraph& graph, std::span<const UOp> v, const OpSet& native) {
   return F(FormulaValue(to, v[0]), FormulaValue(to, v[1])).uop();
 }
 
-/// The op in f32, rounded to the operands' 16 bits.
+/// `op` computed in f32, and rounded to the 16-bit dtype of the operands.
 template <Ops op>
 UOp through_f32(UOpGraph& graph, std::span<const UOp> v, const OpSet& native) {
   SmallVec<UOp, 4> wide;
@@ -41,7 +41,7 @@ constexpr std::string_view kIntegers = "i8 i16 i32 i64 u8 u16 u32 u64";
 constexpr std::string_view kFloats = "f16 bf16 f32 f64";
 constexpr std::string_view kHalves = "f16 bf16";
 
-// `ulp` is the largest error that tests/codegen/math_sweep.cpp has met, rounded up, whether MULACC rounds once or twice.
+// `ulp` is the largest error that tests/codegen/math_sweep.cpp has measured, rounded up, whether MULACC rounds once or twice.
 // clang-format off
 constexpr Decomposition kDecompositions[] = {
   {Ops::NOOP,     "itself",                          kAll,      0,    first},

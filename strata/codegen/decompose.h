@@ -1,11 +1,12 @@
-// What a backend lacks, written with what every backend has: rules as rows.
+// Decomposition of ops that a backend lacks into ops that every backend has: emit() adds an op to a list, natively or by the formula of
+// a table (EXP as a polynomial, IDIV with a safe divisor, ...).
 //
 //   OpSet native = basic_ops();
 //   UOp y = emit(graph, Ops::EXP, {&x, 1}, native);   // a dozen multiplications and additions
 //
-// Formulas have no branches and no tables, work on vectors of any lanes as on scalars, and give NaN, infinities, zeros and
-// subnormal numbers as C's libm does. They hold for a MULACC that rounds once and for one that rounds twice.
-// NOTE: they add and subtract large numbers in order to round; a compiler must not reassociate floats.
+// Formulas have no branches and no lookup tables, work on scalars and on vectors, and treat NaN, infinities, zeros and subnormal numbers
+// as C's libm does. Their error bounds hold whether MULACC rounds once or twice.
+// NOTE: formulas round by adding and subtracting large numbers: the compiler behind the renderer must not reassociate floats.
 #pragma once
 
 #include <bitset>
@@ -38,30 +39,29 @@ class OpSet {
   std::bitset<256> bits_;
 };
 
-/// What every backend has, on all operands: ADD SUB MUL DIV NEG ABS SQRT TRUNC FLOOR CEIL ROUND MAX MIN CMPLT CMPEQ CMPNE
-/// AND OR XOR NOT WHERE MULACC; CAST and BITCAST, which are UOps of their own, are as good as in it.
+/// The ops that every backend has, on all operands: ADD SUB MUL DIV NEG ABS SQRT TRUNC FLOOR CEIL ROUND MAX MIN CMPLT CMPEQ CMPNE
+/// AND OR XOR NOT WHERE MULACC. (So are CAST and BITCAST, which are UOps of their own.)
 const OpSet& basic_ops();
-/// What every backend has on operands that are safe: IDIV and MOD where the divisor is not 0 nor -1 below the least number,
-/// SHL and SHR where the count is below the width. Their rows make operands safe.
+/// The ops that every backend has on safe operands only: IDIV and MOD with a divisor that is neither 0 nor makes the quotient overflow
+/// (least / -1), SHL and SHR with a count below the width. The formulas of these ops make operands safe first.
 const OpSet& guarded_ops();
 
-/// A formula for `op` on the dtypes named, which holds within `ulp` units of the last place of the true value (0: exact).
+/// A row of the table: a formula for `op`.
 struct Decomposition {
   Ops op;
-  std::string_view name;
-  std::string_view dtypes;  ///< short names, a space between
-  double ulp;
+  std::string_view name;    ///< the method, for people
+  std::string_view dtypes;  ///< the short names of the dtypes, separated by spaces
+  double ulp;               ///< the largest error in units of the last place; 0: exact
   UOp (*build)(UOpGraph& graph, std::span<const UOp> operands, const OpSet& native);
 };
 
-/// All rows: one at most for an op and a dtype. Where an op and a dtype have none, every backend has it.
+/// All rows, at most one for each op and dtype. An elementwise op without a row is one of basic_ops().
 std::span<const Decomposition> decompositions();
-/// The row for `op` on operands of `dtype` (the last operand's); null where there is none.
+/// The row for `op` whose last operand has `dtype`; null where there is none.
 const Decomposition* find_decomposition(Ops op, DType dtype);
 
-/// `op` on `operands`: an ALU where it is native, and otherwise what its row builds, of native and basic ops and guarded
-/// ones. @throws Error (domain) where op is not defined on the operands, (undefined) where it is neither native nor basic
-/// and has no row.
+/// Adds `op` on `operands`: as one ALU where `native` has it, else by the op's formula, which uses native, basic and guarded ops.
+/// @throws Error (domain) where the op is not defined on the operands, (undefined) where it is neither native nor basic and has no row
 UOp emit(UOpGraph& graph, Ops op, std::span<const UOp> operands, const OpSet& native);
 
 }  // namespace strata

@@ -1,4 +1,5 @@
-// How long a kernel may take, from what it computes: an upper bound rather than a guess, for those who cut work into pieces.
+// Pessimistic estimates of the time of a kernel from its operations and bytes (KernelCost). Used to divide long work into pieces, so
+// that a kernel can be interrupted.
 #pragma once
 
 #include <algorithm>
@@ -8,16 +9,16 @@
 
 namespace strata {
 
-inline constexpr double kLongIteration =
-    0.05;  // seconds; what takes longer is cut, or looks whether to go on
+/// Seconds; longer work is divided, or checks for interruption (polls.h).
+inline constexpr double kLongIteration = 0.05;
 
-/// Seconds of one thread of a slow machine; functions count as one operation, and cost more than that.
+/// The time in seconds on one thread of a slow machine. NOTE: a function such as EXP counts as one operation, although it takes more.
 inline double estimated_seconds(const KernelCost& cost) {
   constexpr double kOperations = 5e8, kBytes = 1e9;  // a second
   return cost.operations / kOperations + cost.bytes / kBytes;
 }
 
-/// How many of the `trip_count` of a loop take no more than `seconds`, at least 1.
+/// The number of iterations, at least 1, that take at most `seconds`, for a loop of `trip_count` iterations with the total cost `cost`.
 inline std::int64_t iterations_within(double seconds, const KernelCost& cost, std::int64_t trip_count) {
   const double each =
       estimated_seconds(cost) / static_cast<double>(std::max<std::int64_t>(trip_count, 1));

@@ -1,4 +1,4 @@
-// How values write themselves down.
+// The operations of formulas::FormulaValue, and the float formats.
 #include "strata/codegen/formula.h"
 
 #include "strata/base/check.h"
@@ -59,7 +59,7 @@ const FloatFormat& format_of(DType dtype) {
 }
 
 FormulaValue scale(FormulaValue p, FormulaValue shifted) {
-  // Two factors, each a normal number: 2^n itself may be none.
+  // Two factors that are normal numbers: 2^n itself may overflow or be subnormal.
   const FloatFormat& format = format_of(p.dtype());
   const FormulaValue n = bits_of(shifted);
   const FormulaValue half = n >> 1;

@@ -1,6 +1,7 @@
-// Values that write themselves down as UOps, so that a formula reads as in mathematics. Internal to codegen/.
+// formulas::FormulaValue: a UOp with C++ operators that append UOps to a list, so that the formulas of decompose.cpp read like mathematics.
+// Internal to codegen/.
 //
-//   FormulaValue y = mulacc(x, 2, 1);   // 2*x + 1 in the dtype of x; numbers are constants of it, in every lane
+//   FormulaValue y = mulacc(x, 2, 1);   // 2*x + 1 in the dtype of x; numbers become constants of that dtype, in each lane
 #pragma once
 
 #include <concepts>
@@ -13,7 +14,7 @@
 
 namespace strata::formulas {
 
-/// Where a formula is written to.
+/// The list to which a formula appends, and the ops that are native.
 struct Writer {
   UOpGraph& graph;
   const OpSet& native;
@@ -22,7 +23,7 @@ struct Writer {
 /// `v` as a constant of `dtype`, in each lane.
 UOp constant(UOpGraph& graph, DType dtype, double v);
 
-/// A UOp and where its users are written.
+/// A UOp with the Writer for the UOps that operators make of it.
 class FormulaValue {
  public:
   FormulaValue(const Writer& to, UOp uop) : to_(&to), uop_(uop) {}
@@ -30,7 +31,7 @@ class FormulaValue {
   DType dtype() const { return uop_.dtype(); }
   DType scalar() const { return uop_.dtype().scalar(); }
 
-  /// A number as a constant of this dtype.
+  /// A constant of this FormulaValue's dtype, in each lane.
   FormulaValue like(double v) const;
   FormulaValue like(std::int64_t v) const;
   FormulaValue like(std::uint64_t v) const;
@@ -45,9 +46,9 @@ class FormulaValue {
 
   FormulaValue cast(DType to) const { return {*to_, to_->graph.cast(uop_, to)}; }
   FormulaValue bitcast(DType to) const { return {*to_, to_->graph.bitcast(uop_, to)}; }
-  /// An op whose first operand is this.
+  /// `op` on this FormulaValue and `others`, by emit().
   FormulaValue apply(Ops op, std::initializer_list<FormulaValue> others = {}) const;
-  /// One of guarded_ops() as it stands. @pre the operands are safe
+  /// An op of guarded_ops(), without making the operands safe. @pre the operands are safe
   FormulaValue guarded(Ops op, FormulaValue other) const {
     return {*to_, to_->graph.alu(op, {uop_, other.uop_})};
   }
@@ -107,7 +108,7 @@ template <Operand B, Operand C>
 FormulaValue mulacc(FormulaValue a, B b, C c) {
   return a.apply(Ops::MULACC, {a.like(b), a.like(c)});
 }
-/// `condition ? a : b`; one of them is a FormulaValue.
+/// condition ? a : b. One of a and b may be a number.
 template <Operand T>
 FormulaValue where(FormulaValue condition, FormulaValue a, T b) {
   return condition.apply(Ops::WHERE, {a, a.like(b)});
@@ -121,34 +122,34 @@ FormulaValue where(FormulaValue condition, T a, FormulaValue b) {
 /// The sum of c[k] * x^k, by Horner's scheme. @pre !c.empty()
 FormulaValue polynomial(FormulaValue x, std::span<const double> c);
 
-/// What a formula needs to know of its float dtype.
+/// The constants of a float format, f32 or f64.
 struct FloatFormat {
-  DType dtype, sint, uint;
-  int fraction_bits;  ///< 23, 52
-  int bias;           ///< 127, 1023
-  double shifter;  ///< added to a number, makes its bits the nearest integer: 1.5 * 2^fraction_bits
-  std::int64_t shifter_bits;
-  std::uint64_t sign;        ///< the sign's bit
-  std::uint64_t upper_half;  ///< the bits of a number that multiplies with another such one exactly
+  DType dtype, sint, uint;  ///< the float dtype, and the integer dtypes of its width
+  int fraction_bits;        ///< 23, 52
+  int bias;                 ///< 127, 1023
+  double shifter;  ///< 1.5 * 2^fraction_bits: x + shifter has the integer nearest to x in its low bits
+  std::int64_t shifter_bits;  ///< the bits of `shifter`
+  std::uint64_t sign;         ///< mask of the sign bit
+  std::uint64_t upper_half;  ///< mask of sign, exponent and upper half of the significand: products of two such numbers are exact
 };
 /// @pre dtype is f32 or f64, or a vector of them
 const FloatFormat& format_of(DType dtype);
 
 inline FormulaValue bits_of(FormulaValue x) { return x.bitcast(format_of(x.dtype()).uint); }
 inline FormulaValue signed_bits_of(FormulaValue x) { return x.bitcast(format_of(x.dtype()).sint); }
-/// The sign's bit of x, other bits 0.
+/// The bits of x with all but the sign bit cleared.
 inline FormulaValue sign_of(FormulaValue x) { return bits_of(x) & format_of(x.dtype()).sign; }
-/// x with its sign flipped where `sign` has that bit.
+/// x with its sign bit flipped where `sign`, bits as from sign_of(), has the sign bit set.
 inline FormulaValue flip_sign(FormulaValue x, FormulaValue sign) {
   return (bits_of(x) ^ sign).bitcast(x.scalar());
 }
 inline FormulaValue is_nan(FormulaValue x) { return x != x; }
-/// x without the lower half of its significand.
+/// x with the lower half of its significand cleared.
 inline FormulaValue upper_half(FormulaValue x) {
   return (bits_of(x) & format_of(x.dtype()).upper_half).bitcast(x.scalar());
 }
 
-// Formulas by topic, as the rows of decompose.cpp name them.
+// The formulas that the rows of decompose.cpp name (math_*.cpp).
 FormulaValue exp2_formula(FormulaValue x);
 FormulaValue exp_formula(FormulaValue x);
 FormulaValue expm1_formula(FormulaValue x);
@@ -171,12 +172,12 @@ FormulaValue floormod_formula(FormulaValue a, FormulaValue b);
 FormulaValue shl_formula(FormulaValue a, FormulaValue count);
 FormulaValue shr_formula(FormulaValue a, FormulaValue count);
 
-/// p * 2^n, where `shifted` holds n in its low bits, twice the bias above. Rounds once: runs over to infinity and down to 0
-/// through the subnormal numbers.
+/// p * 2^n, where the low bits of `shifted` hold n + 2*bias. Multiplies by two powers of two, so that the result is rounded once:
+/// overflows to infinity and underflows gradually through the subnormal numbers to 0.
 FormulaValue scale(FormulaValue p, FormulaValue shifted);
-/// 2^x where |x| <= 1/2; beyond, up to 1, about that.
+/// 2^x for |x| <= 1/2; less accurate for |x| up to 1.
 FormulaValue exp2_fraction(FormulaValue x);
-/// A number that holds x to the nearest integer in its low bits, `offset` above.
+/// The constant c such that x + c has the integer nearest to x, plus `offset`, in its low bits.
 inline double shifter(DType dtype, int offset) { return format_of(dtype).shifter + offset; }
 
 }  // namespace strata::formulas

@@ -1,4 +1,4 @@
-// Values as variables.
+// Computed indices as variables.
 
 #include "strata/codegen/gather_indices.h"
 

@@ -1,5 +1,4 @@
-// Choices from how a kernel's loads and stores move along its axes.
-
+// The default Opts, chosen from the strides of a kernel's loads and stores along its axes.
 #include "strata/codegen/heuristic.h"
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "strata/codegen/decompose_pass.h"
 #include "strata/codegen/nests.h"
 #include "strata/codegen/register_tile.h"
 #include "strata/codegen/rows.h"
@@ -18,30 +18,27 @@ namespace strata {
 
 namespace {
 
-constexpr std::int64_t kUnknownSize = 256;  // what a symbolic size counts as
-constexpr std::int64_t kWorthStaging = 64;  // outputs for which a copied tile is used
-constexpr std::int64_t kFarApart = 512;     // bytes between rows that are worth a copy
-constexpr std::int64_t kBeyondCaches =
-    1 << 23;  // bytes of a matrix that a second reading brings from memory
-constexpr std::size_t kShortBody = 64;    // UOps
-constexpr double kWorthCopies = 1 << 20;  // operations of a kernel
-constexpr std::int64_t kShortWindow = 8;  // iterations of a loop that is unrolled for them
-constexpr std::int64_t kLongBody = 160;  // multiplications and additions of vectors in a loop's body
-constexpr double kWorthStreaming =
-    1 << 25;  // bytes that a kernel moves: no cache keeps them for the next one
-constexpr double kStreamedShare = 0.125;   // of these that a buffer has at least
-constexpr std::int64_t kWorthCutting = 8;  // iterations without guards that a cut has to give
-constexpr double kWorthGathering =
-    4;  // operations a half of what a vector that is loaded lane by lane costs
+constexpr std::int64_t kUnknownSize = 256;       // the assumed value of a symbolic size
+constexpr std::int64_t kWorthStaging = 64;       // fewest outputs that must reuse a staged tile
+constexpr std::int64_t kFarApart = 512;          // bytes between rows from which staging pays
+constexpr std::int64_t kBeyondCaches = 1 << 23;  // bytes of a matrix that caches do not keep
+constexpr std::size_t kShortBody = 64;  // UOps: a body up to this size is unrolled to hide latency
+constexpr double kWorthCopies = 1 << 20;  // operations of a kernel that pay for compiling unrolled code
+constexpr std::int64_t kShortWindow = 8;  // longest innermost reduce loop that is unrolled completely
+constexpr std::int64_t kLongBody = 160;      // most vector multiply-adds of an unrolled body
+constexpr double kWorthStreaming = 1 << 25;  // bytes moved, from which stores bypass the caches
+constexpr double kStreamedShare = 0.125;  // the least share of kWorthStreaming that a streamed buffer has
+constexpr std::int64_t kWorthCutting = 8;  // fewest iterations without conditions that a CUT must yield
+constexpr double kWorthGathering = 4;  // operations per element worth 1 in the score of output_lanes()
 
 /// How one access moves along one axis.
 struct Stride {
   bool is_linear = true;
-  std::int64_t by = 0;   ///< elements an iteration, where linear
+  std::int64_t by = 0;   ///< elements per iteration, if linear
   bool guarded = false;  ///< whether its condition depends on the axis
 };
 
-/// The target for looking at a kernel: a loop an axis.
+/// The target for analysis: lowering keeps one loop per axis.
 Target as_written(Target target) {
   target.reassociate = true;
   target.bounded = false;
@@ -54,10 +51,10 @@ class Choice {
       : kernel_(kernel),
         target_(target),
         axes_(kernel),
-        plain_(lower(kernel, axes_, as_written(target))),
-        main_(axes_.axes().size(), 0) {
+        plain_(decomposed(lower(kernel, axes_, as_written(target)), target.native)),
+        main_(axes_.axes().size(), 0),
+        counters_(plain_.counters) {
     for (const Access& a : plain_.accesses) widest_ = std::max(widest_, dtype_of(a).itemsize());
-    for (const auto& [v, axis] : plain_.counters) counters_.emplace_back(v, axis);
     for (const Access& a : plain_.accesses) strides_.push_back(strides_of(a));
   }
 
@@ -123,13 +120,13 @@ class Choice {
     return !s.is_linear || s.by != 0 || s.guarded;
   }
 
-  // --- merging: axes over which every access runs as over one ---
+  // --- merging: adjacent axes that every access traverses with one stride become one axis ---
 
-  /// One of the axes, or those that are merged to one.
+  /// An axis, or several axes that are being merged.
   struct Run {
     Int size;
     int group;
-    bool is_one_somewhere;  // a store has size 1 along one of its dimensions
+    bool is_one_somewhere;  // some store has size 1 along one of its dimensions
   };
   Run run_of(const LoopAxis& axis) const {
     bool is_one = false;
@@ -139,12 +136,12 @@ class Choice {
     return {axis.size, axis.group, is_one};
   }
 
-  /// In one walk, as there may be thousands.
+  /// Merges axes in one pass, as there may be thousands.
   void merge_axes() {
     const std::vector<LoopAxis>& axes = axes_.axes();
     if (axes.empty()) return;
     std::vector<Opt> merges;
-    std::vector<std::size_t> place(axes.size(), 0);  // where each is then
+    std::vector<std::size_t> place(axes.size(), 0);  // the new number of each axis
     Run run = run_of(axes[0]);
     std::size_t at = 0;
     for (std::size_t b = 1; b < axes.size(); ++b) {
@@ -167,7 +164,7 @@ class Choice {
     axes_.apply(merges);
     opts_.insert(opts_.end(), merges.begin(), merges.end());
   }
-  /// Whether the axis behind joins a run, by their places among the strides.
+  /// True iff axis `second` can be merged into the run `first`; a and b are their indices in strides_.
   bool can_merge(const Run& first, const Run& second, std::size_t a, std::size_t b) const {
     if (first.group != second.group || !first.size.is_number() || !second.size.is_number())
       return false;
@@ -185,7 +182,7 @@ class Choice {
     return true;
   }
 
-  // --- cutting: where conditions of loads and stores hold whatever the other indices are ---
+  // --- cutting: axes are cut where conditions of loads and stores begin to hold for all values of other counters ---
 
   void cut_guards() {
     const std::size_t axes = axes_.axes().size();
@@ -206,7 +203,8 @@ class Choice {
 
   // --- vectors ---
 
-  /// The output axis in which all stores are contiguous, and most loads contiguous or constant; -1 where there is none.
+  /// The output axis to vectorize: all stores are contiguous along it, and its score (contiguous loads +2, constant ones +1, scattered ones
+  /// -2, plus arithmetic()) is the largest positive one. -1 for none.
   int output_lanes() const {
     const int gain = arithmetic();
     int best = -1, best_score = 0;
@@ -226,7 +224,7 @@ class Choice {
     }
     return best;
   }
-  /// What computing in vectors gains, however elements are loaded.
+  /// The gain of vector arithmetic in the score of output_lanes(), for kernels without reductions.
   int arithmetic() const {
     if (!axes_.groups().empty()) return 0;
     double elements = 1;
@@ -236,8 +234,8 @@ class Choice {
     return static_cast<int>(std::min(operations / kWorthGathering, 1e6));
   }
   static bool is_scattered(const Stride& s) { return !s.is_linear || s.by < -1 || s.by > 1; }
-  /// The output axis along which access `k` is contiguous, where it is scattered along `a`: tiles use whole cache lines; -1 for
-  /// none.
+  /// For an access `k` that is scattered along axis `a`: the output axis along which it is contiguous, so that tiles over both axes use
+  /// whole cache lines. -1 for none.
   int crossed_axis(std::size_t k, std::size_t a) const {
     if (!is_scattered(strides_[k][a])) return -1;
     for (std::size_t b = 0; b < axes_.outputs(); ++b)
@@ -246,13 +244,13 @@ class Choice {
         return static_cast<int>(b);
     return -1;
   }
-  /// Whether the target says the order in which a group is added up.
+  /// True iff the sums of the group must keep the order of ir/sum_order.h.
   bool keeps_order(std::size_t group) const {
     if (target_.reassociate) return false;
     const std::vector<SumOrder> orders = sum_orders(kernel_, axes_, target_);
     return orders[group] == SumOrder::defined;
   }
-  /// The lanes that may go along the last axis of a group: 0 for none.
+  /// The number of lanes along the last axis of a group; 0: no lanes are possible.
   std::int64_t lanes_along(std::size_t group) const {
     if (!keeps_order(group)) return lanes();
     const ReduceGroup& g = axes_.groups()[group];
@@ -261,7 +259,7 @@ class Choice {
     const bool is_last = lane_axis_of({sizes.data(), sizes.size()}) == static_cast<int>(g.count) - 1;
     return is_last && is_known(g.first + g.count - 1) ? kSumLanes : 0;
   }
-  /// The last axis of the first group, where the loads are contiguous along it; -1 where there is none.
+  /// The last axis of the first group, if all loads are contiguous or constant along it; else -1.
   int contiguous_reduction() const {
     if (axes_.groups().empty()) return -1;
     const ReduceGroup& group = axes_.groups().front();
@@ -284,7 +282,7 @@ class Choice {
       if (depends(access, group.first + k)) return true;
     return false;
   }
-  /// Whether a load inside of a reduction is contiguous along the output axis: vectors of outputs, as in a matrix product.
+  /// True iff a load inside of the reduction is contiguous along the output axis: vectors of outputs pay, as in a matrix product.
   bool reuses_along(int axis) const {
     for (std::size_t k = 0; k < strides_.size(); ++k) {
       const Stride& s = strides_[k][static_cast<std::size_t>(axis)];
@@ -292,7 +290,7 @@ class Choice {
     }
     return false;
   }
-  /// Another output axis along which some load in the reduction stays the same: its value is used again.
+  /// An output axis besides the lane axis along which some load of the reduction is constant, for reuse by unrolling. -1 for none.
   int reused_axis(std::size_t lane_axis) const {
     for (std::size_t a = axes_.outputs(); a-- > 0;) {
       if (a == lane_axis || size(a) < 2 || !is_known(a)) continue;
@@ -303,7 +301,7 @@ class Choice {
     return -1;
   }
 
-  /// The largest amount up to `most` that leaves little over.
+  /// The largest divisor of trip_count in 2 to `most`; else the amount with the least remainder, if that is small; else 1.
   static std::int64_t fitting(std::int64_t trip_count, std::int64_t most) {
     std::int64_t best = 1, best_left = trip_count;
     for (std::int64_t n = std::min(trip_count, most); n > 1; --n) {
@@ -313,8 +311,8 @@ class Choice {
     return best;
   }
 
-  /// Copies of a body that hide its latency: long ones have work enough of their own, and code costs time to compile, which
-  /// little work does not make up for.
+  /// The number of unrolled copies that hide the latency of a body. Long bodies hide it themselves, and a small kernel does not make up for
+  /// the time of compiling more code.
   std::int64_t copies() const {
     const std::size_t body = plain_.graph.size();
     if (body <= kShortBody) return 4;
@@ -328,7 +326,7 @@ class Choice {
     if (!reduces && tiles(axis)) return;
     const int other = reduces ? reused_axis(axis) : -1;
     std::int64_t left = target_.vector_registers - 4, body = 1;
-    // Columns that are added up are read as rows: the longer, the better for memory.
+    // Sums over columns read whole rows: longer runs of a row are better for memory.
     const std::int64_t most = other >= 0 ? 2 : reduces ? target_.vector_registers / 2 : copies();
     const std::int64_t wide = std::min<std::int64_t>(is_known(axis) ? vectors : 1, most);
     if (const std::int64_t n = wide > 1 ? fitting(vectors, wide) : 1; n > 1) {
@@ -344,7 +342,7 @@ class Choice {
     if (axes_.groups().size() == 1) unroll_windows(body * n);
   }
 
-  /// Outputs that are computed at once where what they load is the same; windows are unrolled.
+  /// Applies best_tile() (register_tile.h) to a kernel with one group of reductions. False where a tile does not pay.
   bool register_tile() {
     if (axes_.groups().size() != 1 || axes_.groups()[0].count == 0) return false;
     TileProblem problem;
@@ -389,14 +387,14 @@ class Choice {
                                       : TileAccess::Along::stays);
     return out;
   }
-  /// How many outputs' vectors are computed at once.
+  /// The number of accumulators of the tile.
   static std::int64_t reuse_of(const RegisterTile& tile) {
     std::int64_t out = 1;
     for (const std::int64_t n : tile.copies) out *= n;
     return out;
   }
-  /// Small reduced axes which conditions depend on, and the innermost one: few iterations of a loop are no longer than what is around it.
-  /// Two of many iterations stand in the body: so the runs that long sums are cut into end half as often.
+  /// Unrolls small reduce axes: those on which conditions depend, and a short innermost one, whose loop overhead would exceed its body. A
+  /// long innermost loop is unrolled by 2, so that the levels of a long bounded sum end half as often.
   void unroll_windows(std::int64_t body) {
     if (keeps_order(0)) return;
     const ReduceGroup& group = axes_.groups()[0];
@@ -414,7 +412,8 @@ class Choice {
     }
   }
 
-  /// Tiles for a load that is contiguous along another axis than the stores: its cache lines are used up while they are there.
+  /// Tiles the loops for a load that is contiguous along another axis than the stores (a transpose), so that each cache line is used
+  /// completely while it is cached.
   bool tiles(std::size_t axis) {
     int across = -1;
     for (std::size_t k = 0; k < strides_.size() && across < 0; ++k)
@@ -430,8 +429,9 @@ class Choice {
     return true;
   }
 
-  /// A matrix that is gone through for many outputs, and whose rows are far apart or lie across the lanes: its columns are
-  /// copied to scratch memory, once for all `rows` outputs. For few outputs they are not copied, but read from memory once.
+  /// Stages a matrix that is read again for each of many outputs (along axis `rows`) and whose rows are far apart or run across the lanes:
+  /// its columns are copied to scratch memory once. For few outputs nothing is copied, but a large matrix is read in an order in which it
+  /// comes from memory once.
   void stage_rows(std::size_t axis, std::size_t rows) {
     std::vector<Opt> chosen = staging(axes_, axis, rows);
     if (chosen.empty() && bytes_of(matrix_to_stage(axis, rows)) >= kBeyondCaches)
@@ -439,14 +439,14 @@ class Choice {
     for (const Opt& opt : chosen) axes_.apply(opt);
     opts_.insert(opts_.end(), chosen.begin(), chosen.end());
   }
-  /// Of a buffer whose size is a number; else, and where `slot` is -1, 0.
+  /// The bytes of buffer `slot`; 0 for a symbolic size, and for slot -1.
   std::int64_t bytes_of(int slot) const {
     if (slot < 0) return 0;
     const BufferUse& use = plain_.buffers[static_cast<std::size_t>(slot)];
     return use.size.is_number() ? use.size.value() * static_cast<std::int64_t>(use.dtype.itemsize())
                                 : 0;
   }
-  /// The loop over `rows` stands inside of the one over the columns of a tile.
+  /// The REORDER that puts the loop over axis `rows` directly inside of the loop over `axis`, both innermost.
   static Opt columns_outside(const KernelAxes& axes, std::size_t axis, std::size_t rows) {
     Opt out{Opt::Kind::REORDER, 0, 0, 0, {}};
     for (const std::size_t a : axes.order())
@@ -455,7 +455,7 @@ class Choice {
     out.order.push_back(rows);
     return out;
   }
-  /// Whether a load that is scattered along the output axis can be staged for vectors along it.
+  /// True iff a matrix can be staged for lanes along the output axis.
   bool can_stage(int axis) const {
     const auto lane_axis = static_cast<std::size_t>(axis);
     const int rows = reused_axis(lane_axis);
@@ -464,7 +464,7 @@ class Choice {
     tried.apply(Opt{Opt::Kind::LANES, lane_axis, lanes(), main_[lane_axis], {}});
     return !staging(tried, lane_axis, static_cast<std::size_t>(rows)).empty();
   }
-  /// REORDER and STAGE as `axes` take them; none where there is no such matrix, or its tile cannot be staged.
+  /// The REORDER and STAGE for stage_rows(); empty where there is no such matrix, or its tile cannot be staged (which lower() finds out).
   std::vector<Opt> staging(KernelAxes axes, std::size_t axis, std::size_t rows) const {
     const int slot = size(rows) >= kWorthStaging ? matrix_to_stage(axis, rows) : -1;
     if (slot < 0) return {};
@@ -479,7 +479,7 @@ class Choice {
     }
     return {order, stage};
   }
-  /// The buffer of the one such matrix; -1 where there is none, or more.
+  /// The slot of the only matrix that stage_rows() could stage; -1 for none or several.
   int matrix_to_stage(std::size_t axis, std::size_t rows) const {
     const ReduceGroup& group = axes_.groups().front();
     if (group.count == 0) return -1;
@@ -498,7 +498,7 @@ class Choice {
     return slot;
   }
 
-  /// Every group of reductions along rows, and the stores, as vectors.
+  /// Vectorizes each group of reductions along its last axis, and the stores along `lane_axis`.
   void row_stages(int lane_axis) {
     for (std::size_t g = 0; g < axes_.groups().size(); ++g) {
       const ReduceGroup& group = axes_.groups()[g];
@@ -514,7 +514,7 @@ class Choice {
     if (lane_axis >= 0 && !gathers_rows(static_cast<std::size_t>(lane_axis)))
       add(Opt::Kind::LANES, static_cast<std::size_t>(lane_axis), lanes());
   }
-  /// Whether lanes along an output axis would be of other rows: what is reduced would be loaded lane by lane.
+  /// True iff lanes along the output axis would belong to different rows, so that the loads of reductions would be scattered.
   bool gathers_rows(std::size_t axis) const {
     for (std::size_t k = 0; k < strides_.size(); ++k)
       if (!plain_.accesses[k].is_store && in_reduction(k) && is_scattered(strides_[k][axis]))
@@ -576,9 +576,9 @@ class Choice {
   Target target_;
   KernelAxes axes_;
   Lowered plain_;
-  std::vector<std::size_t> main_;  // the segment of each axis that opts work on
-  std::vector<std::pair<Variable, std::size_t>> counters_;  // of the plain loops, and their axes now
-  std::vector<std::vector<Stride>> strides_;                // by access, by axis
+  std::vector<std::size_t> main_;  // by axis: the segment that Opts transform (the one without conditions after cutting)
+  std::vector<std::pair<Variable, std::size_t>> counters_;  // the counters of plain_, with the current numbers of their axes
+  std::vector<std::vector<Stride>> strides_;  // by access, by axis
   std::size_t widest_ = 1;
   std::vector<Opt> opts_;
 };

@@ -1,4 +1,4 @@
-// Which Opts a kernel gets when nobody says so.
+// The default choice of Opts for a kernel, from the strides of its loads and stores and the work per element.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace strata {
 
-/// Opts for `kernel` on `target`: lanes along the axis that memory is contiguous in, several outputs at once where loads
-/// can be used again, several accumulators where a sum would wait for itself, threads where there is work for them.
-/// @post KernelAxes(kernel).apply(result) is legal, and lower accepts it
+/// Opts for `kernel` on `target`: lanes along the axis in which memory is contiguous, register tiles where loaded values are reused,
+/// several accumulators to hide the latency of a sum, threads where there is enough work.
+/// @post KernelAxes accepts the result (a SPLITREDUCE at its front goes to split_reduction() first), and lower() accepts the axes
 std::vector<Opt> heuristic_opts(const LazyOp& kernel, const Target& target);
-/// The same without SPLITREDUCE: of a kernel that gives the parts of a reduction.
+/// As heuristic_opts(), but never SPLITREDUCE: for the kernels that a SPLITREDUCE makes.
 std::vector<Opt> loop_opts(const LazyOp& kernel, const Target& target);
 
 }  // namespace strata

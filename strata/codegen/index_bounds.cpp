@@ -14,14 +14,15 @@ namespace {
 
 constexpr int kMostDepth = 64, kMostCombined = 8;
 
-/// The least and the largest value, as functions of sizes.
+/// A lower and an upper bound, as functions of sizes.
 struct Bounds {
   Expr lo, hi;
   bool is_one() const { return same(lo, hi); }
 };
+/// True if the expression is proven to be >= 0.
 bool is_shown(const Expr& at_least_0) { return is_nonnegative(at_least_0) == Answer::yes; }
 
-/// sum < bound
+/// The condition sum < bound; `terms` are the terms of the sum.
 struct Inequality {
   std::vector<std::pair<Expr, std::int64_t>> terms;
   Expr sum, bound;
@@ -33,8 +34,8 @@ class IndexBounds {
     const std::vector<Inequality> ranges = inequalities(a.ranges);
     std::vector<Inequality> masks = inequalities(a.valid);
     find_counters(a, ranges);
-    // The bounds of a counter may be written with others.
-    for (int pass = 0; pass < 2; ++pass)
+    // The range of a counter may contain other counters, whose bounds the second turn knows.
+    for (int turn = 0; turn < 2; ++turn)
       for (const Inequality& r : ranges) narrow(r);
     for (int k = 0; k < kMostCombined && combine(masks); ++k) {
     }
@@ -62,7 +63,7 @@ class IndexBounds {
     return out;
   }
 
-  /// Every variable that is none of a size: at first between numbers.
+  /// Finds the counters: all variables that do not occur in sizes. Their initial bounds are numbers.
   void find_counters(const Access& a, const std::vector<Inequality>& ranges) {
     std::vector<Variable> sizes = variables(a.size.expr()), counted;
     for (const Inequality& r : ranges)
@@ -80,7 +81,7 @@ class IndexBounds {
   }
   bool is_counter(const Expr& e) const { return counters_.contains(e.node()); }
 
-  /// Takes what the inequality says of each counter that stands in it alone or with others.
+  /// Tightens the bounds of each counter that is a term of the inequality with coefficient 1 or -1.
   void narrow(const Inequality& i) {
     for (const auto& [atom, coefficient] : i.terms) {
       if (!is_counter(atom) || (coefficient != 1 && coefficient != -1)) continue;
@@ -97,7 +98,8 @@ class IndexBounds {
     }
   }
 
-  /// What counters add to the sum, where it rises with two or more of them; and one of these that adds itself.
+  /// The part of the sum that consists of counters, if there are two or more and all have positive coefficients; and a counter among them
+  /// with coefficient 1. Nothing otherwise.
   std::optional<std::pair<Expr, Expr>> counted_part(const Inequality& m) const {
     Expr counted = 0, last = 0;
     int count = 0;
@@ -110,7 +112,8 @@ class IndexBounds {
     }
     return count > 1 && last.is_variable() ? std::optional(std::pair{counted, last}) : std::nullopt;
   }
-  /// Of `16*a + b < n` the sum is a counter of its own, in place of b. False where there is none.
+  /// For a mask such as `16*a + b < n`: introduces a counter for 16*a + b and eliminates b, so that the mask bounds the new counter. False
+  /// where no mask has this form.
   bool combine(std::vector<Inequality>& masks) {
     for (const Inequality& m : masks) {
       const auto part = counted_part(m);
@@ -195,7 +198,7 @@ bool lies_between_sizes(const Access& a) {
   try {
     const Bounds bounds = IndexBounds(a)();
     return is_shown(bounds.lo) && is_shown(a.size.expr() - 1 - bounds.hi);
-  } catch (const Error&) {  // an intermediate leaves 64 bits
+  } catch (const Error&) {  // an intermediate result exceeds 64 bits
     return false;
   }
 }

@@ -1,4 +1,4 @@
-// Expr to UOps, one node at a time, sources first.
+// Lowers an Expr to UOps, one node at a time, sources first.
 
 #include "strata/codegen/index_uops.h"
 
@@ -28,7 +28,7 @@ std::uint64_t greatest_magnitude(const Node* n) {
   return std::max(magnitude(lower(n)), magnitude(upper(n)));
 }
 
-/// A bound on every partial sum, in whatever order terms are added.
+/// A bound on the magnitude of every partial sum, for any order of the terms.
 Int128 sum_magnitude(const Node* n) {
   Int128 total = static_cast<Int128>(magnitude(n->k0()));
   for (const Term& t : n->terms()) {
@@ -124,7 +124,7 @@ int IndexUOps::depth_of(const Node* n) {
   return depth;
 }
 
-// The terms from the outermost loop inwards, the constant last: what differs between unrolled copies.
+// Adds the terms of outer loops first, so that partial sums are loop-invariant, and the constant, in which unrolled copies differ, last.
 UOp IndexUOps::sum(const Node* n, const Walk& walk) {
   const std::span<const Term> all = n->terms();
   std::vector<std::pair<int, std::size_t>> terms;  // depth, place
@@ -145,7 +145,7 @@ UOp IndexUOps::sum(const Node* n, const Walk& walk) {
   return alu(negative ? Ops::SUB : Ops::ADD, total, number(total, negative ? -n->k0() : n->k0()));
 }
 
-// Shifts and masks round down as // and % do; IDIV and MOD agree with them where nothing is negative.
+// `//` and `%` round down, as shifts and masks do. IDIV and MOD truncate, which is the same for nonnegative operands.
 UOp IndexUOps::divmod(const Node* n, const Walk& walk) {
   const Node* divisor = n->src(1);
   const bool is_div = n->op == Op::Div;

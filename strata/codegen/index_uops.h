@@ -1,4 +1,4 @@
-// Index expressions as UOps: integer arithmetic whose width is chosen from proven bounds.
+// IndexUOps: lowers index expressions (Expr) to UOps, in 32 or 64 bits as their proven bounds allow. Internal to codegen/.
 #pragma once
 
 #include <functional>
@@ -11,30 +11,33 @@
 
 namespace strata {
 
-/// A variable that is the number of a vector's lane.
+/// A vectorized axis: in an index expression, `variable` stands for the number of the lane.
 struct Lanes {
-  Variable variable;  ///< from 0 to count - 1
+  Variable variable;  ///< in [0, count)
   int count = 1;
 };
 
-/// i32 where every intermediate value of `e` is proven to fit, else i64. @throws Error (overflow) where one may leave 64 bits
+/// i32 where every intermediate value of `e` is proven to fit, else i64. @throws Error (overflow) where one may exceed 64 bits
 DType index_width(const Expr& e);
 
+/// Appends the UOps of index expressions to a list.
 class IndexUOps {
  public:
+  /// What the caller knows about variables.
   struct Source {
-    std::function<UOp(const Variable&)> value;  ///< an integer scalar; not asked for the lanes' variable
-    /// On how deep a loop it depends: sums add what is outside first, so that it is computed there.
+    std::function<UOp(const Variable&)> value;  ///< the variable's UOp, an integer scalar; not called for the variable of Lanes
+    /// The depth of the loop on which the variable depends. Sums add terms of outer loops first, so that these partial sums are computed
+    /// in the outer loops.
     std::function<int(const Variable&)> depth;
   };
   IndexUOps(UOpGraph& graph, Source source) : graph_(graph), source_(std::move(source)) {}
 
-  /// The value of `e` in its index_width; a vector where `e` depends on the lanes.
+  /// The value of `e` in index_width(e) or `width`; a vector where `e` depends on the variable of `lanes`.
   UOp integer(const Expr& e, const Lanes* lanes = nullptr) {
     return integer(e, index_width(e), lanes);
   }
   UOp integer(const Expr& e, DType width, const Lanes* lanes = nullptr);
-  /// Whether `e` is not 0, as bool.
+  /// e != 0, as bool; a vector where `e` depends on the variable of `lanes`.
   UOp condition(const Expr& e, const Lanes* lanes = nullptr);
 
  private:
@@ -55,7 +58,7 @@ class IndexUOps {
   UOpGraph& graph_;
   Source source_;
   std::unordered_map<const Node*, int> depths_;
-  std::vector<Expr> keep_;  // what depths_ refers to
+  std::vector<Expr> keep_;  // keeps the keys of depths_ alive
 };
 
 }  // namespace strata

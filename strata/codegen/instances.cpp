@@ -1,7 +1,7 @@
-// begin0 is gidx0; the loop becomes its body, under a condition where the number of iterations is not known.
+// Replaces begin0 by gidx0, and the parallel loop by its body, which gets a condition if the trip count is symbolic.
 //
-// end0 is gidx0 + 1, which is `trip_count` in the last instance alone. Of 0 iterations the first instance is the last one, as
-// [0, 0) is: there end0 is gidx0.
+// end0 becomes gidx0 + 1, which equals `trip_count` only in the last instance. For a trip count of 0 the first instance stands for the
+// call [0, 0): there end0 becomes gidx0.
 
 #include "strata/codegen/instances.h"
 
@@ -40,7 +40,7 @@ class Instances {
   }
   bool is_known() const { return trip_count_.is_number() && trip_count_.value() > 0; }
 
-  /// The instance's index, 32 bits of it where that is enough, and `trip_count` where it is not a number.
+  /// Defines the index of the instance, in 32 bits where that is enough, and the value of a symbolic `trip_count`.
   void define() {
     const std::int64_t most = std::max<std::int64_t>(trip_count_.vmax(), 1);
     const bool is_narrow = most <= std::numeric_limits<std::int32_t>::max();
@@ -63,12 +63,12 @@ class Instances {
       name += 'x';
     return name;
   }
-  /// Whether `u` is the counter in 32 bits, as indices are.
+  /// True iff `u` is the parallel counter cast to 32 bits, as 32-bit indices use it.
   bool is_narrowed(UOp u) const {
     return u.op() == UOps::CAST && is_parallel(u.src(0)) && u.dtype() == dtypes::int32 &&
            index_.dtype() == dtypes::int32;
   }
-  /// Whether `u` needs the counter, or end0, in 64 bits.
+  /// True iff `u` needs the counter or end0 in 64 bits.
   bool asks_wide(UOp u) const {
     if (u.op() == UOps::ENDLOOP || is_narrowed(u)) return false;
     return asks_end(u) || std::any_of(u.src().begin(), u.src().end(), is_parallel);
@@ -111,7 +111,7 @@ class Instances {
   }
 
   UOp has_iteration() { return out_.alu(Ops::CMPLT, {wide_, total_}); }
-  /// Nothing where only the loop asks for it.
+  /// The value of end0; empty where only the parallel loop uses it.
   UOp end() {
     if (std::none_of(list_.begin(), list_.end(), asks_end)) return {};
     if (is_known()) return out_.alu(Ops::ADD, {wide_, out_.constant(dtypes::int64, 1)});

@@ -1,4 +1,5 @@
-// The parallel loop for devices that launch instances: an iteration each, told by SPECIAL.
+// to_instances(): rewrites the parallel loop of a list for devices that launch many instances of a kernel (OpenCL, CUDA, ...), one
+// instance per iteration.
 #pragma once
 
 #include <vector>
@@ -8,11 +9,11 @@
 
 namespace strata {
 
-/// `list`, whose parallel loop runs from begin0 to end0 of [0, trip_count), as one for a launch along axis 0: instance
-/// gidx0 makes iteration gidx0. Instance max(trip_count, 1) - 1 is the call that ends the range, and makes what is left over.
-/// Instances beyond it do nothing, so that a launch may be rounded up; SPECIAL says how many there are at most.
-/// Linear time.
-/// @param stand_ins where not null, gets for each UOp of `list` what stands for it; empty where nothing does
+/// Returns a list for a launch along axis 0, in which instance gidx0 (a SPECIAL) runs iteration gidx0 of the parallel loop of `list`,
+/// which runs [begin0, end0) of [0, trip_count). The last instance, max(trip_count, 1) - 1, also runs the leftover code of the call that
+/// ends the range. Further instances do nothing, so that a launch may be rounded up: renderers compare the SPECIAL with its size, which is
+/// the upper bound of the trip count, and for a symbolic trip count the list has a condition. Linear time.
+/// @param stand_ins if not null, receives for each UOp of `list` its UOp in the result; an empty handle where it has none
 UOpGraph to_instances(const UOpGraph& list, const Int& trip_count,
                       std::vector<UOp>* stand_ins = nullptr);
 

@@ -1,4 +1,4 @@
-// The passes, one after another.
+// compile_kernel(): runs the passes.
 
 #include "strata/codegen/kernel.h"
 
@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "strata/base/interrupt.h"
+#include "strata/codegen/decompose_pass.h"
 #include "strata/codegen/heuristic.h"
 #include "strata/codegen/instances.h"
 #include "strata/codegen/linearize.h"
@@ -15,7 +16,7 @@ namespace strata {
 
 namespace {
 
-/// Runs passes and notes how long each took.
+/// Runs passes and records their times.
 class Passes {
  public:
   explicit Passes(Kernel& kernel) : kernel_(kernel) {}
@@ -56,7 +57,7 @@ std::string kernel_name(const LazyOp& ast) {
 
 namespace {
 
-/// The kernel in two, of which this is the rest; `opts` loses its SPLITREDUCE.
+/// Applies the SPLITREDUCE at the front of `opts` and removes it: compiles the kernels that run first, and returns the remaining kernel.
 LazyOp split(Kernel& kernel, const LazyOp& ast, std::vector<Opt>& opts, const Target& target,
              KernelRecord* record) {
   SplitReduction parts = split_reduction(ast, opts.front(), target);
@@ -70,12 +71,12 @@ LazyOp split(Kernel& kernel, const LazyOp& ast, std::vector<Opt>& opts, const Ta
   return parts.rest;
 }
 
-/// Where UOps of the graph stand in the end, while passes move them.
+/// Follows the UOps of the lowered graph through the passes to their positions in the final list.
 class Positions {
  public:
   explicit Positions(bool is_wanted) : is_wanted_(is_wanted) {}
   std::vector<UOp>* of_pass() { return is_wanted_ ? &step_ : nullptr; }
-  /// After a pass: what stood for a UOp stands where the pass has put it.
+  /// After a pass: applies the mapping that it wrote to of_pass().
   void follow() {
     const auto position_of = [](UOp u) { return u ? std::optional(u.num()) : std::nullopt; };
     if (positions_.empty())
@@ -89,7 +90,7 @@ class Positions {
  private:
   bool is_wanted_;
   std::vector<std::optional<std::size_t>> positions_;
-  std::vector<UOp> step_;  // by the pass that ran last
+  std::vector<UOp> step_;  // the mapping of the last pass
 };
 
 void fill_record(KernelRecord& record, Lowered& lowered, const std::vector<ProvenBy>& how,
@@ -126,6 +127,7 @@ Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std
   axes.apply(loops);
   out.axes = axes.text();
   Lowered lowered = passes.run("lower", [&] { return lower(rest, axes, target); });
+  lowered = passes.run("decompose", [&] { return decomposed(std::move(lowered), target.native); });
   std::vector<ProvenBy> how;
   out.proof =
       passes.run("bounds", [&] { return prove_bounds(lowered, record == nullptr ? nullptr : &how); });

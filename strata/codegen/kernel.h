@@ -1,4 +1,5 @@
-// From a LazyOp to a proven list of UOps: the whole of the kernel compiler in front of the renderers.
+// compile_kernel(): the kernel compiler up to the renderers, from a SINK of LazyOps to a verified list of UOps with proven accesses.
+// Devices render the resulting Kernel to code (render/) and run it.
 #pragma once
 
 #include <memory>
@@ -11,56 +12,58 @@
 
 namespace strata {
 
-/// A kernel, ready to be rendered.
+/// A compiled kernel, ready to be rendered.
 struct Kernel {
-  std::string name;  ///< "r_64_64_128": E for elements, r with reductions; sizes of the axes
+  std::string name;  ///< "r_64_64_128": E (elementwise) or r (with reductions), and the sizes of the axes
   LazyOp ast;
   std::vector<Opt> opts;
-  std::string axes;                 ///< KernelAxes::text() after the opts
-  UOpGraph uops;                    ///< the list, verified
-  std::vector<BufferUse> buffers;   ///< by slot
-  std::vector<Variable> variables;  ///< its DEFINE_VARs in the order of the list, then those of sizes alone: what `values` of a Program are
-  /// The range that begin0 and end0 cut; a Program with it is run once for [0, 0) too. Where the target has instances, there is no
-  /// begin0 and no end0, and it is the size of the launch, of one instance at least.
+  std::string axes;                ///< KernelAxes::text() after the opts
+  UOpGraph uops;                   ///< the list, verified
+  std::vector<BufferUse> buffers;  ///< by slot
+  std::vector<Variable> variables;  ///< the DEFINE_VARs in list order, then variables that occur only in sizes; in this order a Program
+      ///< takes its `values`
+  /// The trip count of the parallel loop, of which a call of the Program runs [begin0, end0). For a trip count of 0 the Program is called
+  /// once, with [0, 0). If the target launches instances, there are no begin0 and end0, and this is the size of the launch, which has at
+  /// least 1 instance.
   std::optional<Int> parallel;
   BoundsProof proof;
-  /// SPLITREDUCE: kernels to run first, on the same buffers and on those through which they hand over, the temporaries. These
-  /// are the last slots of `buffers`: whoever runs the kernel has them made.
+  /// SPLITREDUCE: the kernels to run first. They work on the same buffers, and pass partial results to this kernel through temporaries:
+  /// the last slots of `buffers`, which the code that runs the kernel allocates.
   std::vector<std::shared_ptr<const Kernel>> before{};
-  std::vector<int> temporaries{};
-  std::vector<std::pair<std::string, double>> times;  ///< passes, in seconds
-  bool contract = true;  ///< its target's: whether its code may fuse products into sums
+  std::vector<int> temporaries{};                     ///< their slots
+  std::vector<std::pair<std::string, double>> times;  ///< the passes and their times in seconds
+  bool contract = true;  ///< Target::contract: whether the code may fuse a product and a sum
 };
 
-/// What the passes knew of a kernel that it does not keep: for those who look at it.
+/// Details of the compilation that a Kernel does not keep: for tools that show how a kernel came about.
 struct KernelRecord {
-  /// A variable that counts in the indices of accesses.
+  /// A loop counter in the indices of accesses.
   struct Counter {
     Variable variable;
-    std::size_t uop;                  ///< its LOOP, or what counts in its place
-    std::optional<std::size_t> axis;  ///< none: of a level of an ordered sum, or of what fills scratch memory
+    std::size_t uop;  ///< the position in the list of its LOOP, or of the UOp that replaced the LOOP
+    std::optional<std::size_t> axis;  ///< none for the loops of an ordered sum and for those that fill scratch memory
   };
-  /// A LOAD or STORE, with how it was proven.
+  /// A load or store, with the way in which it was proven.
   struct ProvenAccess {
-    Access access;  ///< its UOps are those of a graph that is gone
+    Access access;  ///< NOTE: access.uops refer to a graph that no longer exists
     ProvenBy by = ProvenBy::bounds;
-    std::vector<std::size_t> uops;  ///< the places of its LOADs or STOREs in the list; those that nothing needs are not there
+    std::vector<std::size_t> uops;  ///< the positions of its LOADs or STOREs in the list, without those that were not needed
   };
   std::optional<KernelAxes> axes;  ///< after the opts
   std::vector<Counter> counters;
   std::vector<ProvenAccess> accesses;
-  std::vector<KernelRecord> before;  ///< of the kernels that run first
+  std::vector<KernelRecord> before;  ///< the records of Kernel::before
 };
 
-/// Runs the passes: opts (given, or the heuristic's), split (where SPLITREDUCE is the first Opt), lower, bounds, linearize,
-/// instances (where the target has them), verify.
-/// @param record where not null, is filled
-/// @throws what they throw
+/// Compiles `ast`, a SINK. The passes are: opts (`opts`, or heuristic_opts()), split (if the first Opt is SPLITREDUCE), lower, bounds,
+/// linearize, instances (if the target launches instances), verify. @param record if not null, is filled
+/// @throws Error as the passes: (domain) for an illegal Opt, an access that is not proven, or a kernel that lower() refuses; (shape,
+///   overflow)
 Kernel compile_kernel(const LazyOp& ast, const Target& target,
                       std::optional<std::vector<Opt>> opts = std::nullopt,
                       KernelRecord* record = nullptr);
 
-/// The name that `ast` gets: it has no part in any cache key.
+/// The name of the kernel of `ast`, for people; not unique, and not part of any cache key.
 std::string kernel_name(const LazyOp& ast);
 
 }  // namespace strata

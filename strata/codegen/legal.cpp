@@ -1,4 +1,4 @@
-// Refusals.
+// Checks that lowering preserves results.
 
 #include "strata/codegen/legal.h"
 
@@ -10,7 +10,7 @@ namespace strata {
 
 namespace {
 
-/// Whether the segments are one loop, or `kSumLanes` lanes in a loop and what they leave over.
+// is_whole(): the axis is one loop. is_in_lanes(): it is a loop of `kSumLanes` lanes, and perhaps a segment with the remaining elements.
 bool is_whole(const LoopAxis& axis) {
   return axis.segments.size() == 1 && axis.segments[0].parts.size() == 1 &&
          axis.segments[0].parts[0].kind == PartKind::loop;
@@ -45,7 +45,7 @@ void check_order(const LazyOp& kernel, const KernelAxes& axes, const Target& tar
 
 namespace {
 
-/// Stores have no order: two to one buffer go to different parts of it.
+/// Stores have no order: two stores to one buffer must go to disjoint parts of it.
 void check_stores(const Lowered& lowered) {
   for (const Access& a : lowered.accesses)
     for (const Access& b : lowered.accesses) {
@@ -57,13 +57,13 @@ void check_stores(const Lowered& lowered) {
                    b.index.render(), ", which are not apart");
     }
 }
-/// Whether a store puts something where a load reads, in the iteration in which that reads: then no other iteration does.
+/// True iff `store` writes the element that `load` reads, in the same iteration. No two iterations store to one element.
 bool writes_where(const Access& store, const Access& load) {
   if (!store.is_store || store.slot != load.slot || !same(store.index, load.index)) return false;
   if (store.valid.constant() == 1 || same(store.valid, load.valid)) return true;
   return prove(store.valid, load.valid && load.ranges).answer == Answer::yes;
 }
-/// A buffer that is read and written is read where it is written, and nowhere else.
+/// Each load of a buffer that is written reads an element that the same iteration writes.
 void check_in_place(const Lowered& lowered) {
   for (const Access& load : lowered.accesses) {
     if (load.slot < 0) continue;

@@ -1,4 +1,4 @@
-// Where in the loops each UOp stands, and in which order.
+// linearize(): finds for each UOp the block (loop body) in which it stands, then orders each block topologically.
 
 #include "strata/codegen/linearize.h"
 
@@ -14,7 +14,7 @@ namespace strata {
 
 namespace {
 
-/// A set of small numbers.
+/// A set of loop numbers, as bits.
 class LoopSet {
  public:
   void insert(std::size_t k) {
@@ -71,13 +71,13 @@ class Linearizing {
  private:
   static bool is_reduce_node(UOp u) { return u.op() == UOps::REDUCE; }
 
-  /// The k-th source to be computed: of a store the value before the index, as it takes longer.
+  /// The k-th source in the order of computation: a store's value, which takes longer, before its index.
   static UOp source(UOp u, std::size_t k) {
     if (u.op() == UOps::STORE && (k == 1 || k == 2)) k = 3 - k;
     return u.src(k);
   }
 
-  // What the stores need, sources first.
+  // Collects the UOps that the stores need, sources first, and the loops among them.
   void order_nodes() {
     for (const StagedLocal& s : kernel_.staged) staged_.emplace(s.local, &s.loops);
     const auto visit = [&](UOp root) {
@@ -103,7 +103,7 @@ class Linearizing {
   void find_free_loops() {
     for (const PlacedStore& p : kernel_.pinned) pinned_.emplace(p.store, &p.loops);
     for (const LoopInside& in : kernel_.nest) around_.emplace(in.loop, in.around);
-    // Reductions that share loops stand where the loops do: each depends on what any of them depends on.
+    // Reductions that share loops are at one place: each depends on all loops on which any of them depends.
     std::vector<LoopSet> shared(loops_.size());
     for (bool changed = true; changed;) {
       changed = false;
@@ -123,7 +123,7 @@ class Linearizing {
   void find_free_of(std::size_t k, const std::vector<LoopSet>& shared) {
     const UOp u = nodes_[k];
     for (const UOp s : u.src()) free_[k].merge(free_[number_.at(s)]);
-    // What is loaded of scratch memory is there in the iteration in which it was filled.
+    // A load from scratch memory belongs to the iteration in which the memory is filled.
     if (u.op() == UOps::LOAD && staged_.contains(u.src(0)))
       for (const UOp loop : *staged_.at(u.src(0))) free_[k].insert(loop_number_.at(loop));
     if (u.op() == UOps::LOOP) free_[k].insert(loop_number_.at(u));
@@ -131,15 +131,15 @@ class Linearizing {
       for (const UOp loop : *it->second) free_[k].insert(loop_number_.at(loop));
     if (!is_reduce_node(u)) return;
     free_[k].merge(shared[loop_number_.at(u.reduced_loops().front())]);
-    // What an inner level adds up may be the same in each iteration of the outer one: it stands in there all the same.
+    // The sum of an inner level stays inside of the outer level's loop, also if it does not depend on the outer counter.
     for (auto it = around_.find(u.reduced_loops().front()); it != around_.end();
          it = around_.find(it->second))
       if (loop_number_.contains(it->second)) free_[k].insert(loop_number_.at(it->second));
     for (const UOp loop : u.reduced_loops()) free_[k].erase(loop_number_.at(loop));
   }
 
-  // enclosing_[l]: the loops around loop l. Outputs' loops say what they are in; a reduction's first loop is in all that
-  // its result depends on, and each further one in those before.
+  // Computes enclosing_[l], the loops around loop l. Output loops state their enclosing loop; the first loop of a reduction is inside of
+  // all loops on which the reduction depends, and each further loop inside of the ones before.
   void find_enclosing() {
     enclosing_.resize(loops_.size());
     std::vector<LoopSet> direct(loops_.size());
@@ -157,7 +157,7 @@ class Linearizing {
         around.insert(loop_number_.at(loop));
       }
     }
-    // The relation is a forest with few levels: closed by repetition.
+    // The transitive closure by repetition: the relation is a forest with few levels.
     for (bool changed = true; changed;) {
       changed = false;
       for (std::size_t l = 0; l < loops_.size(); ++l) {
@@ -173,7 +173,7 @@ class Linearizing {
     for (std::size_t l = 0; l < loops_.size(); ++l) parent_[l] = innermost(enclosing_[l]);
   }
 
-  /// The loop of the set that all others are around; kRoot for none.
+  /// The innermost loop of the set; kRoot for an empty set.
   std::size_t innermost(const LoopSet& set) const {
     std::size_t best = kRoot;
     set.for_each([&](std::size_t l) {
@@ -196,20 +196,21 @@ class Linearizing {
     }
   }
 
-  // --- order: items of a block are its UOps and the loops directly in it ---
+  // --- order: the items of a block are its UOps and the loops directly inside of it ---
 
   std::size_t depth(std::size_t block) const {
     return block == kRoot ? 0 : enclosing_[block].count() + 1;
   }
 
-  /// Where `from` has to come before `to`, said of the blocks in which they stand: as items of the innermost block of both.
+  /// An item of a block.
   struct Item {
-    std::size_t block;  ///< in which it is
-    std::size_t id;     ///< a UOp's number, or nodes_.size() + a loop's
+    std::size_t block;
+    std::size_t id;  ///< the number of a UOp, or nodes_.size() + the number of a loop
     bool operator==(const Item&) const = default;
   };
   std::size_t loop_item(std::size_t loop) const { return nodes_.size() + loop; }
 
+  /// `from` must come before `to`: an edge between the items that contain them in their innermost common block.
   void edge(Item from, Item to) {
     while (from.block != to.block) {
       Item& deeper = depth(from.block) >= depth(to.block) ? from : to;
@@ -252,7 +253,7 @@ class Linearizing {
       const std::size_t n = number_.at(v);
       if (v.op() == UOps::LOOP) continue;
       const Item value = item_of(n);
-      // A value that stands outside of the loops has to be there before them.
+      // A value computed outside of the loops must precede them.
       Item in = inside(u.reduced_loops().back());
       if (value.block != in.block) edge(value, in);
     }
@@ -261,7 +262,7 @@ class Linearizing {
     ends_[loop_number_.at(u.reduced_loops().back())].push_back(k);
   }
 
-  // Loads of a buffer that is written stand before the stores to the same elements, those of scratch memory behind all.
+  // Loads of a buffer precede the stores to the same index; loads of scratch memory follow all stores to it.
   void memory_edges() {
     std::unordered_map<UOp, std::vector<std::size_t>> loads;  // by index; of scratch memory, by memory
     const auto key = [](UOp u) { return u.src(0).op() == UOps::DEFINE_LOCAL ? u.src(0) : u.src(1); };
@@ -310,10 +311,10 @@ class Linearizing {
     }
   }
 
-  /// The items of a block, each after what it needs; otherwise in the order in which they were met.
+  /// The items of a block in topological order; independent items in the order of items_.
   std::vector<std::size_t> sorted(std::size_t block) {
     const std::vector<std::size_t>& items = items_of(block);
-    std::unordered_map<std::size_t, std::pair<std::size_t, std::size_t>> state;  // place, how many it waits for
+    std::unordered_map<std::size_t, std::pair<std::size_t, std::size_t>> state;  // position, number of unmet dependences
     for (std::size_t k = 0; k < items.size(); ++k) state.emplace(items[k], std::pair{k, 0});
     for (const std::size_t id : items)
       for (const std::size_t next : after_[id]) ++state.at(next).second;
@@ -362,7 +363,7 @@ class Linearizing {
     return list_.add(UOps::ALU, total.dtype(), operands, op, false);
   }
 
-  /// Products that only go into a MULACC are not there by themselves.
+  /// True iff `u` is a product that is used only by MULACCs, so that it is not emitted itself.
   bool is_contracted(UOp u) {
     if (!contract_ || u.op() != UOps::ALU || u.alu() != Ops::MUL || !u.dtype().is_float())
       return false;
@@ -402,8 +403,8 @@ class Linearizing {
   std::unordered_map<std::size_t, std::vector<std::size_t>> starts_, ends_;
   std::unordered_map<UOp, std::size_t> uses_;
   std::unordered_map<UOp, const std::vector<UOp>*> pinned_;  // by LOAD
-  std::unordered_map<UOp, const std::vector<UOp>*> staged_;  // by DEFINE_LOCAL: the loops inside of which it is filled
-  std::unordered_map<UOp, UOp> around_;  // by loop: the loop that it is directly inside of
+  std::unordered_map<UOp, const std::vector<UOp>*> staged_;  // by DEFINE_LOCAL: the loops around the code that fills it
+  std::unordered_map<UOp, UOp> around_;                      // by loop: the loop directly around it
   std::unordered_map<UOp, UOp> listed_;
   UOpGraph list_;
 };

@@ -1,4 +1,4 @@
-// The walk from stores to loads.
+// lower(): the walk from stores to loads, with an explicit stack in place of recursion.
 
 #include "strata/codegen/lower.h"
 
@@ -34,7 +34,7 @@ class Lowering {
       : kernel_(kernel),
         axes_(axes),
         target_(target),
-        ops_(out_.graph, target_.native),
+        ops_(out_.graph, out_.element_ops),
         index_(out_.graph, {[this](const Variable& v) { return value_of(v); },
                             [this](const Variable& v) { return depth_of(v); }}),
         nests_(
@@ -62,7 +62,7 @@ class Lowering {
     const UOp loop = nests_.loop_of(v);
     return loop ? loop : parameter(v);
   }
-  /// In sums, what is known in outer loops comes first.
+  /// IndexUOps adds terms in the order of this depth: terms of outer loops first.
   int depth_of(const Variable& v) const {
     return gather_indices_.find(v) != nullptr ? GatherIndices::kDepth : nests_.depth_of(v);
   }
@@ -101,19 +101,19 @@ class Lowering {
     }
   }
 
-  /// From now on loads of buffers of symbolic sizes stay in the loops of `nest` that may have no iteration: elsewhere there may
-  /// be no element.
+  /// Begins the nest of a store. If its loops may have no iteration (symbolic trip counts), loads from buffers of symbolic size are pinned
+  /// to the loops: hoisted in front of them, they might access a buffer without elements.
   void pin(const Nest& nest) {
     const bool were_pinned = !pin_loops_.empty();
     pin_at_ = nest.coordinates();
     pin_loops_.clear();
     if (!nests_.ranges_of(pin_at_).constant()) pin_loops_ = nest.loops;
     if (!were_pinned && pin_loops_.empty()) return;
-    done_.clear();  // what was made for another nest stays in its loops
+    done_.clear();  // values made for another nest are pinned to the loops of that nest
     nests_.begin_apart();
   }
 
-  /// Whether coordinates are inside of axes that were padded.
+  /// The condition that the coordinates are inside of the axes; for padded axes only.
   Expr inside(const std::vector<std::size_t>& axes, const std::vector<Expr>& at) const {
     std::vector<Expr> conditions;
     for (std::size_t k = 0; k < axes.size(); ++k)
@@ -122,15 +122,15 @@ class Lowering {
     return all_of(conditions);
   }
 
-  /// The access whose LOADs or STOREs come next.
-  /// `around`: what is written with the variables of loops that it stands in whether it depends on them or not.
+  /// Appends an Access; the LOADs or STOREs that are made next belong to it. `around`: expressions with the counters of loops that the
+  /// access is pinned to.
   void note_access(int slot, bool is_store, const Expr& index, const Expr& valid, const Int& size,
                    std::vector<Expr> around) {
     around.push_back(index);
     around.push_back(valid);
     out_.accesses.push_back({slot, is_store, index, valid, size, nests_.ranges_of(around), store_, {}});
   }
-  /// GUARD: what keeps an access inside of its buffer, where that cannot be shown.
+  /// The additional condition of an access to a buffer with a GUARD: that the index is in bounds, unless that can be proven.
   Expr kept_inside(const BufferArg& arg, const IndexExprs& at, std::vector<Expr> around) const {
     if (!axes_.guards(arg.slot)) return 1;
     around.push_back(at.index);
@@ -153,7 +153,7 @@ class Lowering {
     const auto stride = stride_along(at.index, *lanes);
     const bool streamed = axes_.streams(arg.slot);
     if (stride == 1) return put(pointer, at, value, nest, lanes, streamed);
-    // As loads are, so that a load and a store of the same elements have the same index.
+    // Reversed as loads are, so that a load and a store of the same elements have the same index.
     if (stride == -1)
       return put(pointer, mirrored(at, *lanes), ops_.reversed(value), nest, lanes, streamed);
     for (int k = 0; k < lanes->count; ++k) {
@@ -181,10 +181,10 @@ class Lowering {
   struct Staged {
     Tile tile;
     UOp local;
-    std::vector<UOp> around;  ///< the loops inside of which it is filled
+    std::vector<UOp> around;  ///< the loops around the code that fills it
   };
 
-  /// Fills the tiles that the axes ask for, for a nest of a store; loads of them go there from now on.
+  /// Fills the tiles of all STAGEs for a nest of the store `n`. From now on loads of the staged buffers read the tiles.
   void stage_buffers(const LazyNode& n, const std::vector<std::size_t>& axes, const Nest& nest) {
     staged_.clear();
     for (const Stage& stage : axes_.stages()) {
@@ -202,14 +202,14 @@ class Lowering {
       if (it == tiles_.end() || !(it->second.tile.extent == tile.extent) ||
           it->second.around != around) {
         it = tiles_.insert_or_assign(key, Staged{tile, fill(tile, around), around}).first;
-        done_.clear();  // what was made of another tile stays in its loops
+        done_.clear();  // values made from another tile belong to the loops of that tile
         nests_.begin_apart();
       }
       staged_.emplace(tile.load, it->second);
     }
   }
 
-  /// Scratch memory for `tile`, and the loops inside of `around` that fill it.
+  /// Makes the scratch memory of `tile`, and the loops (inside of `around`) that fill it.
   UOp fill(const Tile& tile, const std::vector<UOp>& around) {
     const std::string name = name_beside(out_.variables, detail::message("temp", out_.staged.size()));
     const DType dtype = tile.load->dtype;
@@ -240,7 +240,7 @@ class Lowering {
     }
     std::vector<Expr> inside;
     for (std::size_t d = 0; d < at.idxs.size(); ++d)
-      inside.push_back(at.idxs[d] < tile.load->shape[d].expr());  // tiles may reach beyond, where axes are padded
+      inside.push_back(at.idxs[d] < tile.load->shape[d].expr());  // a tile may reach beyond the shape of a padded axis
     at.valid = all_of(inside);
     UOp value = load({tile.load, at});
     if (nest.lanes != nullptr) value = ops_.widened(value, nest.lanes->count);
@@ -249,13 +249,13 @@ class Lowering {
     return local;
   }
 
-  /// A load that is staged, as one of the scratch memory.
+  /// A load of a staged buffer, from its scratch memory.
   UOp load_staged(const IndexedNode& k, const Staged& staged) {
     Expr address = 0;
     for (std::size_t d = 0; d < k.at.idxs.size(); ++d)
       address += (k.at.idxs[d] - staged.tile.base[d]) * staged.tile.stride[d];
-    Expr valid =
-        1;  // indices below a PAD are simplified under their condition, and may be outside of the tile elsewhere
+    // Indices below a PAD are simplified under its condition, and may be outside of the tile where the condition is false.
+    Expr valid = 1;
     if (address.vmin() < 0 || address.vmax() >= staged.tile.size()) valid = k.at.valid;
     address = simplify_under(address, valid);
     note_access(-1, false, address, valid, staged.tile.size(), {});
@@ -308,15 +308,16 @@ class Lowering {
     }
     const Coordinates same{k.at.idxs, k.at.valid, false, k.at.around};
     if (n.op == Ops::GATHER)
-      return {{n.src[1].node(), same}};  // the rest when it is known: ask_more()
+      return {{n.src[1].node(), same}};  // first the index; ask_more() adds the values
     std::vector<IndexedNode> out;
     for (const LazyOp& s : n.src) out.push_back({s.node(), same});
     return out;
   }
 
-  // --- elements at indices that are computed ---
+  // --- gather ---
 
-  /// Of a GATHER whose index is known: the elements that it says, one for each lane of the index.
+  /// For a GATHER whose index has been lowered: adds the gathered elements, one per lane of the index, to the needs of the frame. False
+  /// where nothing is missing.
   bool ask_more(Frame& frame) {
     const LazyNode& n = *frame.key.node;
     const std::int64_t size = n.op == Ops::GATHER ? n.src[0].shape().back().value() : 0;
@@ -347,7 +348,7 @@ class Lowering {
   }
   UOp place_number(std::int64_t value) { return out_.graph.constant(dtypes::int64, value); }
   UOp as_place(UOp index) { return out_.graph.cast(index, dtypes::int64); }
-  /// Below 0 is beyond each size.
+  /// index in [0, size), as one unsigned comparison: a negative index is larger than every size.
   UOp is_inside(UOp index, std::int64_t size) {
     const UOp place = out_.graph.cast(as_place(index), dtypes::uint64);
     const UOp end = out_.graph.constant(Scalar::of(dtypes::uint64, size));
@@ -355,7 +356,7 @@ class Lowering {
   }
   UOp gathered(const LazyNode& n, std::span<const UOp> values) {
     const UOp zero = out_.graph.constant(n.dtype, 0);
-    if (values.size() == 1) return zero;  // there is no element
+    if (values.size() == 1) return zero;  // the gathered axis is empty
     UOp chosen = values[1];
     if (values.size() > 2)
       chosen = out_.graph.add(UOps::VECTORIZE, n.dtype.vec(static_cast<int>(values.size()) - 1),
@@ -364,7 +365,7 @@ class Lowering {
     return ops_.alu(Ops::WHERE, {is_inside(values[0], size), chosen, zero});
   }
 
-  // --- parts of values ---
+  // --- one node ---
 
   UOp build(const IndexedNode& k, std::span<const UOp> values) {
     const LazyNode& n = *k.node;
@@ -437,7 +438,7 @@ class Lowering {
       if (out_.graph[u].op() == UOps::LOAD) out_.pinned.push_back({out_.graph[u], pin_loops_});
     return value;
   }
-  /// What is at an index that may depend on lanes: one vector where they are contiguous, else lane by lane.
+  /// Loads at an index that may depend on lanes: one vector load where the lanes are contiguous, else a load per lane.
   UOp get_all(UOp pointer, const IndexExprs& at, DType dtype, bool cachable = true) {
     const Lanes* lanes = nests_.lanes_of(at.index, at.valid);
     const auto stride = lanes == nullptr ? 1 : stride_along(at.index, *lanes);
@@ -469,7 +470,7 @@ class Lowering {
 
   // --- movement ---
 
-  /// Movement ops that regroup dimensions, as simplified stacks; nothing is looked up for the others.
+  /// movement_of(n), simplified, for the ops for which moved() uses it (RESHAPE, STRIDE).
   const ShapeTracker& regrouping(const LazyNode& n) {
     if (n.op != Ops::RESHAPE && n.op != Ops::STRIDE) return no_tracker();
     const auto it = simple_.find(&n);
@@ -479,7 +480,7 @@ class Lowering {
 
   // --- reductions ---
 
-  /// The nests of a reduction, one a choice of segments, at an index.
+  /// The nests of the reduction k.node at the index k.at, one for each choice of segments.
   std::vector<Nest> nests_of(const IndexedNode& k) {
     std::vector<Expr> around = k.at.idxs;
     around.push_back(k.at.valid);
@@ -493,7 +494,7 @@ class Lowering {
     return false;
   }
 
-  /// What is added up in one iteration, and where it counts.
+  /// A term of a reduction: the operand at one unrolled coordinate, and the condition under which it counts (padded axes, tails).
   struct Body {
     IndexedNode key;
     Expr guard;
@@ -523,7 +524,7 @@ class Lowering {
     }
     return out;
   }
-  /// The values as `type`, with the identity in iterations beyond the end.
+  /// The terms in the dtype of the accumulator, replaced by the identity where they do not count.
   std::vector<UOp> guarded(const IndexedNode& k, std::span<const UOp> values, UOp identity) {
     std::vector<UOp> out;
     for (const UOp v : values)
@@ -555,12 +556,12 @@ class Lowering {
   IndexUOps index_;
   Nests nests_;
   GatherIndices gather_indices_;
-  std::vector<UOp> pin_loops_;  // see pin()
+  std::vector<UOp> pin_loops_;  // the loops of pin(); empty: loads are not pinned
   std::vector<Expr> pin_at_;
   std::size_t store_ = 0;  // the store that is being lowered
   std::unordered_map<IndexedNode, UOp, HashIndexedNode> done_;
   std::unordered_map<IndexedNode, Staged, HashIndexedNode> tiles_;  // by load and base
-  std::unordered_map<const LazyNode*, Staged> staged_;  // for the nest that is being stored
+  std::unordered_map<const LazyNode*, Staged> staged_;              // by LOAD, for the current nest
   std::unordered_map<const LazyNode*, ShapeTracker> simple_;
 };
 

@@ -1,8 +1,9 @@
-// A kernel as a graph of UOps: each store at each of its unrolled places, walked down to the loads.
+// lower(): turns a kernel of LazyOps and its KernelAxes into a graph of UOps, by walking from each store, at each unrolled coordinate,
+// down to the loads. Target describes the backend.
 //
-// A movement op changes index expressions, a reduction opens loops, a load ends the walk; views enter only through
-// index(views, idxs) -> (index, valid). What is written the same at the same index is one UOp, so that whatever does
-// not depend on an unrolled coordinate is there once. Nothing is ordered yet: linearize.h does that.
+// In the walk a movement op rewrites the index expressions, a reduction opens loops, and a load ends the path. A node at equal
+// coordinates becomes one UOp, so that values that do not depend on an unrolled coordinate are computed once. The graph has no order;
+// linearize.h orders it.
 #pragma once
 
 #include <optional>
@@ -17,25 +18,26 @@
 
 namespace strata {
 
-/// What code may be made of, and how freely.
+/// The properties of a backend, and how freely float arithmetic may be transformed.
 struct Target {
-  int vector_bytes = 32;  ///< of the registers that vectors live in
-  int vector_registers = 16;
-  OpSet native = basic_ops();  ///< ops that the backend has; others are decomposed
+  int vector_bytes = 32;       ///< size of a vector register
+  int vector_registers = 16;   ///< number of vector registers
+  OpSet native = basic_ops();  ///< the ops that the backend has; others are decomposed
   bool contract = true;        ///< a*b + c may be rounded once (MULACC)
-  /// Float sums and products may be added up in another order than ir/sum_order.h says: vectors and several accumulators,
+  /// Float sums and products may be combined in another order than that of ir/sum_order.h, with vectors and several accumulators.
   bool reassociate = true;
-  bool bounded =
-      true;  ///< but within its error; false: as the loops are, where a kernel is only looked at
-  bool instances = false;  ///< iterations of the parallel loop are instances of a launch: SPECIAL
-  /// For devices that launch instances: vectors are as such languages have them.
+  /// A reassociated sum keeps the error bound of ir/sum_order.h. False: one accumulator per loop nest, for analysis only.
+  bool bounded = true;
+  bool instances = false;  ///< the iterations of the parallel loop are instances of a launch (SPECIAL)
+  /// For devices that launch instances: 16-byte vectors, as their languages have.
   static Target of_instances() {
     Target out;
     out.vector_bytes = 16;
     out.instances = true;
     return out;
   }
-  /// Nothing that changes a float's bits: what kernels give is what the interpreter gives, up to the errors of functions.
+  /// The same target without transformations that change the bits of floats: kernels give the results of the interpreter, except for
+  /// the errors of decomposed functions.
   Target deterministic() const {
     Target out = *this;
     out.contract = out.reassociate = false;
@@ -43,51 +45,55 @@ struct Target {
   }
 };
 
-/// A load or store: where it goes, under which condition. What the bounds proof is about.
+/// A load or store with its index and condition: the input of prove_bounds().
 struct Access {
   int slot = 0;  ///< -1 for scratch memory
   bool is_store = false;
-  Expr index, valid;  ///< over the loops' variables
+  Expr index, valid;  ///< over the loop variables; the access happens where `valid` holds
   Int size;           ///< elements of the buffer
-  Expr ranges = 1;    ///< what holds where it is made, for symbolic sizes: counters are below them
-  std::size_t store = 0;       ///< which of the kernel's stores it is, or is made for
-  std::vector<UOp> uops = {};  ///< what makes it: one, or one for each lane
+  /// A condition that holds at the access: counter < size for the surrounding loops of symbolic size.
+  Expr ranges = 1;
+  std::size_t store = 0;       ///< the number of the kernel's store that the access belongs to
+  std::vector<UOp> uops = {};  ///< its LOADs or STOREs: one, or one per lane
 };
 
-/// A STORE, and the loops that it is in, outermost first: whether it depends on them or not.
+/// A STORE (or a pinned LOAD) and the loops that it must be in, outermost first, whether it depends on them or not.
 struct PlacedStore {
   UOp store;
   std::vector<UOp> loops;
 };
 
-/// Scratch memory, filled anew in each iteration of the innermost of these loops.
+/// Scratch memory that is filled in each iteration of the innermost of `loops`.
 struct StagedLocal {
   UOp local;
   std::vector<UOp> loops;
 };
 
-/// Loops over the outputs, and in which loop each is. Reductions' loops find their place by what they depend on.
+/// `loop` is directly inside of `around`. Used for output loops and levels of sums; the place of other reduction loops follows from their
+/// dependences.
 struct LoopInside {
   UOp loop, around;
 };
 
-/// A kernel that is lowered: its graph, and what there is to prove and to order.
+/// A lowered kernel: the graph, and the constraints for prove_bounds() and linearize().
 struct Lowered {
   UOpGraph graph;
   std::vector<PlacedStore> stores;  ///< in order
-  std::vector<PlacedStore> pinned;  ///< loads that stay in these loops, as they are inside of their buffers only there
+  std::vector<PlacedStore> pinned;  ///< LOADs that must stay in their loops, because they are in bounds only there
   std::vector<StagedLocal> staged;
   std::vector<LoopInside> nest;
   std::vector<Access> accesses;
-  std::vector<Variable> variables;                         ///< the kernel's, in natural order
-  std::vector<std::pair<Variable, std::size_t>> counters;  ///< of loops, and the axis of each
-  std::vector<std::pair<Variable, UOp>> loops;             ///< every counter, and its LOOP
-  std::optional<Int> parallel;  ///< iterations of the parallel loop: from begin0 to end0 of [0, parallel)
-  std::vector<BufferUse> buffers;
+  std::vector<UOp> element_ops;  ///< the ALUs between elements, not those of indices; for decomposed()
+  std::vector<Variable> variables;                         ///< the kernel's variables, by name
+  std::vector<std::pair<Variable, std::size_t>> counters;  ///< the loop counters of axes, with the axis
+  std::vector<std::pair<Variable, UOp>> loops;             ///< all loop counters, with their LOOP
+  std::optional<Int> parallel;  ///< the trip count of the parallel loop, of which a call runs [begin0, end0)
+  std::vector<BufferUse> buffers;  ///< by slot
 };
 
-/// @throws Error (domain) where the kernel reads a buffer that it writes at another place, or where `axes` asks for what
-///   the target forbids; (overflow) where an index may leave 64 bits
+/// Lowers `kernel` with the loops that `axes` describes.
+/// @throws Error (domain) as check_order() and check_memory() (legal.h), for a STAGE that cannot be planned, and for names of variables
+///   that the compiler reserves; (overflow) where an index may exceed 64 bits
 Lowered lower(const LazyOp& kernel, const KernelAxes& axes, const Target& target);
 
 }  // namespace strata

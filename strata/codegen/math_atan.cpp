@@ -1,5 +1,5 @@
-// ATAN and ATAN2: the quotient of the smaller by the larger, and a polynomial. Coefficients are those that
-// tests/codegen/remez.py prints.
+// ATAN and ATAN2: a polynomial of the quotient of the smaller by the larger number. The coefficients are printed by
+// tests/codegen/remez.py.
 #include <limits>
 
 #include "strata/codegen/formula.h"
@@ -18,7 +18,7 @@ constexpr double kAtanF64[] = {-0.33333333333333326, 0.19999999999997112, -0.142
 
 constexpr double kTanEighth = 0.4142135623730951;  // tan(pi/8)
 
-/// Numbers whose sum is pi/4, times 1, 2, 4; `high` is the nearest of the dtype.
+/// pi/4 as high + low, where `high` is the nearest number of the dtype.
 struct PiQuarter {
   double high, low;
 };
@@ -48,7 +48,7 @@ Angle atan_of_quotient(FormulaValue small, FormulaValue large) {
     const FormulaValue square = t * t;
     return {t, polynomial(square, kAtanF32) * square * t};
   }
-  // Beyond tan(pi/8), from pi/4 on: atan(q) = pi/4 - atan((1 - q) / (1 + q)).
+  // For a quotient q > tan(pi/8): atan(q) = pi/4 - atan((1 - q) / (1 + q)).
   const FormulaValue beyond = large * kTanEighth < small;
   const FormulaValue t = where(beyond, large - small, small) / where(beyond, large + small, large);
   const FormulaValue square = t * t;
@@ -64,7 +64,7 @@ Angle choose(FormulaValue condition, const Angle& a, const Angle& b) {
 }  // namespace
 
 FormulaValue atan_formula(FormulaValue x) {
-  // Beyond 2^60 nothing is left of 1/x.
+  // For |x| > 2^60, 1/x does not change the result.
   const FormulaValue size = min(abs(x), 0x1p60);
   const Angle first = atan_of_quotient(min(size, 1.0), max(size, 1.0));
   const Angle angle = choose(size > 1.0, complement(x.like(2.0), first), first);
@@ -76,7 +76,7 @@ FormulaValue atan2_formula(FormulaValue y, FormulaValue x) {
   const bool is_f32 = format.dtype == dtypes::float32;
   const FormulaValue a = abs(y), b = abs(x);
   const FormulaValue large = max(a, b), small = min(a, b);
-  // Infinities are as 1 to 1 or 0 to 1, zeros as 0 to 1; and neither end of the range may lose digits in sums.
+  // Quotients with infinities are 1 / 1 or 0 / 1, and two zeros are 0 / 1. Large numbers are scaled down, so that sums do not overflow.
   const FormulaValue infinite = large == std::numeric_limits<double>::infinity();
   const FormulaValue down =
       where(large > (is_f32 ? 0x1p100 : 0x1p1000), is_f32 ? 0x1p-30 : 0x1p-60, large.like(1.0));

@@ -1,5 +1,5 @@
-// EXP2, EXP, EXPM1, TANH, ERF: a power of two, and a polynomial on what is left. Coefficients are those that
-// tests/codegen/remez.py prints.
+// EXP2, EXP, EXPM1, TANH, ERF: range reduction to a power of two and a small remainder, and a polynomial of the remainder. The
+// coefficients are printed by tests/codegen/remez.py.
 #include <span>
 
 #include "strata/codegen/formula.h"
@@ -7,14 +7,14 @@
 namespace strata::formulas {
 namespace {
 
-/// The numbers that the formulas of one dtype are made of.
+/// The constants of the formulas for one dtype.
 struct ExpNumbers {
-  double least_log2, most_log2;  ///< 2^a is 0 below and infinite above
-  double least_log, most_log;    ///< e^a likewise
-  double minus_one;              ///< e^a - 1 is -1 below
-  double itself;                 ///< e^a - 1 is a where |a| is smaller
-  double ln2_high, ln2_low;      ///< ln2_high times any exponent is exact
-  double tanh_one, erf_one;      ///< tanh(a) and erf(a) are 1 above
+  double least_log2, most_log2;  ///< 2^a is 0 below least_log2 and infinite above most_log2
+  double least_log, most_log;    ///< e^a is 0 below least_log and infinite above most_log
+  double minus_one;              ///< e^a - 1 rounds to -1 below
+  double itself;                 ///< e^a - 1 rounds to a for a smaller |a|
+  double ln2_high, ln2_low;      ///< their sum is ln(2); ln2_high times any exponent is exact
+  double tanh_one, erf_one;      ///< tanh(a) and erf(a) round to 1 above
   std::span<const double> exp2;  ///< 2^x = 1 + x * p(x), |x| <= 1/2
   std::span<const double> exp;   ///< e^x = 1 + x + x^2 * p(x), |x| <= ln(2)/2
   std::span<const double> expm1;
@@ -101,7 +101,7 @@ const ExpNumbers& exp_numbers(FormulaValue x) {
   return x.scalar() == dtypes::float32 ? f32 : f64;
 }
 
-/// a = n * ln(2) + rest with n the nearest integer, which `shifted` holds in its low bits, `offset` above.
+/// a = n * ln(2) + rest, |rest| <= ln(2)/2. The low bits of `shifted` hold n + offset.
 struct Reduced {
   FormulaValue shifted, rest;
 };
@@ -113,7 +113,7 @@ Reduced reduce_by_ln2(FormulaValue a, int offset) {
   return {shifted, mulacc(n, -k.ln2_low, mulacc(n, -k.ln2_high, a))};
 }
 
-/// `small` where the size of x is below `bound`, else `large`; with the sign of x.
+/// An odd function of x, |x| == size: `small` where size < bound, else `large`, with the sign of x.
 FormulaValue odd(FormulaValue x, FormulaValue size, double bound, FormulaValue small,
                  FormulaValue large) {
   return flip_sign(where(size < bound, small, large), sign_of(x));
@@ -149,7 +149,7 @@ FormulaValue exp_formula(FormulaValue x) {
 }
 
 FormulaValue expm1_formula(FormulaValue x) {
-  // With s = 2^(n - 1), which is finite: 2 * (s * (e^rest - 1) + (s - 1/2)).
+  // e^x - 1 = 2 * (s * (e^rest - 1) + (s - 1/2)) with s = 2^(n - 1), which is finite where 2^n may overflow.
   const ExpNumbers& k = exp_numbers(x);
   const FloatFormat& format = format_of(x.dtype());
   const FormulaValue a = min(max(x, k.minus_one), k.most_log);

@@ -1,4 +1,4 @@
-// Integer ops whose operands a machine does not take as they come: divisors of 0 and -1, counts from the width on.
+// Integer ops on operands that hardware does not accept: divisors 0 and -1, and shift counts beyond the width.
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
@@ -8,7 +8,7 @@
 namespace strata::formulas {
 namespace {
 
-/// The least number of a signed dtype.
+/// The least number of the signed dtype.
 std::int64_t least(DType dtype) { return INT64_MIN >> (64 - dtype.bits()); }
 
 bool is_safe_divisor(FormulaValue b) {
@@ -30,38 +30,38 @@ DType unsigned_of(DType dtype) {
   }
 }
 
-/// `b`, and 1 where it is 0.
-/// NOTE: a maximum, not a WHERE. LLVM, up to 19, may divide by either side of a choice alone, and takes a vector with a 0 in
-/// one lane for a division that cannot be, though that lane was not chosen.
+/// `b`, and 1 where b is 0.
+/// NOTE: a maximum, not a WHERE: LLVM up to 19 may split a division by a select into divisions by each operand, and treats a vector
+/// division with a 0 in one lane as undefined, although that lane is not selected.
 FormulaValue nonzero(FormulaValue b) {
   return max(b.bitcast(unsigned_of(b.scalar())), 1).bitcast(b.scalar());
 }
 
-/// `b`, and 1 where a / b is not to be had: 0, and -1 below the least number.
+/// `b`, and 1 where a / b is undefined: b == 0, and b == -1 with the least number as a.
 FormulaValue safe_divisor(FormulaValue a, FormulaValue b) {
   if (is_safe_divisor(b)) return b;
   if (a.scalar().is_unsigned()) return nonzero(b);
   return where((b == -1) & (a == least(a.scalar())), 1, nonzero(b));
 }
 
-/// Whether `b` is a constant by which bytes are not divided as they stand; powers of two are shifts.
-/// NOTE: LLVM, up to 19, loses the quotients where there is AVX2, their lanes are moved and then multiplied.
+/// True iff `b` is a constant byte divisor for which byte_quotient() is used; powers of two become shifts anyway.
+/// NOTE: LLVM up to 19 miscompiles byte divisions with AVX2 where the lanes of the quotients are permuted and then multiplied.
 bool is_byte_divisor(FormulaValue b) {
   if (b.scalar().bits() != 8 || !is_safe_divisor(b)) return false;
   return !std::has_single_bit(static_cast<std::uint64_t>(std::abs(b.uop().constant().as_int())));
 }
 
-/// a / d towards zero, of bytes: a * (2^16/d + e) / 2^16, where 0 < e <= 1 is too small to reach the next integer.
+/// a / d, truncated, for bytes: a * (2^16/d + e) / 2^16, where 0 < e <= 1 is too small to change the integer part.
 FormulaValue byte_quotient(FormulaValue a, std::int64_t d) {
   const FormulaValue product = a.cast(dtypes::int32) * (65536 / std::abs(d) + 1);
   const FormulaValue floor = (product >> 16).cast(a.scalar());
   if (a.scalar().is_unsigned()) return floor;
   const FormulaValue quotient =
-      floor + (a < 0).cast(a.scalar());  // no product of a negative number is an integer
+      floor + (a < 0).cast(a.scalar());  // for a negative a the product is never a whole number: ceil = floor + 1
   return d < 0 ? -quotient : quotient;
 }
 
-/// a / d towards zero. @pre d is safe
+/// a / d, truncated. @pre d is safe
 FormulaValue quotient(FormulaValue a, FormulaValue d) {
   return is_byte_divisor(d) ? byte_quotient(a, d.uop().constant().as_int()) : a.guarded(Ops::IDIV, d);
 }
@@ -70,15 +70,15 @@ FormulaValue remainder(FormulaValue a, FormulaValue d) {
   return is_byte_divisor(d) ? a - quotient(a, d) * d : a.guarded(Ops::MOD, d);
 }
 
-/// 0 where the divisor is.
+/// `result`, and 0 where the divisor b is 0.
 FormulaValue unless_zero(FormulaValue b, FormulaValue result) {
   return is_safe_divisor(b) ? result : where(b == 0, 0, result);
 }
 
-/// Whether the remainder r of a division towards zero by d has the wrong sign for one towards -infinity.
+/// True where the remainder r of the truncated division by d is not that of the floor division: r != 0 and d has the other sign.
 FormulaValue is_wrong_side(FormulaValue r, FormulaValue d) { return (r != 0) & ((r ^ d) < 0); }
 
-/// Whether the count is below the width, read as unsigned.
+/// True where the count, read as unsigned, is below the width.
 FormulaValue is_in_width(FormulaValue count) {
   const std::int64_t width = count.scalar().bits();
   return (count & -width) == 0;
@@ -117,7 +117,7 @@ FormulaValue shl_formula(FormulaValue a, FormulaValue count) {
 FormulaValue shr_formula(FormulaValue a, FormulaValue count) {
   if (is_safe_count(count)) return a.guarded(Ops::SHR, count);
   const int last = count.scalar().bits() - 1;
-  if (a.scalar().is_signed_int())  // one bit short of the width leaves nothing but the sign
+  if (a.scalar().is_signed_int())  // a shift by width - 1 leaves copies of the sign
     return a.guarded(Ops::SHR, where(is_in_width(count), count, last));
   return where(is_in_width(count), a.guarded(Ops::SHR, count & last), 0);
 }

@@ -1,4 +1,5 @@
-// LOG2, LOG, LOG1P and POW: exponent and significand apart. Coefficients are those that tests/codegen/remez.py prints.
+// LOG2, LOG, LOG1P and POW: the logarithm as exponent plus a polynomial of the significand. The coefficients are printed by
+// tests/codegen/remez.py.
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -8,14 +9,16 @@
 namespace strata::formulas {
 namespace {
 
+/// The constants of the formulas for one dtype.
 struct LogNumbers {
-  double smallest;               ///< normal number
-  double itself;                 ///< log(1 + a) is a where |a| is smaller
-  std::int64_t root_bits;        ///< of sqrt(1/2)
-  double ln2_high, ln2_low;      ///< ln2_high times any exponent is exact
-  double most_exponent;          ///< a bound on y in x^y: beyond it the result is 0, 1 or infinite
-  double log2e_high, log2e_low;  ///< 2 / (3 * ln(2)) in two parts; the first is of upper_half
-  double least_log2, most_log2;  ///< 2^a is 0 below and infinite above
+  double smallest;           ///< the smallest normal number
+  double itself;             ///< log(1 + a) rounds to a for a smaller |a|
+  std::int64_t root_bits;    ///< the bits of sqrt(1/2)
+  double ln2_high, ln2_low;  ///< their sum is ln(2); ln2_high times any exponent is exact
+  double most_exponent;      ///< x^y with a larger |y| is 0, 1 or infinite
+  double log2e_high,
+      log2e_low;  ///< their sum is 2 / (3 * ln(2)); log2e_high has half the significand bits
+  double least_log2, most_log2;  ///< 2^a is 0 below least_log2 and infinite above most_log2
   std::span<const double> log;  ///< f32: log(1 + x) = x - x^2/2 + x^3 * p(x); f64: atanh(x) = x + x^3 * p(x^2)
   std::span<const double> pow;  ///< atanh(x) = x + x^3/3 + x^5 * p(x^2)
 };
@@ -73,7 +76,7 @@ struct Parts {
   FormulaValue significand;
 };
 
-/// @pre x is a normal number; for another one the parts are any
+/// @pre x is a normal number; the parts of other numbers are unspecified
 Parts parts_of_normal(FormulaValue x) {
   const FloatFormat& format = format_of(x.dtype());
   const FormulaValue bits = signed_bits_of(x);
@@ -82,7 +85,7 @@ Parts parts_of_normal(FormulaValue x) {
   return {(n + format.shifter_bits).bitcast(x.scalar()) - format.shifter, significand};
 }
 
-/// Of a subnormal number too.
+/// The parts of a normal or subnormal number.
 Parts parts_of(FormulaValue x) {
   const FloatFormat& format = format_of(x.dtype());
   const double up = format.dtype == dtypes::float32 ? 0x1p23 : 0x1p52;
@@ -92,7 +95,7 @@ Parts parts_of(FormulaValue x) {
   return {scaled.exponent + offset, scaled.significand};
 }
 
-/// log(1 + f) = f + rest, where rest is small beside f.
+/// The rest in log(1 + f) = f + rest; it is small beside f.
 FormulaValue log_rest(FormulaValue f) {
   const LogNumbers& k = log_numbers(f);
   const FormulaValue half_square = f * f * 0.5;
@@ -104,7 +107,7 @@ FormulaValue log_rest(FormulaValue f) {
   return mulacc(s, half_square + (series + series), -half_square);
 }
 
-/// `result` for x that has a logarithm, and what C gives for others: x may be 0, negative, infinite or NaN.
+/// `result` for a positive finite x, and the results of C's log for x that is 0, negative, infinite or NaN.
 FormulaValue with_log_edges(FormulaValue x, FormulaValue result) {
   const FormulaValue positive = where(x < kInfinity, result, x);
   return where(x > 0.0, positive, where(x == 0.0, -kInfinity, x.like(kNan)));
@@ -116,15 +119,15 @@ FormulaValue log_of(FormulaValue n, FormulaValue f) {
   return mulacc(n, k.ln2_high, f + mulacc(n, k.ln2_low, log_rest(f)));
 }
 
-/// A number and a small one that is to be added to it.
+/// The number high + low, where `low` is small.
 struct Pair {
   FormulaValue high, low;
 };
 
-/// log2 of the parts, in more than the dtype's digits; `high` is of upper_half.
+/// log2 of the number with the parts x, with more digits than the dtype has. `high` has half the significand bits.
 Pair log2_pair(const Parts& x) {
   const LogNumbers& k = log_numbers(x.significand);
-  // s = (m - 1) / (m + 1), of which the division tells the first digits, and its remainder the others.
+  // s = (m - 1) / (m + 1): the division gives the leading digits, its remainder the others (s_low).
   const FormulaValue m = x.significand;
   const FormulaValue above = m - 1.0, below = m + 1.0;
   const FormulaValue s = above / below;
@@ -137,7 +140,7 @@ Pair log2_pair(const Parts& x) {
   const FormulaValue square_high = s_high * s_high;
   const FormulaValue sum_high = upper_half(square_high + 3.0 + tail);
   const FormulaValue sum_low = tail - ((sum_high - 3.0) - square_high);
-  // times s, and times 2 / (3 * ln(2))
+  // multiply by s, and by 2 / (3 * ln(2))
   const FormulaValue product = s_high * sum_high;
   const FormulaValue product_low = s_low * sum_high + sum_low * s;
   const FormulaValue p_high = upper_half(product + product_low);
@@ -148,7 +151,7 @@ Pair log2_pair(const Parts& x) {
   return {high, z_low - ((high - x.exponent) - z_high)};
 }
 
-/// 2^(y * log), where y is bounded.
+/// 2^(y * log). @pre |y| <= most_exponent
 FormulaValue exp2_of_product(FormulaValue y, const Pair& log) {
   const LogNumbers& k = log_numbers(y);
   const FormulaValue y_high = upper_half(y);
@@ -169,7 +172,7 @@ FormulaValue log_formula(FormulaValue x) {
 }
 
 FormulaValue log2_formula(FormulaValue x) {
-  // (f + rest) * log2(e), where log2(e) is 1 and a fraction.
+  // (f + rest) * log2(e), with log2(e) = 1 + kLog2ERest
   const Parts parts = parts_of(x);
   const FormulaValue f = parts.significand - 1.0;
   const FormulaValue rest = log_rest(f);
@@ -185,7 +188,7 @@ FormulaValue log1p_formula(FormulaValue x) {
   const FormulaValue other = u - x;
   const FormulaValue lost = (x - (u - other)) + (1.0 - other);
   const Parts parts = parts_of_normal(u);
-  // What was lost matters less than the last place from 2^64 on: its factor needs no smaller values.
+  // From 2^64 on the lost part is below the last place of the result, so that its factor is limited there.
   const FormulaValue down = min(parts.exponent, 64.0) + shifter(x.dtype(), 0);
   const FormulaValue power =
       ((format.bias - signed_bits_of(down)) << format.fraction_bits).bitcast(x.scalar());
@@ -198,7 +201,7 @@ FormulaValue pow_formula(FormulaValue x, FormulaValue y) {
   const FormulaValue size = abs(x);
   const FormulaValue bounded = min(max(y, -k.most_exponent), k.most_exponent);
   FormulaValue result = exp2_of_product(bounded, log2_pair(parts_of(size)));
-  // Negative bases: whole exponents only, and odd ones keep the sign.
+  // A negative base needs a whole exponent; an odd exponent keeps the sign.
   const FormulaValue half = y * 0.5;
   const FormulaValue whole = trunc(y) == y;
   const FormulaValue is_odd = whole & (trunc(half) != half);

@@ -1,5 +1,5 @@
-// MOD of floats, exact whatever the quotient: with x = a * 2^ea and y = m * 2^eb as integers of the significand's size, what is left
-// is (a * 2^n mod m) * 2^eb for n = ea - eb. 2^n mod m takes a squaring for each bit of n, so that f64, whose quotients
+// MOD of floats, exact for any quotient. With x = a * 2^ea and y = m * 2^eb, where a and m are integers of the significand's size, the
+// remainder is (a * 2^n mod m) * 2^eb for n = ea - eb. 2^n mod m takes a squaring modulo m for each bit of n, so that f64, whose quotients
 // have up to 2,098 bits, needs eight products modulo m.
 #include <cstdint>
 #include <limits>
@@ -9,7 +9,7 @@
 namespace strata::formulas {
 namespace {
 
-/// What products are taken modulo of: an integer of at most fraction_bits + 1 bits.
+/// The modulus of product_modulo(): an integer of at most fraction_bits + 1 bits, as integer and as float.
 struct Modulus {
   FormulaValue integer;  ///< unsigned
   FormulaValue real;
@@ -19,8 +19,9 @@ FormulaValue real_of(FormulaValue integer, const FloatFormat& format) {
   return integer.bitcast(format.sint).cast(format.dtype);
 }
 
-/// a * b modulo m, in integers that wrap. The quotient in floats is rounded twice, and cut: it is less than 4 above the true one and
-/// less than 5 below. @pre a * b / m < 2^(fraction_bits + 2), a and b < 2^(fraction_bits + 3) and exact as floats
+/// a * b modulo m, in wrapping integers. The quotient is computed in floats, rounded twice and truncated; it is at most 4 above and 5 below
+/// the true quotient, which the final minima correct.
+/// @pre a * b / m < 2^(fraction_bits + 2); a and b < 2^(fraction_bits + 3), and exact as floats
 FormulaValue product_modulo(FormulaValue a, FormulaValue b, const Modulus& m,
                             const FloatFormat& format) {
   const FormulaValue ratio = real_of(a, format) * real_of(b, format) / m.real;
@@ -30,7 +31,7 @@ FormulaValue product_modulo(FormulaValue a, FormulaValue b, const Modulus& m,
   return rest;
 }
 
-/// The exponent's bits of |x|, of subnormal numbers those of the least normal ones.
+/// The biased exponent of |x|, given its bits; of a subnormal number that of the least normal one.
 FormulaValue exponent_of(FormulaValue size, const FloatFormat& format) {
   return max(size >> format.fraction_bits, 1);
 }
@@ -48,7 +49,7 @@ FormulaValue float_mod_formula(FormulaValue x, FormulaValue y) {
   const FormulaValue integer = max(integer_of(b, unit, format), 1);
   const Modulus m{integer, real_of(integer, format)};
   const FormulaValue n = max(exponent, unit) - unit;
-  // n's upper bits at once: 2^31 or 2^15 at most. Each other bit squares, and doubles where it is set.
+  // The upper bits of n give a first power of at most 2^31 or 2^15. Each further bit squares the power, and doubles it if it is set.
   const int low_bits = format.dtype == dtypes::float64 ? 6 : 4;
   const FormulaValue one = a.like(1);
   FormulaValue power = product_modulo(one.guarded(Ops::SHL, n >> low_bits), one, m, format);

@@ -1,6 +1,6 @@
-// SIN, COS, TAN of any argument: it is brought to a fraction of a turn exactly enough for the nearest misses of a quarter.
-// f32 does so in f64, where its products with pieces of 1/(2*pi) are exact; f64 in integers, after Payne and Hanek.
-// Coefficients are those that tests/codegen/remez.py prints.
+// SIN, COS, TAN for any argument: the argument is reduced to a fraction of a turn, exactly enough for the arguments nearest to a multiple
+// of a quarter turn. f32 is reduced in f64, where its products with pieces of 1/(2*pi) are exact; f64 in integers, by the method of Payne
+// and Hanek. The coefficients are printed by tests/codegen/remez.py.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace {
 
 /// |x| = (quarter + 4*k) * pi/2 + rest + low, |rest| <= pi/4.
 struct Quarters {
-  FormulaValue quarter;  ///< unsigned, of which the last two bits count
+  FormulaValue quarter;  ///< unsigned; only the last two bits matter
   FormulaValue rest;
-  FormulaValue low;  ///< below the last place of rest
+  FormulaValue low;  ///< the part of the remainder below the last place of `rest`
 };
 
 // clang-format off
@@ -29,7 +29,7 @@ constexpr double kSinF64[] = {-0.16666666666666632, 0.008333333333322491, -0.000
 constexpr double kCosF64[] = {0.0416666666666666, -0.0013888888888874474, 2.4801587289671564e-05,
                               -2.755731440104919e-07, 2.087572928526121e-09, -1.135993452368055e-11};
 
-// 1 / (2*pi): six pieces of 26 bits, and what is left.
+// 1 / (2*pi) as a sum: six pieces of 26 bits, and the rest.
 constexpr double kTurn[] = {0x1.45f306p-3, 0x1.b9391p-28, 0x1.529fc2p-54, 0x1.d5f47dp-80, 0x1.34ddcp-106, 0x1.b6c52bp-131,
                             0x1.93c439041fe51p-158};
 
@@ -45,7 +45,7 @@ constexpr double kHalfPi = 1.5707963267948966;
 
 Quarters quarters_f32(FormulaValue x) {
   const FormulaValue wide = abs(x).cast(dtypes::float64);
-  // The sum of the products modulo a whole turn. Each is exact; so is each sum that comes near to 0.
+  // The sum of the products modulo a whole turn. Each product is exact, and so is each sum near 0.
   FormulaValue turns = wide * kTurn[0];
   turns = turns - round(turns);
   for (int k = 1; k < 5; ++k) {
@@ -71,11 +71,11 @@ FormulaValue upper_product(FormulaValue a, FormulaValue b) {
   return a_high * b_high + (middle >> 32) + (other >> 32);
 }
 
-/// 192 bits of kTurnWords from bit `at` on, in three words. @pre at < 1088
+/// 192 bits of kTurnWords, from bit `at` on, in three words. @pre at < 1088
 std::array<FormulaValue, 3> turn_bits(FormulaValue at) {
   std::vector<FormulaValue> words;
   for (const std::uint64_t word : kTurnWords) words.push_back(at.like(word));
-  // Halve what is left to choose from; at the end the first four words are the ones.
+  // Select words by the bits of `at`, halving the candidates; the first four words remain.
   for (const int step : {16, 8, 4, 2, 1}) {
     const FormulaValue far = (at & (step * 64)) != 0;
     const std::size_t keep = static_cast<std::size_t>(step) + 3;
@@ -98,7 +98,7 @@ std::array<FormulaValue, 3> turn_bits(FormulaValue at) {
 Quarters quarters_of_turn(FormulaValue high, FormulaValue low) {
   const FormulaValue quarter = (high + (std::uint64_t{1} << 61)) >> 62;
   const FormulaValue rest = high - (quarter << 62);
-  // Sign and size: the rest may be a negative number near 0.
+  // Sign and magnitude: the rest may be a negative number near 0.
   const FormulaValue negative =
       where((rest >> 63) != 0, ~std::uint64_t{0}, rest.like(std::uint64_t{0}));
   const FormulaValue size = rest ^ negative;
@@ -110,7 +110,7 @@ Quarters quarters_of_turn(FormulaValue high, FormulaValue low) {
   const FormulaValue lower = (second - (upper - first)) + third;
   const FormulaValue sum = upper + lower;
   const FormulaValue left = lower - (sum - upper);
-  // times pi/2, of which the first two pieces multiply exactly with the halves of the sum
+  // multiply by pi/2; the products of pi_high with both halves of the sum are exact
   const double pi_high = 0x1.921fb5p+0, pi_low = 1.5893254773528196e-08;
   const FormulaValue a = sum * 0x1p-62;
   const FormulaValue a_high = upper_half(a), a_low = a - a_high;
@@ -126,7 +126,7 @@ Quarters quarters_f64(FormulaValue x) {
   const FormulaValue size = abs(x);
   const FormulaValue bits = bits_of(size);
   const FormulaValue significand = (bits & 0xFFFFFFFFFFFFF) | (std::uint64_t{1} << 52);
-  // x = significand * 2^(at - 64); what is below 1/2 is not taken from here.
+  // x = significand * 2^(at - 64). For small x the result is not used.
   const FormulaValue at = min(max(bits >> 52, 1022), 2046) - (1023 + 52 - 64);
   const auto [first, second, third] = turn_bits(at);
   const FormulaValue low_product = significand * second;
@@ -153,7 +153,7 @@ struct Sum {
 Sum sin_of(const Quarters& q) {
   const FormulaValue x = q.rest;
   const FormulaValue square = x * x;
-  if (x.scalar() == dtypes::float32)  // the cosine that `low` takes is as good as 1
+  if (x.scalar() == dtypes::float32)  // the factor cos(x) of `low` is taken as 1
     return {x, mulacc(polynomial(square, kSinF32) * square, x, q.low)};
   const FormulaValue low = mulacc(q.low, square * -0.5, q.low);
   return {x, mulacc(polynomial(square, kSinF64) * square, x, low)};
@@ -175,12 +175,12 @@ Sum cos_of(const Quarters& q) {
 FormulaValue quotient_of_sums(const Sum& a, const Sum& b) {
   const FormulaValue above = a.value(), below = b.value();
   const FormulaValue q = above / below;
-  // What the sums lost, carried through the division: without it they would be off by more than two units.
+  // Carry the rounding errors of the sums through the division: without them the error would exceed two units in the last place.
   const FormulaValue a_lost = a.tail - (above - a.main), b_lost = b.tail - (below - b.main);
   return q + (a_lost - q * b_lost) / below;
 }
 
-/// The sign's bit where bit `bit` of the quarter is set.
+/// The sign bit where bit `bit` of the quarter is set, else 0.
 FormulaValue sign_from(const Quarters& q, int bit) {
   const int width = q.rest.scalar().bits();
   return (q.quarter << (width - 1 - bit)) & format_of(q.rest.dtype()).sign;

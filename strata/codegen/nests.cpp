@@ -1,4 +1,5 @@
-// Loops by the path of segments that leads to them, so that nests with a common outside share it.
+// Makes the loops of nests. A loop is identified by its path (the loops and segments around it), so that nests share their common outer
+// loops.
 
 #include "strata/codegen/nests.h"
 
@@ -75,7 +76,8 @@ Expr Nests::have_iterations(const Expr& around, const Expr& index) const {
     const bool depends =
         std::any_of(inside.begin(), inside.end(), [&](const Variable& i) { return same(i, v); });
     if (it == ranges_.end() || depends) continue;
-    // The range of a digit says what is in front of it, too; a nest of digits has an iteration where its first index is there.
+    // The range of a digit also contains the outer digits of its axis. A nest of digits has an iteration iff the index with all digits 0
+    // exists.
     Substitution first;
     for (const Variable& counter : variables(it->second))
       if (loops_.contains(std::string(counter.name()))) first.emplace_back(counter, Expr(0));
@@ -84,12 +86,13 @@ Expr Nests::have_iterations(const Expr& around, const Expr& index) const {
   return all_of(out);
 }
 
-/// The loop called `path` (which says all that is around it), made where it is not there yet.
+/// The counter of the loop `path`; makes the loop on the first call.
 Variable Nests::loop(const std::string& path, const Int& trip_count, int depth, bool is_parallel,
                      UOp around, const std::function<Expr(const Variable&)>& range) {
   const auto [it, is_new] = paths_.try_emplace(path, Variable("ridx", 0, 0));
   if (!is_new) return it->second;
-  // A loop that may have no iteration keeps its variable, so that what is made in it stays in it.
+  // A loop of symbolic trip count keeps a variable with at least two values: a variable with one value would be simplified away, and its
+  // body would leave the loop, which may have no iteration.
   const std::int64_t last =
       std::max<std::int64_t>(trip_count.vmax(), trip_count.is_number() ? 1 : 2) - 1;
   it->second = Variable(detail::message("ridx", loops_.size()), 0, last);
@@ -113,7 +116,8 @@ UOp Nests::parallel_end(std::string_view name) {
   return parameter_(Variable(name, 0, std::numeric_limits<std::int64_t>::max()));
 }
 
-/// A loop of one iteration for the call that ends the parallel range: what is left over is for one thread.
+/// A loop that has one iteration in the call that ends the parallel range and none in other calls: the leftover segments of the parallel
+/// axis run on one thread.
 UOp Nests::last_call(const Int& trip_count) {
   if (last_call_) return last_call_;
   const UOp end = parallel_end(kRangeEnd), total = index_.integer(trip_count.expr(), dtypes::int64);
@@ -125,7 +129,8 @@ UOp Nests::last_call(const Int& trip_count) {
 
 // --- nests ---
 
-/// The nest of `segments`, one for each of `axes`; `path` is what is around it, `outer_lanes` whether vectors are used there.
+/// The nest of the segments `segments`, one for each of `axes`. `path` identifies the loops around the nest; `outer_lanes`: whether the
+/// lanes of an output axis are in use, so that lanes of this nest must be unrolled.
 Nest Nests::nest(const std::vector<std::size_t>& axes, const std::vector<std::size_t>& segments,
                  std::string path, Role role, bool outer_lanes) {
   Nest out;
@@ -155,7 +160,7 @@ Nest Nests::nest(const std::vector<std::size_t>& axes, const std::vector<std::si
     return std::tie(a.depth, a.order, a.part) < std::tie(b.depth, b.order, b.part);
   });
   UOp around;
-  std::vector<std::int64_t> trip_counts;  // of the loops
+  std::vector<std::int64_t> trip_counts;  // of out.loops
   int depth = role == Role::output ? 1 : 100;
   for (std::size_t k = 0; k < axes.size() && role == Role::output; ++k)
     around = leftover(axes[k], segments[k], around, out);
@@ -208,14 +213,15 @@ void Nests::unrolled_part(const Part& part, const std::string& name, bool outer_
   (one_accumulator ? out.iterations : out.copies).emplace_back(v, count);
 }
 
-/// Every choice of one segment an axis, the last axis fastest.
+/// All choices of one segment per axis, the last axis fastest.
 std::vector<std::vector<std::size_t>> Nests::segment_choices(const std::vector<std::size_t>& axes) const {
   std::vector<std::vector<std::size_t>> out = {{}};
   for (const std::size_t a : axes) {
     std::vector<std::vector<std::size_t>> longer;
     for (const auto& choice : out)
       for (std::size_t s = 0; s < segments_of(a).size(); ++s) {
-        if (segments_of(a)[s].size().vmax() == 0) continue;  // is never entered whatever the sizes
+        if (segments_of(a)[s].size().vmax() == 0)
+          continue;  // empty for all values of the variables
         longer.push_back(choice);
         longer.back().push_back(s);
       }
@@ -248,7 +254,7 @@ std::vector<Nest> Nests::of_group(const ReduceGroup& group, std::span<const Expr
   if (orders_[number] == SumOrder::defined) return {ordered(group, path, outer_lanes)};
   std::vector<Nest> out;
   for (const auto& segments : segment_choices(axes)) {
-    // One after another: no loop of one is shared with another.
+    // The nests run one after another and share no loops.
     std::string own = path;
     for (const std::size_t s : segments) own += detail::message(s, "|");
     out.push_back(nest(axes, segments, own, Role::reduction, outer_lanes));

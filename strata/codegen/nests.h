@@ -1,4 +1,5 @@
-// The loops of a kernel under construction: variables, LOOPs, and the coordinates that they give.
+// Nests: makes the loops of a kernel while it is lowered: the LOOPs, their counters, and the coordinates of the axes as expressions of
+// counters, lanes and unrolled variables. Internal to codegen/.
 #pragma once
 
 #include <functional>
@@ -16,93 +17,98 @@
 
 namespace strata {
 
-/// The nest of one choice of segments.
+/// A loop nest: one segment for each of some axes.
 struct Nest {
+  /// The coordinate of an axis: begin + sum of value * stride over its parts.
   struct Axis {
     std::size_t axis;
     Expr begin;
-    std::vector<std::pair<Expr, Int>> parts;  ///< the coordinate of each part, and its stride
+    std::vector<std::pair<Expr, Int>> parts;  ///< the value of each part, and its stride
   };
-  /// A part that is a loop; without a LOOP where its trip count is 1.
+  /// A part that is a loop. `loop` is empty where the trip count is 1.
   struct LoopPart {
-    std::size_t axis, part;  ///< axes[axis].parts[part]
+    std::size_t axis, part;  ///< the part axes[axis].parts[part]
     UOp loop;
   };
   std::vector<Axis> axes;
-  std::vector<std::size_t> segments;  ///< of each of the axes
-  std::vector<LoopPart> order;        ///< outermost first
-  std::vector<UOp> loops;             ///< outermost first
-  const Lanes* lanes = nullptr;
-  std::vector<std::pair<Variable, int>> copies;  ///< unrolled, each with an accumulator; and how many
-  std::vector<std::pair<Variable, int>> iterations;  ///< unrolled, into one accumulator
+  std::vector<std::size_t> segments;  ///< the segment of each axis
+  std::vector<LoopPart> order;        ///< the loop parts, outermost first
+  std::vector<UOp> loops;             ///< the LOOPs, outermost first
+  const Lanes* lanes = nullptr;       ///< the vectorized part, if any
+  std::vector<std::pair<Variable, int>> copies;  ///< unrolled parts with an accumulator per copy; and the number of copies
+  std::vector<std::pair<Variable, int>> iterations;  ///< unrolled parts whose copies share one accumulator
 
-  // Of a reduction: which of its loops share an accumulator.
-  std::vector<std::size_t> levels;  ///< how many of `loops` do, outermost first: a level adds up what the next one comes to
-  bool is_ordered = false;  ///< as ir/sum_order.h says, lanes too; else lanes are added up last
-  std::size_t scalar_levels =
-      0;  ///< ordered: the first levels, which add up what the lanes come to; the others have a sum a lane
-  /// Elements that the lanes of the innermost level begin, and do not fill: they go into its sums last.
+  // For reductions. A level is a run of loops that share one accumulator; the accumulator of a level adds up the results of the next
+  // level inside of it.
+  std::vector<std::size_t> levels;  ///< the number of `loops` of each level, outermost first
+  /// The order of ir/sum_order.h, including lanes; false: lanes are added up after all loops.
+  bool is_ordered = false;
+  /// Ordered: the outer levels, which add up scalars (the sums across lanes); further levels add up vectors.
+  std::size_t scalar_levels = 0;
+  /// Ordered: the elements of a last vector that has fewer than all lanes. They are added to the sums of the innermost level, last.
   struct Tail {
     std::vector<Expr> coordinates;
-    Expr guard;  ///< where they are there
+    Expr guard;  ///< true for the lanes and iterations that have such an element
   };
   std::optional<Tail> tail;
 
+  /// The coordinate of each axis.
   std::vector<Expr> coordinates() const;
 };
 
-/// In which order a group of reductions is added up.
+/// The order in which the reductions of a group combine their elements.
 enum class SumOrder : std::uint8_t {
-  free,     ///< as the loops are
-  bounded,  ///< long loops as levels, so that no accumulator adds up more than some dozens of values
-  defined,  ///< as ir/sum_order.h says
+  free,  ///< one accumulator for all loops
+  bounded,  ///< long loops are split into levels, so that an accumulator adds up at most some dozens of values
+  defined,  ///< the order of ir/sum_order.h
 };
 
-/// All values of unrolled variables, the last one fastest; one empty choice where there are none.
+/// All combinations of values of unrolled variables, the last variable fastest; one empty substitution where there are no variables.
 std::vector<Substitution> choices(const std::vector<std::pair<Variable, int>>& unrolled);
 
-/// Of a bounded sum.
+/// The lengths of the levels of a bounded sum.
 struct SumLevels {
-  std::int64_t run = 64;   ///< iterations that the innermost accumulator adds up, at most
-  std::int64_t level = 8;  ///< sums that each one around it adds up, at most
+  std::int64_t run = 64;   ///< most iterations of the innermost level
+  std::int64_t level = 8;  ///< most iterations of each level around it
 };
 
-/// Of each group of the kernel's reductions.
+/// The order of each group of the kernel's reductions: `free` for groups without float sums and products.
 std::vector<SumOrder> sum_orders(const LazyOp& kernel, const KernelAxes& axes, const Target& target);
 
+/// Makes loops, each once: a loop is identified by the path of loops and segments that leads to it.
 class Nests {
  public:
-  /// Adds LOOPs, counters, ranges and the parallel range to `out`. `parameter` gives the UOp of a variable of the kernel.
-  /// `orders`: of each group of reductions.
+  /// Adds the LOOPs, counters, ranges and the parallel trip count to `out`.
+  /// @param parameter returns the UOp of a variable of the kernel  @param orders the order of each group of reductions
   Nests(const KernelAxes& axes, Lowered& out, IndexUOps& index,
         std::function<UOp(const Variable&)> parameter, std::vector<SumOrder> orders);
 
   /// The nests over output axes, one for each choice of segments.
   std::vector<Nest> of_outputs(const std::vector<std::size_t>& axes);
-  /// The nests of a group of reductions at an index that is written with the variables of `around`. Called again for the same
-  /// variables and `apart`, they are the same.
+  /// The nests of a group of reductions that is needed at an index with the variables of `around`, one for each choice of segments. Calls
+  /// with the same variables and the same `apart` return the same loops.
   std::vector<Nest> of_group(const ReduceGroup& group, std::span<const Expr> around,
                              std::string_view apart = {});
 
-  /// Loops of reductions that are made from now on are not those that were made before.
+  /// From now on reductions get new loops, and do not share those that exist.
   void begin_apart() { ++apart_; }
-  /// The counter of a loop of `trip_count` directly inside of `around`; made where `path` is not there yet.
+  /// The counter of the loop `path`, of `trip_count` iterations, directly inside of `around`; makes the loop on the first call.
   Variable counter(const std::string& path, std::int64_t trip_count, int depth, UOp around) {
     return loop(path, trip_count, depth, false, around);
   }
-  /// The lanes called `name`.
+  /// The Lanes named `name`; made on the first call.
   const Lanes* lanes(const std::string& name, int count);
-  /// The LOOP of a variable; empty where it is none of a loop.
+  /// The LOOP that counts `v`; empty where `v` is no loop counter.
   UOp loop_of(const Variable& v) const;
-  /// How many loops are around the inside of the loop of `v`, more for those of reductions; 0 for other variables.
+  /// The nesting depth of the loop of `v`, from 1; loops of reductions count from 100. 0 where `v` is no loop counter.
   int depth_of(const Variable& v) const;
-  /// The lanes that `a` or `b` depends on; null for none.
+  /// The Lanes on which `a` or `b` depends; null for none.
   const Lanes* lanes_of(const Expr& a, const Expr& b) const;
-  /// What holds, beyond their bounds, for the loop variables that `expressions` are written with: in their loops, symbolic sizes
-  /// are larger than the counters.
+  /// A condition that holds inside of the loops whose counters occur in `expressions`: counter < trip count, for symbolic trip counts.
   Expr ranges_of(std::span<const Expr> expressions) const;
-  /// That the loops whose counters `around` is written with have iterations; those of counters in `index` aside: what depends on a
-  /// counter is in its loop anyway, and other values may be moved in front of it.
+  /// The condition that the loops with counters in `around` have an iteration, except for loops with counters in `index`. A load that
+  /// does not depend on a loop may be hoisted in front of it and would then be executed even if the loop has no iteration; a load that
+  /// depends on the counter stays inside.
   Expr have_iterations(const Expr& around, const Expr& index) const;
 
  private:
@@ -118,7 +124,7 @@ class Nests {
   void open_digits(Nest& out, std::span<const Int> sizes, std::string path, int lane_axis);
   std::vector<std::size_t> levels_of(const Nest& nest, std::span<const std::int64_t> trip_counts,
                                      std::size_t group) const;
-  /// `range`: what holds of the counter where `trip_count` is no number; empty: that it is below `trip_count`.
+  /// `range`: the condition on the counter for a symbolic `trip_count`; default: counter < trip_count.
   Variable loop(const std::string& path, const Int& trip_count, int depth, bool is_parallel,
                 UOp around, const std::function<Expr(const Variable&)>& range = {});
   const std::vector<Segment>& segments_of(std::size_t axis) const { return segments_[axis]; }
@@ -134,9 +140,9 @@ class Nests {
   Lowered& out_;
   IndexUOps& index_;
   std::function<UOp(const Variable&)> parameter_;
-  std::vector<SumOrder> orders_;                // by group
-  std::vector<SumLevels> levels_;               // by group
-  std::vector<std::vector<Segment>> segments_;  // by axis: the axes', with long loops of bounded sums cut
+  std::vector<SumOrder> orders_;   // by group
+  std::vector<SumLevels> levels_;  // by group
+  std::vector<std::vector<Segment>> segments_;  // by axis: those of axes_, with the long loops of bounded sums split
   std::map<std::string, Variable> paths_;
   std::unordered_map<std::string, LoopVariable> loops_;
   std::unordered_map<std::string, Lanes> lanes_;

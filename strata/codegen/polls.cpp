@@ -11,7 +11,7 @@ namespace strata {
 namespace {
 
 constexpr double kBetweenPolls = 0.01;           // seconds, by estimate
-constexpr std::int64_t kUnknownTripCount = 256;  // of a loop whose size is a symbol's
+constexpr std::int64_t kUnknownTripCount = 256;  // the assumed trip count of a loop of symbolic size
 constexpr std::int64_t kMostBetween = std::int64_t{1} << 20;
 
 bool is_parallel(UOp loop) {
@@ -20,7 +20,7 @@ bool is_parallel(UOp loop) {
 }
 
 std::int64_t trip_count_of(UOp loop) {
-  if (is_parallel(loop)) return 1;  // of which one is looked at
+  if (is_parallel(loop)) return 1;  // the analysis considers one iteration of the parallel loop
   const UOp begin = loop.src(0), end = loop.src(1);
   if (begin.op() != UOps::CONST) return 1;
   if (end.op() != UOps::CONST) return kUnknownTripCount;
@@ -30,8 +30,8 @@ std::int64_t trip_count_of(UOp loop) {
 /// A LOOP in the list.
 struct Level {
   std::size_t loop;
-  double trip_count;  ///< of it in one iteration of the parallel loop, those of the loops around it counted
-  bool can_poll;  ///< no loop around it does
+  double trip_count;  ///< its iterations in one iteration of the parallel loop: the product with the loops around it
+  bool can_poll;  ///< no loop around it has a poll
   bool is_innermost = true;
 };
 

@@ -23,7 +23,7 @@ class Search {
         tile.lane_axis = static_cast<int>(axis);
         tile.lanes = lanes;
         grow(tile);
-        break;  // fewer lanes are not looked at where more fit
+        break;  // the most lanes that fit
       }
     RegisterTile scalars;
     grow(scalars);
@@ -31,13 +31,13 @@ class Search {
   }
 
  private:
-  /// All loads are contiguous along it, or stay.
+  /// True iff no load is scattered along the axis.
   bool is_row(std::size_t axis) const {
     return std::none_of(p_.loads.begin(), p_.loads.end(),
                         [&](const TileAccess& a) { return a.along[axis] == Along::scattered; });
   }
 
-  /// Copies along up to two axes.
+  /// Tries all numbers of copies along up to two axes.
   void grow(RegisterTile tile) {
     tile.copies.assign(p_.sizes.size(), 1);
     try_tile(tile);
@@ -57,7 +57,8 @@ class Search {
     }
   }
 
-  /// What divides an output axis (its vectors, along the lanes), as far as registers go.
+  /// The candidate numbers of copies along an output axis: divisors of its size (for the lane axis: of its number of vectors), at most the
+  /// number of registers.
   std::vector<std::int64_t> amounts(const RegisterTile& tile, std::size_t axis) const {
     std::vector<std::int64_t> out;
     if (!p_.is_output[axis]) return out;
@@ -80,7 +81,7 @@ class Search {
         if (a.along[axis] != Along::stays) each *= static_cast<double>(tile.copies[axis]);
       loads += each;
     }
-    const double arithmetic = made / static_cast<double>(tile.lanes);  // a vector each
+    const double arithmetic = made / static_cast<double>(tile.lanes);  // one vector instruction per copy
     return (loads + arithmetic) / made;
   }
 

@@ -16,7 +16,7 @@ constexpr std::size_t kMostAxisBits = 64;
 
 bool has(AxisBits axes, std::size_t a) { return (axes >> a & 1) != 0; }
 
-/// The output axes that each reduction depends on.
+/// For each reduction, the output axes on which it depends.
 std::vector<AxisBits> rows_of_reductions(const UOpGraph& plain, std::size_t outputs,
                                          std::span<const std::pair<Variable, std::size_t>> counters) {
   std::vector<AxisBits> out, depends(plain.size());
@@ -36,7 +36,7 @@ std::vector<AxisBits> rows_of_reductions(const UOpGraph& plain, std::size_t outp
   return out;
 }
 
-/// Whether a loop that the row is the same in stands around one that it depends on.
+/// True iff a loop on which the row does not depend is around a loop on which it depends.
 bool is_inside(AxisBits row, AxisBits loops, const std::vector<std::size_t>& order) {
   bool some_around = false;
   for (const std::size_t a : order) {

@@ -1,4 +1,5 @@
-// Rows outside: outputs that a reduction depends on go around those that it does not, so that it is made once for them.
+// rows_outside(): chooses the order of output loops such that loops on which a reduction depends (its rows) are outside of loops on
+// which it does not depend. Then each reduction is computed once per row, not once per output. E.g. in softmax the row's maximum.
 #pragma once
 
 #include <optional>
@@ -10,9 +11,9 @@
 
 namespace strata {
 
-/// The REORDER of `axes` that does it; nothing where the loops stand so already.
-/// @param plain what the kernel is lowered to without Opts
-/// @param counters of the loops of `plain`, and the axis of each
+/// The REORDER; nothing where the order of `axes` is good already.
+/// @param plain the graph of the kernel lowered without Opts
+/// @param counters the loop counters of `plain`, with the axis of each
 std::optional<Opt> rows_outside(const UOpGraph& plain, const KernelAxes& axes,
                                 std::span<const std::pair<Variable, std::size_t>> counters);
 

@@ -1,4 +1,4 @@
-// Lists of UOps, from kernels and by hand.
+// The specification's Linearizer.
 
 #include "strata/codegen/spec_linearizer.h"
 

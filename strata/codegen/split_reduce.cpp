@@ -1,4 +1,4 @@
-// The rewrite of the graph.
+// SPLITREDUCE as a rewrite of the kernel's graph.
 
 #include "strata/codegen/split_reduce.h"
 
@@ -12,11 +12,11 @@ namespace strata {
 
 namespace {
 
-constexpr std::int64_t kParts = 64;       // that threads share
-constexpr std::int64_t kLongPart = 1024;  // elements; from here on parts are multiples of kWholeVectors
+constexpr std::int64_t kParts = 64;       // the number of parts for threads
+constexpr std::int64_t kLongPart = 1024;  // elements; longer parts are multiples of kWholeVectors
 constexpr std::int64_t kWholeVectors = 64;
 
-/// part_lengths() of an axis of a kernel.
+/// part_lengths() (ir/sum_order.h) for a reduce axis of a kernel.
 std::vector<std::int64_t> lengths_in_order(const KernelAxes& axes, std::size_t axis) {
   const auto group = static_cast<std::size_t>(axes.axes()[axis].group);
   const ReduceGroup& of = axes.groups()[group];
@@ -25,7 +25,7 @@ std::vector<std::int64_t> lengths_in_order(const KernelAxes& axes, std::size_t a
   return part_lengths({sizes.data(), sizes.size()}, axis - of.first);
 }
 
-/// The most parts, kParts at most, that the order of sums over an axis has; 0 for none.
+/// The largest number of parts up to kParts that the order of sums over the axis allows; 0 for none.
 std::int64_t most_in_order(const KernelAxes& axes, std::size_t axis) {
   std::int64_t out = 0;
   for (const std::int64_t parts : parts_in_order(axes, axis))
@@ -83,7 +83,7 @@ class Splitting {
     throw Error(ErrorKind::domain, detail::message("[", opt_.text(), "] ", why...));
   }
 
-  /// The handle of a node of the kernel: one that its users hold.
+  /// The LazyOp of a node of the kernel, as its users hold it.
   LazyOp handle_of(const LazyNode& n) {
     if (handles_.empty()) {
       handles_.emplace(kernel_.node(), kernel_);
@@ -93,6 +93,7 @@ class Splitting {
     return handles_.at(&n);
   }
 
+  /// Replaces reduction `n` of operand `narrow`: stores its partial results to a temporary, and combines them.
   LazyOp in_parts(const LazyNode& n, const LazyOp& narrow) {
     const Axes& axes = std::get<Axes>(n.arg);
     const LazyOp x = narrow.cast(accumulator_of(n.op, n.dtype));
@@ -116,7 +117,7 @@ class Splitting {
     return all.cast(n.dtype);
   }
 
-  /// What the sums of the parts come to in the defined order.
+  /// Combines the sums of parts in the order of ir/sum_order.h.
   LazyOp digit_by_digit(Ops op, std::vector<LazyOp> sums) const {
     for (std::size_t k = lengths_.size(); k-- > 0;) {
       const std::size_t count =
@@ -133,7 +134,7 @@ class Splitting {
     return sums[0];
   }
 
-  /// `x` with dimension `d` from `begin` up to `end`.
+  /// The elements [begin, end) of dimension `d` of x.
   static LazyOp between(const LazyOp& x, std::size_t d, std::int64_t begin, std::int64_t end) {
     Mask bounds;
     for (std::size_t t = 0; t < x.shape().size(); ++t)
@@ -141,7 +142,7 @@ class Splitting {
     return x.shrink(bounds);
   }
 
-  /// The shape of `x` with the axes of size 1, dimension `d` of a size for each part.
+  /// The partial results: x reduced over `axes`, where dimension `d` keeps the size `parts`.
   LazyOp reduced_parts(Ops op, const LazyOp& x, const Axes& axes, std::size_t d,
                        std::int64_t parts) const {
     Ints cut, kept = x.shape();
@@ -158,7 +159,7 @@ class Splitting {
     return LazyOp::reduce(op, x.reshape(cut), inner).reshape(kept);
   }
 
-  /// Stores of the same shape share a kernel, and with it what they load.
+  /// Stores of equal shape become one kernel, so that common loads are shared.
   void add_store(const LazyOp& store) {
     for (std::vector<LazyOp>& stores : stores_)
       if (stores[0].shape() == store.shape()) return stores.push_back(store);
@@ -169,8 +170,8 @@ class Splitting {
   Opt opt_;
   KernelAxes axes_;
   const ReduceGroup* group_ = nullptr;
-  std::int64_t part_ = 0;  // iterations of a part
-  std::vector<std::int64_t> lengths_;  // where sums keep their order: of parts around parts, the last one `part_`
+  std::int64_t part_ = 0;              // the length of a part
+  std::vector<std::int64_t> lengths_;  // where sums keep their order: part_lengths(), down to `part_`
   int next_slot_ = 0;
   std::unordered_map<const LazyNode*, LazyOp> handles_, made_;
   std::vector<std::vector<LazyOp>> stores_;  // by kernel

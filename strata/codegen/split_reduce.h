@@ -1,4 +1,5 @@
-// SPLITREDUCE: a reduction in parts that threads can share, as two kernels.
+// SPLITREDUCE: splits a kernel with a long reduction and few outputs in two, so that threads can share the work: kernels that compute
+// partial results, and a kernel that combines them.
 #pragma once
 
 #include <optional>
@@ -8,28 +9,28 @@
 
 namespace strata {
 
-constexpr std::int64_t kWorkForThreads =
-    1 << 17;  ///< iterations of the innermost body that are worth a second thread
+/// Iterations of the innermost body from which a kernel is worth several threads.
+constexpr std::int64_t kWorkForThreads = 1 << 17;
 
-/// A kernel whose reductions over one axis are done in parts: those of `first` give the parts, and `rest` puts them together and
-/// goes on.
+/// The kernels that replace a kernel with a split reduction.
 struct SplitReduction {
-  std::vector<LazyOp> first;     ///< kernels: each stores partial results to new buffers
-  LazyOp rest;                   ///< the kernel on those buffers
-  std::vector<int> temporaries;  ///< their slots, behind all of the kernel's own
+  std::vector<LazyOp> first;  ///< kernels that store partial results to temporaries
+  LazyOp rest;                ///< the kernel that combines the temporaries and does everything else
+  std::vector<int> temporaries;  ///< the slots of the temporaries, behind all slots of the kernel
 };
 
-/// The axis of `opt` in `opt.amount` parts of the same size; what is left over is reduced by `rest`. Long parts are multiples of
-/// 64 elements, so that vectors fit. Sums and products of 16-bit floats are handed over as they are accumulated. Where the target
-/// says the order of sums, `opt.amount` counts the part that is left over, too, and is one of parts_in_order().
-/// @throws Error (domain) naming the Opt, unless the axis is reduced, has a size that is a number and at least two iterations a part,
-///   and its reductions have no other reduction below them; and where the target keeps the order of a sum, which has no such parts
+/// Splits the reductions over axis opt.axis into opt.amount partial reductions of equal length; `rest` reduces the remaining elements.
+/// Lengths from 1024 on are rounded down to multiples of 64, so that vectors fit. Partial sums and products of 16-bit floats are stored
+/// in f32, as they are accumulated. Where the target keeps the order of sums, opt.amount includes the last, shorter part and must be one
+/// of parts_in_order().
+/// @throws Error (domain) naming the Opt unless the axis is a reduce axis of numeric size, with at least two iterations per part and no
+///   further reduction below its reductions; and where the kept order of a sum has no such parts
 SplitReduction split_reduction(const LazyOp& kernel, const Opt& opt, const Target& target);
 
-/// SPLITREDUCE where few outputs leave threads without work.
+/// The SPLITREDUCE for a kernel with one group of reductions, too few outputs for threads and a long reduction; nothing for others.
 std::optional<Opt> worthwhile_split(const LazyOp& kernel, const Target& target);
 
-/// Into how many parts a reduced axis may be cut where sums of its group keep their order, ascending; empty where into none.
+/// The numbers of parts, ascending, into which a reduce axis can be split while its sums keep the order of ir/sum_order.h; may be empty.
 std::vector<std::int64_t> parts_in_order(const KernelAxes& axes, std::size_t axis);
 
 }  // namespace strata

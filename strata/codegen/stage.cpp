@@ -1,4 +1,5 @@
-// The walk from a store to the load of a buffer, with every coordinate as a variable.
+// plan_tile(): the walk from a store to the load of the staged buffer. Coordinates inside of the stage are variables, whose ranges give the
+// extent of the tile.
 
 #include "strata/codegen/stage.h"
 
@@ -79,14 +80,14 @@ class TileWalk {
     }
   }
 
-  /// The iterations of an axis, those beyond its end that padding adds among them.
+  /// The size of an axis including the iterations that PADTO added.
   static Int reach(const LoopAxis& axis) {
     if (!axis.padded) return axis.size;
     const Segment& last = axis.segments.back();
     return last.begin + last.size();
   }
 
-  /// Whether the buffer is loaded below `n`.
+  /// True iff the buffer is loaded below `n`.
   bool reaches(const LazyNode& n) {
     if (const auto it = reaches_.find(&n); it != reaches_.end()) return it->second;
     for (const LazyNode* below : nodes_below(n)) {
@@ -164,7 +165,7 @@ class TileWalk {
   const KernelAxes& axes_;
   const std::string& what_;
   std::vector<std::pair<const LazyNode*, Coordinates>> open_;
-  Substitution inside_;  // each variable of the tile, by 0
+  Substitution inside_;  // maps each variable of the tile to 0
   std::vector<Expr> lane_variables_;
   std::unordered_map<const LazyNode*, bool> reaches_;
   const LazyNode* load_ = nullptr;
@@ -187,7 +188,7 @@ std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& 
   for (const Nest::Axis& p : nest.axes) out.push_back({p.begin, 1, false});
   std::vector<std::vector<bool>> is_outside;
   for (const Nest::Axis& p : nest.axes) is_outside.emplace_back(p.parts.size(), false);
-  // A loop that belongs to no part, as that of what the parallel loop leaves over, is around all others.
+  // A loop that belongs to no part (the leftover loop of the parallel axis) is around all others.
   for (const UOp loop : nest.loops)
     if (std::none_of(nest.order.begin(), nest.order.end(),
                      [&](const Nest::LoopPart& l) { return l.loop == loop; }))

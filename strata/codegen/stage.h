@@ -1,4 +1,5 @@
-// Staging: which tile of a buffer is used inside of a loop, and how it lies in scratch memory.
+// Staging (the Opt STAGE): plan_tile() computes which tile of a buffer a store needs inside of a loop, and the layout of that tile in
+// scratch memory. Internal to codegen/.
 #pragma once
 
 #include <cstdint>
@@ -11,38 +12,41 @@
 
 namespace strata {
 
-/// The tile of a load: its index is base + t, with 0 <= t < extent, in each dimension.
+/// The elements of a LOAD that are staged: in each dimension the indices base + t with 0 <= t < extent.
 struct Tile {
   const LazyNode* load = nullptr;
-  std::vector<Expr> base;  ///< over the loops around the tile
+  std::vector<Expr> base;  ///< over the counters of the loops around the tile
   Index extent;
-  Index stride;           ///< in scratch memory; the dimension of the lanes is innermost
+  Index stride;           ///< in scratch memory; the dimension along the lanes has stride 1
   std::size_t inner = 0;  ///< the dimension of stride 1
   std::int64_t size() const { return product(extent); }
 };
 
-/// An output coordinate: what the loops outside of the stage say of it, and how far those inside reach beyond.
+/// A coordinate of an output axis as seen by a stage: base + [0, reach), where `base` comes from the loops outside of the stage and
+/// `reach` is the product of the parts inside.
 struct OutsideCoordinate {
   Expr base;
-  std::int64_t reach = 1;  ///< coordinates are base + [0, reach)
-  bool has_lanes = false;
+  std::int64_t reach = 1;
+  bool has_lanes = false;  ///< whether the lanes are inside
 };
 
-/// Whether what `store` stores is made of buffer `slot`.
+/// True iff the value of `store` depends on a LOAD of buffer `slot`.
 bool loads_buffer(const LazyNode& store, int slot);
 
-/// The output coordinates, one an axis of `of`, as the loops of `place` up to the outermost one of the stage's axis have them;
-/// those loops are added to `around`. @throws Error (domain) where what is inside has a symbolic size
+/// The coordinates of the axes `of` for `stage`. The loops of `nest` down to the outermost loop of the stage's axis are outside; they are
+/// appended to `around`. @throws Error (domain) for a symbolic size inside
 std::vector<OutsideCoordinate> outside_of(const Stage& stage, const KernelAxes& axes,
                                           std::span<const std::size_t> of, const Nest& nest,
                                           std::vector<UOp>& around);
 
-/// The tile of buffer `slot` that `store` needs at `idxs` (one coordinate an axis of `axes`), where all reductions are inside.
-/// @throws Error (domain) naming `what` where the buffer is loaded at more than one place, under a condition of a PAD, or at an
-///   index that is no base + tile of numbers; where the tile is larger than kMostStagedBytes
+/// The tile of buffer `slot` that `store` needs at `idxs`, one coordinate for each axis of `of`. All loops of reductions are inside.
+/// @param what the beginning of messages
+/// @throws Error (domain) where the buffer is not loaded, is loaded at more than one index, below a PAD or at a computed index; where the
+///   index is not a base plus a tile of numeric extents; where the tile exceeds kMostStagedBytes
 Tile plan_tile(const LazyNode& store, int slot, const KernelAxes& axes, std::span<const std::size_t> of,
                std::span<const OutsideCoordinate> idxs, const std::string& what);
 
+/// The most bytes of a tile: 512 KiB.
 inline constexpr std::int64_t kMostStagedBytes = std::int64_t{1} << 19;
 
 }  // namespace strata

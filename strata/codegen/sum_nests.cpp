@@ -1,4 +1,4 @@
-// The loops of sums whose order is said, and those of long sums: accumulators inside of accumulators.
+// The loops of ordered sums (SumOrder::defined) and of long bounded sums, which have nested accumulators (levels).
 
 #include <algorithm>
 #include <bit>
@@ -12,8 +12,8 @@ namespace strata {
 
 namespace {
 
-// A sum over few iterations is one level. A longer one adds up a run of iterations in the innermost accumulator, and fewer sums in
-// each accumulator around it.
+// A bounded sum over at most kFewIterations iterations has one level. In a longer sum the innermost accumulator adds up a run of iterations,
+// and each accumulator around it a smaller number of these sums.
 constexpr std::int64_t kFewIterations = 64;
 constexpr std::int64_t kRuns[] = {64, 48, 32};
 constexpr std::int64_t kTripCountsOfLevels[] = {32, 16, 8, 4, 2};
@@ -21,7 +21,7 @@ constexpr std::int64_t kLongestChain = 64;  // beyond the logarithm of the itera
 
 bool is_loop(const Part& part) { return part.kind == PartKind::loop; }
 
-/// A divisor from `most` / 2 to `most` that leaves least over, the largest of these.
+/// The n in (most / 2, most] with the least remainder trip_count % n; the largest of several.
 std::int64_t fitting_trip_count(std::int64_t trip_count, std::int64_t most) {
   std::int64_t best = most;
   for (std::int64_t n = most; n > most / 2; --n)
@@ -29,7 +29,8 @@ std::int64_t fitting_trip_count(std::int64_t trip_count, std::int64_t most) {
   return best;
 }
 
-/// `segment` with the loop `at` cut into one of `inner` iterations inside of another, and what is left over behind it.
+/// Splits loop `at` of the segment into an outer loop and an inner loop of `inner` iterations; the remaining iterations become a segment
+/// of their own.
 std::vector<Segment> cut_loop(const Segment& segment, std::size_t at, std::int64_t inner) {
   const Int trip_count = segment.parts[at].size;
   const Int whole =
@@ -48,7 +49,7 @@ std::vector<Segment> cut_loop(const Segment& segment, std::size_t at, std::int64
   return out;
 }
 
-/// The largest number of values that one accumulator of these segments adds up.
+/// The largest number of terms that one accumulator would add up in one of these segments.
 std::int64_t longest_sum(std::span<const Segment> segments) {
   std::int64_t out = 1;
   for (const Segment& s : segments) {
@@ -62,8 +63,8 @@ std::int64_t longest_sum(std::span<const Segment> segments) {
   return out;
 }
 
-/// The levels for axes of so many iterations, outermost first, that keep the chain of additions short and add the fewest sums to one
-/// another; of these the fewest levels.
+/// Chooses the lengths of levels for axes with these trip counts, outermost first: the chain of additions is at most kLongestChain plus
+/// the logarithm; among these the choice with the fewest additions between levels, then the fewest levels.
 SumLevels levels_for(std::span<const std::int64_t> trip_counts, std::int64_t all) {
   const auto logarithm =
       static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(all))) - 1;
@@ -91,7 +92,7 @@ SumLevels levels_for(std::span<const std::int64_t> trip_counts, std::int64_t all
   return best;
 }
 
-/// The segments with each loop cut, from the innermost on: `room` iterations first, then `level` at a time.
+/// Splits the loops of the segments into levels: `room` iterations in the innermost loop, at most `level` in each loop around it.
 std::vector<Segment> cut_long(const std::vector<Segment>& segments, std::int64_t room,
                               std::int64_t level) {
   std::vector<Segment> out;
@@ -101,7 +102,7 @@ std::vector<Segment> cut_long(const std::vector<Segment>& segments, std::int64_t
     open.pop_back();
     std::int64_t most = room;
     std::size_t at = s.parts.size();
-    // The outermost loop is the one that is cut next; loops inside of it have been cut, or are short.
+    // Find a loop that is too long. Loops further inside have been split already, or are short.
     for (std::size_t k = s.parts.size(); k-- > 0;) {
       if (!is_loop(s.parts[k])) continue;
       if (s.parts[k].size.vmax() > most) {
@@ -163,7 +164,8 @@ Nests::Nests(const KernelAxes& axes, Lowered& out, IndexUOps& index,
   }
 }
 
-/// Loops share an accumulator as long as they have few iterations together; the innermost ones more than the others.
+/// Groups the loops of a nest into levels, from the innermost loop on: loops share an accumulator as long as their product of trip counts
+/// is within the length of the level.
 std::vector<std::size_t> Nests::levels_of(const Nest& nest, std::span<const std::int64_t> trip_counts,
                                           std::size_t group) const {
   if (orders_[group] == SumOrder::free) return {trip_counts.size()};
@@ -183,7 +185,7 @@ std::vector<std::size_t> Nests::levels_of(const Nest& nest, std::span<const std:
   return {out.rbegin(), out.rend()};
 }
 
-/// The nest of sum_order(). Where an axis has lanes, they are the digits below kSumLanes.
+/// The nest of an ordered sum, with a loop for each digit of sum_order(). If an axis has lanes, these are its digits below kSumLanes.
 Nest Nests::ordered(const ReduceGroup& group, const std::string& path, bool outer_lanes) {
   Nest out;
   out.is_ordered = true;
@@ -204,7 +206,7 @@ void Nests::open_digits(Nest& out, std::span<const Int> sizes, std::string path,
   UOp around;
   int depth = 100;
   const std::vector<SumDigit> digits = sum_order(sizes);
-  Expr in_front = 0;  // of the lane axis: its index where index // kSumLanes % S is 0
+  Expr in_front = 0;  // the index along the lane axis in front of the digit index // kSumLanes % S
   for (std::size_t d = 0; d < digits.size(); ++d) {
     const SumDigit& digit = digits[d];
     const bool in_lanes = static_cast<int>(digit.axis) == lane_axis;
@@ -216,7 +218,7 @@ void Nests::open_digits(Nest& out, std::span<const Int> sizes, std::string path,
     const Expr size = sizes[digit.axis].expr();
     const bool is_run = in_lanes && digit.stride == kSumLanes;
     if (is_run) in_front = at;
-    // Lanes that are not all there are the tail.
+    // Vectors that are not full are left to the tail.
     const std::int64_t whole = is_run ? digit.stride : 1;
     const Int trip_count = min(Expr(digit.count), (size - at + (digit.stride - whole)) / digit.stride);
     path += detail::message("/", d);

@@ -18,7 +18,7 @@ class Sums {
         op_(combining_op(reduction)),
         identity_(identity) {}
 
-  /// `total` and what a nest adds to it: the first of the values that are `left`, which it takes.
+  /// Adds the terms of `nest` to `total`. The terms are taken from the front of `left`.
   UOp added(UOp total, const Nest& nest, std::span<const UOp>& left) {
     const std::size_t copies = choices(nest.copies).size(),
                       trip_count = choices(nest.iterations).size();
@@ -31,7 +31,7 @@ class Sums {
         tail = left.front();
         left = left.subspan(1);
       }
-      // The first copy goes on from what there is; the others begin anew.
+      // The first copy continues from the total; the others begin at the identity.
       const bool goes_on = c == 0 && nest.lanes == nullptr;
       parts.push_back(nested(goes_on ? total : identity_, std::move(body), tail, nest));
     }
@@ -42,7 +42,7 @@ class Sums {
   }
 
  private:
-  /// The sum of the innermost level; the sum of these; and so on.
+  /// The sum of one copy: from the innermost level outwards, each level adds up the results of the level inside of it.
   UOp nested(UOp first, std::vector<UOp> values, UOp tail, const Nest& nest) {
     std::size_t end = nest.loops.size();
     for (std::size_t level = std::max<std::size_t>(nest.levels.size(), 1); level-- > 0;) {
@@ -59,7 +59,7 @@ class Sums {
     return values[0];
   }
 
-  /// `first` and the values of all iterations of `loops`, one after another.
+  /// One accumulator: `first` plus the values of all iterations of `loops`.
   UOp accumulated(UOp first, std::vector<UOp> values, std::span<const UOp> loops, int least_lanes) {
     const int lanes = std::max({least_lanes, LaneOps::most_lanes(values), first.dtype().lanes()});
     for (UOp& v : values) v = ops_.widened(v, lanes);
@@ -75,7 +75,8 @@ class Sums {
                       LoopReduction{reduction_, static_cast<std::int64_t>(loops.size())});
   }
 
-  /// index // 4 % 4 inside of index % 4, as sum_order() has them. NOTE: the identity is left out, as no lane is -0.
+  /// The sum across 16 lanes in the order of sum_order(): index // 4 % 4 inside of index % 4. NOTE: starting without the identity is
+  /// equivalent, because no lane is -0.
   UOp across_in_order(UOp vector) {
     constexpr int kSide = 4;
     UOp total;

@@ -1,4 +1,4 @@
-// Reductions: accumulators, inside of one another where the nest says so.
+// summed(): makes the accumulators of a reduction, nested in levels as its Nest says. Internal to codegen/.
 #pragma once
 
 #include <span>
@@ -9,8 +9,9 @@
 
 namespace strata {
 
-/// What `values` come to by `reduction` (SUM, REDUCE_MAX): for each nest those of its copies, for each copy those of its iterations
-/// and that of its tail. `identity` has the dtype that is accumulated in. A nest goes on from what the nests before it came to.
+/// The result of `reduction` (SUM, REDUCE_MAX, ...) over `nests`. `values` has, for each nest, for each of its copies, the values of its
+/// iterations and then the value of its tail, if it has one. `identity` is the identity of the reduction in the dtype of the
+/// accumulators. Each nest continues from the result of the nests before it.
 UOp summed(UOpGraph& graph, LaneOps& ops, Ops reduction, UOp identity, std::span<const Nest> nests,
            std::span<const UOp> values);
 

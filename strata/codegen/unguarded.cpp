@@ -9,7 +9,7 @@ namespace strata {
 
 namespace {
 
-/// sum < c holds for t*v + (the most that the rest can be) < c.
+/// For a condition sum < c with sum = t*v + rest: it holds for all other counters where t*v + max(rest) < c, which limits v.
 void note_condition(const Node* n, const std::vector<std::pair<Variable, std::size_t>>& counters,
                     std::vector<Unguarded>& out) {
   if (n->op != Op::Lt || n->src(1)->op != Op::Const) return;
@@ -27,7 +27,7 @@ void note_condition(const Node* n, const std::vector<std::pair<Variable, std::si
       out[axis].end = std::min(out[axis].end, std::max<std::int64_t>(floor_div(room, t) + 1, 0));
     else
       out[axis].begin = std::max(out[axis].begin, -floor_div(room, -t));
-    return;  // outputs come first: one axis for a condition is enough
+    return;  // one axis per condition is enough; output axes come first
   }
 }
 

@@ -1,4 +1,4 @@
-// A walk over whatever is symbolic.
+// Collects the variables of all symbolic sizes, strides and offsets.
 
 #include "strata/codegen/variables.h"
 

@@ -1,4 +1,4 @@
-// The variables of a kernel: symbolic sizes, strides and offsets.
+// The variables of a kernel (symbolic sizes, strides and offsets), and names that do not collide with them. Internal to codegen/.
 #pragma once
 
 #include <span>
@@ -9,10 +9,11 @@
 
 namespace strata {
 
-/// By name. @throws Error (domain) for two of one name with other bounds, and for names that loops of kernels have
+/// The variables of `kernel`, sorted by name. @throws Error (domain) for two variables of one name with different bounds, and for names
+/// that the compiler reserves for loops (ridx..., lane_..., _..., begin0, end0)
 std::vector<Variable> kernel_variables(const LazyOp& kernel);
 
-/// `wanted`, with an x for each of `variables` that is called so.
+/// `wanted`, with as many x appended as make it different from the names of all `variables`.
 std::string name_beside(std::span<const Variable> variables, std::string wanted);
 
 }  // namespace strata

@@ -56,7 +56,7 @@ int LaneOps::most_lanes(std::span<const UOp> values) {
 UOp LaneOps::alu(Ops op, std::vector<UOp> operands) {
   const int lanes = most_lanes(operands);
   for (UOp& v : operands) v = widened(v, lanes);
-  return emit(graph_, op, operands, native_);
+  return made_.emplace_back(graph_.alu(op, operands));
 }
 
 UOp LaneOps::reversed(UOp vector) {

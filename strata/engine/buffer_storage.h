@@ -1,4 +1,5 @@
-// What a node of the graph is when it is realized: a buffer.
+// BufferStorage: the link between the graph and the runtime. A realized node holds a Storage (graph/lazy_op.h); this is the Storage that
+// holds a Buffer. realize() attaches it to nodes; buffer_of() and leaf_of() convert between nodes and buffers.
 #pragma once
 
 #include "strata/graph/lazy_op.h"
@@ -6,7 +7,7 @@
 
 namespace strata {
 
-/// A buffer as what a node is realized as.
+/// The Storage of a node whose elements are in a buffer.
 class BufferStorage final : public Storage {
  public:
   explicit BufferStorage(Buffer buffer) : buffer_(std::move(buffer)) {}
@@ -19,9 +20,11 @@ class BufferStorage final : public Storage {
   const Buffer buffer_;
 };
 
-/// The memory of a node. @throws Error (undefined) unless it is realized
+/// The buffer of a realized node; read-only if the memory is the graph's own, e.g. that of a constant array.
+/// @throws Error (undefined) if the node is not realized
 Buffer buffer_of(const LazyOp& n);
-/// A leaf that is `buffer`, row-major. @throws Error (shape) unless the buffer has as many elements at least
+/// A realized leaf of that shape whose elements, in row-major order, are those of `buffer`, which is shared.
+/// @throws Error (shape) if the buffer has fewer elements than the shape, with symbolic sizes at their maximum
 LazyOp leaf_of(const Buffer& buffer, const Ints& shape);
 
 }  // namespace strata

@@ -1,5 +1,6 @@
-// Memory that the host fills anew for each run: seeds of random numbers, learning rates. It is an input of kernels, so that they
-// stay the same when its values change; a capture (jit.h) fills it before each replay.
+// feed(): values that change from run to run, such as seeds of random numbers and learning rates, as an input of kernels. A constant in the
+// graph would be compiled into the kernel; a fed value is memory, so a new value compiles nothing. A capture (tensor/jit.h) fills the
+// memory again before each replay.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +12,13 @@
 
 namespace strata {
 
-/// Puts the values of the next run into the memory.
+/// Writes the values of the next run to the memory at `elements`.
 using Fill = std::function<void(void* elements)>;
 
-/// A leaf of `count` elements that `fill` has filled.
+/// A realized leaf of shape (count,), whose elements `fill` has written. A FeedListener keeps `fill` for later runs.
 LazyOp feed(DType dtype, std::int64_t count, Fill fill);
 
-/// While it lives, it collects what this thread feeds. The innermost one does.
+/// While an object lives, collects the calls of feed() on this thread. Of nested listeners only the innermost one collects.
 class FeedListener {
  public:
   FeedListener();
@@ -25,7 +26,7 @@ class FeedListener {
   FeedListener(const FeedListener&) = delete;
   FeedListener& operator=(const FeedListener&) = delete;
 
-  /// Memory that was fed, and what fills it again.
+  /// The memory of a call of feed(), and the function that fills it.
   struct Fed {
     Buffer buffer;
     Fill fill;

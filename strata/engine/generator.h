@@ -1,5 +1,5 @@
-// Where random numbers come from: a seed, and how many were drawn. Number k of a seed is the same on every device and with any
-// count of threads: it is a function of both (tensor/random.h), not of what ran before.
+// Generator: the state of random numbers, which is a seed and a count of the numbers drawn so far. Random number k is a function of seed
+// and k (tensor/random.h), computed by kernels. So a seed gives the same numbers on every device and with any number of threads.
 #pragma once
 
 #include <atomic>
@@ -8,22 +8,22 @@
 
 namespace strata {
 
-/// A handle on a state that its copies share. Any function from any thread; which numbers two threads get is up to who is first.
+/// A handle on the state; copies share it. Thread-safe, but if two threads draw, their order decides which numbers each gets.
 class Generator {
  public:
   explicit Generator(std::uint64_t seed = 0) : state_(std::make_shared<State>()) {
     state_->seed = seed;
   }
-  /// That of operations which are given none.
+  /// The generator of operations that are given none. Its first seed is 0.
   static Generator& default_generator();
 
-  /// From the beginning of another sequence.
+  /// Restarts with number 0 of another seed.
   void manual_seed(std::uint64_t seed) {
     state_->seed = seed;
     state_->drawn = 0;
   }
   std::uint64_t seed() const { return state_->seed; }
-  /// The position of the first of `count` numbers, which are drawn then.
+  /// Draws `count` numbers. Returns the index k of the first one.
   std::uint64_t draw(std::uint64_t count) { return state_->drawn.fetch_add(count); }
 
  private:
@@ -33,7 +33,7 @@ class Generator {
   std::shared_ptr<State> state_;
 };
 
-/// Seeds the default generator.
+/// Calls manual_seed() of the default generator.
 void manual_seed(std::uint64_t seed);
 
 }  // namespace strata

@@ -36,7 +36,7 @@ std::shared_ptr<const CompiledKernel> KernelCache::get(const LazyOp& kernel, con
   if (auto known = find(key)) return known;
   auto made =
       std::make_shared<const CompiledKernel>(compile(kernel, device, std::nullopt, key.deterministic));
-  std::list<Entry> dropped;  // they end after the lock
+  std::list<Entry> dropped;  // declared before the lock, so destroyed after its release
   const std::lock_guard lock(mutex_);
   if (const auto it = at_.find(key); it != at_.end()) return it->second->kernel;
   entries_.push_front({key, made});

@@ -1,4 +1,5 @@
-// Compiled kernels of this process, by what they compute and for which device.
+// KernelCache: the compiled kernels of this process. realize() looks up the kernel of each schedule item here, so that a loop that builds
+// the same graph again compiles nothing. On a miss, the disk cache (runtime/disk_cache.h) may still have the compiled code.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +13,26 @@
 
 namespace strata {
 
-/// Compiled kernels by kernel, device, and whether they are deterministic.
+/// A least-recently-used cache of compiled kernels, keyed by AST, device and the flag DETERMINISTIC. Graph nodes are unique (two equal ASTs
+/// are one node), so a lookup compares pointers. Thread-safe.
 class KernelCache {
  public:
-  /// How often a kernel was there, how often not, and how many are.
+  /// The lookups of this process, and the present size.
   struct Statistics {
     std::uint64_t hits = 0, misses = 0;
-    std::size_t size = 0;  ///< kernels that are kept
+    std::size_t size = 0;  ///< kernels in the cache
   };
 
-  /// That of the process, which keeps as many kernels as the flag KERNEL_CACHE says: those used last.
+  /// The cache of the process. It keeps as many kernels as the flag KERNEL_CACHE says, at least 1.
   static KernelCache& instance();
 
-  /// What is compiled of `kernel` (a SINK) on `device`, compiled if it is not there, deterministic as the flag says. Two threads that
-  /// ask for one at once may both compile it.
-  /// @throws what compile() throws
+  /// The kernel of `kernel` (a SINK) on `device`, compiled on a miss. Two threads that miss the same kernel at the same time both compile it;
+  /// one result is kept.
+  /// @throws as compile()
   std::shared_ptr<const CompiledKernel> get(const LazyOp& kernel, const Device& device);
 
   Statistics statistics() const;
+  /// Drops all kernels. The counts of hits and misses stay.
   void clear();
 
  private:
@@ -54,7 +57,7 @@ class KernelCache {
 
   mutable std::mutex mutex_;
   // All guarded by mutex_.
-  std::list<Entry> entries_;  // used last ones first
+  std::list<Entry> entries_;  // the most recently used one in front
   std::unordered_map<Key, std::list<Entry>::iterator, HashKey> at_;
   Statistics statistics_;
 };

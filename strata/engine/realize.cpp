@@ -27,7 +27,7 @@ FusionOptions fusion_options() {
   return out;
 }
 
-/// Elements, symbolic sizes at the upper ends of their bounds.
+/// The number of elements, with symbolic sizes at their maximum.
 std::int64_t size_of(const LazyOp& n) { return product(n.shape()).vmax(); }
 
 class Realizing {
@@ -64,7 +64,7 @@ class Realizing {
  private:
   bool is_kept(const LazyOp& n) const { return asked_.contains(n.node()) || n.is_tracked(); }
 
-  /// Whether no item after `k` makes a part of it.
+  /// Whether item `k` is the last one that computes a part of `output`. The parts of a CONCAT are computed by several items.
   bool is_last(const LazyOp& output, std::size_t k) const {
     if (output.op() != Ops::CONCAT) return true;
     for (std::size_t j = k + 1; j < items_.size(); ++j)
@@ -73,7 +73,7 @@ class Realizing {
     return true;
   }
 
-  /// The memory of a node: what it is realized as, its place in the plan, or memory of its own.
+  /// The memory of a node: that of a realized node, the block of the memory plan, or a new buffer.
   Buffer memory_of(const LazyOp& n) {
     if (const auto it = memory_.find(n.node()); it != memory_.end()) return it->second;
     const auto made = [&]() -> Buffer {
@@ -91,7 +91,8 @@ class Realizing {
     return memory_.emplace(n.node(), made).first->second;
   }
 
-  /// A copy, which devices that see the same memory need not make, or memory under another name.
+  /// Runs an item that is not a kernel: the output shares the memory of the input. For a FROM (values for another device) this is possible
+  /// because all devices work on the memory of the host; for a LOAD the output is the input's memory as it is.
   void share(const ScheduleItem& item) {
     memory_.insert_or_assign(item.outputs[0].node(), memory_of(item.inputs[0]));
   }
@@ -134,7 +135,7 @@ class Realizing {
   std::unordered_map<const LazyNode*, Buffer> memory_;
 };
 
-/// What integers have to be in a range for, sources first: only where something is to be computed.
+/// The nodes of in_range() below the roots, sources before users. Realized nodes are not visited.
 std::vector<LazyOp> ranged_below(std::span<const LazyOp> roots) {
   std::vector<LazyOp> out;
   std::unordered_set<const LazyNode*> seen;
@@ -149,10 +150,11 @@ std::vector<LazyOp> ranged_below(std::span<const LazyOp> roots) {
   return out;
 }
 
-/// Computes what is to be in a range, the inner of them first, and looks at it.
+/// Realizes the integers of each in_range(), inner ones first, and checks them. @throws Error (shape) for an integer outside its range
 void check_ranges(std::span<const LazyOp> roots, const Device& device) {
   for (const LazyOp& n : ranged_below(roots)) {
-    // NOTE: what constants make is one node for the whole program, and must not be memory.
+    // NOTE: a node that is made of constants alone is shared by the whole program and must not be realized; contiguous() gives another
+    // node.
     const LazyOp integers = n.src(0).node()->is_closed ? n.src(0).contiguous() : n.src(0);
     if (!is_realized(*integers.node())) Realizing({&integers, 1}, device).run();
     Index shape;
@@ -181,7 +183,7 @@ Buffer buffer_of(const LazyOp& n) {
                render(n.shape()), " is not realized");
   if (const auto* of_buffer = dynamic_cast<const BufferStorage*>(storage.get()))
     return of_buffer->buffer();
-  // NOTE: what the host has from the beginning is read-only, which from_pointer() is told.
+  // NOTE: the const_cast is safe: memory that the graph holds itself is read-only, and from_pointer() gets read_only = true.
   void* const elements = const_cast<void*>(storage->host());
   return Buffer::from_pointer(elements, size_of(n), n.dtype(), [storage](void*) {}, true);
 }
@@ -195,7 +197,7 @@ LazyOp leaf_of(const Buffer& buffer, const Ints& shape) {
 }
 
 void realize(std::span<const LazyOp> roots, const Device& device) {
-  // NOTE: what NULL computes is nothing.
+  // NOTE: NULL computes no integers that could be checked.
   if (flags::CHECK_INDEX.get() && device.name() != "NULL") check_ranges(roots, device);
   Realizing(roots, device).run();
 }
@@ -212,7 +214,7 @@ std::string explain_as_trace(std::span<const LazyOp> roots, const Device& device
     return n.is_tracked() || std::find(roots.begin(), roots.end(), n) != roots.end();
   };
   std::vector<std::shared_ptr<const Kernel>> kernels;
-  std::unordered_set<const LazyNode*> seen;  // items of the same ast share a kernel
+  std::unordered_set<const LazyNode*> seen;  // items with the same AST share a kernel
   for (const ScheduleItem& item : items)
     if (item.is_kernel() && seen.insert(item.ast.node()).second)
       kernels.push_back(std::make_shared<const Kernel>(compile_kernel(item.ast, target_of(device))));

@@ -1,4 +1,6 @@
-// Running a graph: its schedule, on a device, with results between kernels in planned memory.
+// realize(): runs a lazy graph. It schedules the graph into kernels (schedule/schedule.h), plans the memory of intermediate results,
+// compiles the kernels through KernelCache, and runs them on a device. explain() shows the schedule without running it; a RunListener
+// observes the kernels of a run.
 #pragma once
 
 #include <span>
@@ -11,36 +13,38 @@
 
 namespace strata {
 
-/// Computes `roots`, so that each is realized. Results between that a gradient may ask for stay realized, too; others are gone.
-/// Many threads may realize at once, graphs that share nodes among them.
+/// Computes `roots` and realizes them. An intermediate result that a gradient may need (LazyOp::is_tracked) is realized, too, if it is
+/// materialized; the memory of the others is reused. Thread-safe, also for graphs that share nodes.
 ///
-/// Flags: NOFUSE makes each op that computes a kernel; NAN_CHECK stops at the first op that makes a NaN; CHECK_INDEX stops where
-/// integers that have to be in a range (LazyOp::in_range) are not.
-/// @throws Error what scheduling, compiling and running throw, with the place where the user wrote what failed; (domain) for a NaN
-///   that NAN_CHECK meets, (shape) for an index that CHECK_INDEX meets. What was realized by then stays so.
+/// Flags: NOFUSE makes every computing op a kernel of its own. NAN_CHECK does that, too, and stops at the first op whose result has a NaN.
+/// CHECK_INDEX stops at integers outside their range (LazyOp::in_range), e.g. an index of a gather.
+/// @throws Error as schedule(), compile() and CompiledKernel::run(), with the place where the user wrote the failed operation; (domain) for
+///   a NaN under NAN_CHECK, (shape) for an index under CHECK_INDEX; what an InterruptCheck of this thread throws. Nodes that were realized
+///   by then stay realized
 void realize(std::span<const LazyOp> roots, const Device& device = Device::default_device());
 inline void realize(const LazyOp& root, const Device& device = Device::default_device()) {
   realize({&root, 1}, device);
 }
 
-/// What realize(roots) would run, a line for each: what it is and why it is apart from the kernel that uses it.
+/// The schedule that realize(roots) would run, one line for each item: what it computes, and why it is not fused into its user.
 std::string explain(std::span<const LazyOp> roots);
 
-/// What realize(roots) would run, as a trace (docs/viz-trace.md): the graph, the schedule, the plan of its memory, each kernel with its
-/// code. Nothing runs. @throws what schedule() and compile_kernel() throw
+/// What realize(roots) would run, as a complete trace (docs/viz-trace.md): graph, schedule, memory plan, and each kernel with its code.
+/// Nothing runs. @throws as schedule() and compile_kernel()
 std::string explain_as_trace(std::span<const LazyOp> roots,
                              const Device& device = Device::default_device());
 
-/// A kernel as it ran.
+/// A run of a kernel, with its arguments.
 struct RanKernel {
   std::shared_ptr<const CompiledKernel> kernel;
   std::vector<Buffer> buffers;  ///< by slot, without temporaries
-  std::size_t outputs = 0;      ///< how many of them, the first ones, it writes
-  std::vector<std::pair<std::string, std::int64_t>> values;
+  std::size_t outputs = 0;      ///< the kernel writes the first `outputs` buffers
+  std::vector<std::pair<std::string, std::int64_t>> values;  ///< of the kernel's variables, by name
   double seconds = 0;
 };
 
-/// While it lives, it is told of each kernel that this thread runs by realize(). The innermost one hears.
+/// While an object lives, its ran() is called after each kernel that realize() runs on this thread. Of nested listeners only the innermost
+/// one is called.
 class RunListener {
  public:
   RunListener();

@@ -42,7 +42,7 @@ std::size_t Recording::add_memory(const Buffer& buffer) {
 }
 
 void Recording::add(const RanKernel& ran) {
-  constexpr double between = 0.002;  // seconds, between polls
+  constexpr double between = 0.002;  // seconds between two checks for interrupts
   unpolled_ += ran.kernel->estimated_seconds();
   Launch launch{ran.kernel, {}, ran.kernel->arguments(ran.values), unpolled_ > between};
   if (launch.polls) unpolled_ = 0;
@@ -82,7 +82,7 @@ void Recording::replay() {
 
 void Recording::replay_traced(TraceFile& trace) {
   const std::int64_t capture = traced_capture(trace), begin = trace.now();
-  std::vector<std::int64_t> marks;  // between launches
+  std::vector<std::int64_t> marks;  // the times between launches
   marks.reserve(launches_.size() + 1);
   for (const FeedListener::Fed& f : fed_) f.fill(f.buffer.data());
   for (Launch& launch : launches_) {
@@ -99,7 +99,7 @@ void Recording::replay_traced(TraceFile& trace) {
   trace.flush();
 }
 
-/// The number of the recording in the trace, where it is written once.
+/// The number of the recording in the trace. Writes its line at the first call.
 std::int64_t Recording::traced_capture(TraceFile& trace) {
   if (const auto known = trace.find(TraceTable::capture, key_)) return *known;
   JsonWriter json;
@@ -110,7 +110,7 @@ std::int64_t Recording::traced_capture(TraceFile& trace) {
     for (const std::size_t place : launch.places) json.value(static_cast<std::int64_t>(place));
     json.end_array().end_object();
   }
-  json.end_array().key("places").begin_array();  // in bytes
+  json.end_array().key("places").begin_array();  // sizes in bytes
   std::vector<std::int64_t> bytes(memory_.size());
   for (const Buffer& b : held_)
     if (const auto place = place_of(b))

@@ -1,4 +1,5 @@
-// Kernels that ran, to be run again on other memory: no scheduling, no checks, nothing allocated.
+// Recording: the kernels of some realize() calls with their arguments, to be run again, perhaps on other memory. A replay schedules
+// nothing, checks nothing and allocates nothing, so its cost is that of the kernels. Captures (tensor/jit.h) are made of it.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +15,14 @@
 
 namespace strata {
 
-/// A kernel that ran, and how long.
+/// A kernel of a recording, and the seconds of its fastest run.
 struct RecordedTime {
   std::shared_ptr<const CompiledKernel> kernel;
   double seconds;
 };
 
-/// Records what its thread realizes and feeds until stop(). It holds all memory that was used, so that addresses
-/// tell buffers apart.
+/// Records the kernels that its thread runs by realize(), and its calls of feed(), from the constructor to stop(). Each memory that the
+/// kernels use has a number, its place. The recording keeps all buffers alive, so that an address identifies one memory.
 class Recording {
  public:
   Recording();
@@ -29,25 +30,25 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  /// @param name of what was recorded, for a trace
+  /// Ends the recording. @param name the name of the captured function, for a trace
   void stop(std::string name = {});
   std::size_t size() const { return launches_.size(); }
   const CompiledKernel& kernel(std::size_t k) const { return *launches_[k].kernel; }
 
-  /// The number of the memory that a buffer is; nothing where no kernel uses it.
+  /// The place of a buffer's memory; nothing if no kernel uses the memory.
   std::optional<std::size_t> place_of(const Buffer& buffer) const;
-  /// Whether a kernel of the recording wrote the memory.
+  /// Whether a kernel of the recording writes the memory.
   bool wrote(const Buffer& buffer) const;
-  /// What memory a place is in replays to come. @pre as large as the recorded one, and lives as long
+  /// Sets the memory of a place for later replays. @pre it is as large as the recorded memory, and lives until the last replay
   void set_memory(std::size_t place, void* memory) { memory_[place] = memory; }
   void* memory(std::size_t place) const { return memory_[place]; }
-  /// The value of a variable in replays to come.
+  /// Sets the value of a variable for later replays, in every kernel that has the variable. @pre within its bounds
   void set_value(const std::string& name, std::int64_t value);
 
-  /// What each kernel takes on the memory as it is, the best of `repeats`: longest first.
+  /// Runs each kernel `repeats` times on the current memory. Returns the fastest time of each, longest first.
   std::vector<RecordedTime> times(int repeats);
-  /// Fills what is fed, and runs all kernels in order. @pre stop(); one thread at a time
-  /// @throws what an InterruptCheck of this thread throws (base/interrupt.h), where that takes long
+  /// Fills the fed memory, and runs all kernels in order. @pre stop() was called, and no other thread replays
+  /// @throws what an InterruptCheck of this thread throws (base/interrupt.h); kernels before it have run then
   void replay();
 
  private:
@@ -57,7 +58,7 @@ class Recording {
     std::shared_ptr<const CompiledKernel> kernel;
     std::vector<std::size_t> places;  // by slot, temporaries among them
     std::vector<std::int64_t> values;
-    bool polls;  // whether to go on, before it: what ran since another that did takes a while
+    bool polls;  // whether replay() checks for interrupts before it: about every 2 ms of estimated time
   };
   void run(Launch& launch);
   void replay_traced(TraceFile& trace);
@@ -67,15 +68,16 @@ class Recording {
 
   std::unique_ptr<Listening> listening_;
   std::vector<Launch> launches_;
-  double unpolled_ = 0;  // seconds since the last launch that polls
+  double unpolled_ = 0;  // estimated seconds since the last launch that polls
   std::vector<FeedListener::Fed> fed_;
-  std::vector<Buffer> held_;
+  std::vector<Buffer> held_;  // keeps the memory alive
+  // By place: the memory of replays. By the address of recorded memory: its place.
   std::vector<void*> memory_;
   std::unordered_map<const void*, std::size_t> place_;
   std::vector<bool> written_;     // by place
-  std::vector<void*> arguments_;  // of the launch that runs
+  std::vector<void*> arguments_;  // of the current launch; a member, to allocate nothing
   std::string name_;
-  Hash128 key_{};  // in traces: no other recording's
+  Hash128 key_{};  // identifies the recording in traces
 };
 
 }  // namespace strata

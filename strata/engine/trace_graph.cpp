@@ -13,13 +13,13 @@ namespace strata {
 
 namespace {
 
-constexpr std::size_t kLine = 1000;  // nodes or items of a line
+constexpr std::size_t kLine = 1000;  // the most nodes or items in one line
 
 std::int64_t address_of(const Buffer& buffer) {
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(buffer.memory().host()));
 }
 
-/// The lines of a graph.
+/// Writes the lines of a graph, its schedule and its memory plan.
 class GraphLines {
  public:
   GraphLines(const TraceNodes& nodes, std::span<const ScheduleItem> items, const MemoryPlan& plan)
@@ -76,7 +76,7 @@ class GraphLines {
     json.member("text", std::string_view(item.text())).end_object();
   }
 
-  /// The nodes that an item computes, users first: from what it stores down to memory.
+  /// The nodes that an item computes, users before sources: from its outputs down to its inputs and realized nodes.
   std::vector<const LazyNode*> computed(const ScheduleItem& item) const {
     std::unordered_set<const LazyNode*> seen;
     std::vector<const LazyNode*> out, open;
@@ -100,7 +100,7 @@ class GraphLines {
     JsonWriter json;
     json.begin_object().key("blocks").begin_array();
     for (const std::int64_t bytes : plan_.blocks) json.value(bytes);
-    json.end_array().key("nodes").begin_array();  // [node, block]
+    json.end_array().key("nodes").begin_array();  // pairs [node, block]
     for (const ScheduleItem& item : items_)
       for (const LazyOp& n : item.outputs)
         if (const auto it = plan_.at.find(n.node()); it != plan_.at.end())
@@ -124,7 +124,7 @@ Hash128 hash_of_lines(std::span<const TraceFile::Once> lines) {
   return hasher.finish();
 }
 
-/// Which memory the leaves of a graph are.
+/// Writes pairs [node, address] of the realized nodes.
 void write_leaves(JsonWriter& json, const TraceNodes& nodes) {
   json.key("leaves").begin_array();
   for (std::size_t k = 0; k < nodes.size(); ++k) {
@@ -179,7 +179,7 @@ TracedRealize::~TracedRealize() {
     trace_->write(json.end_object().take());
     trace_->flush();
   } catch (const std::exception&) {
-    return;  // out of memory: the line is not there
+    return;  // out of memory: the line is left out
   }
 }
 

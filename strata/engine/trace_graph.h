@@ -1,4 +1,5 @@
-// What a trace says of a realize(): its graph, the schedule with the reasons for its boundaries, the plan of its memory.
+// The lines of a trace (runtime/trace_file.h) about realize(): the graph, the schedule with the reason of each kernel boundary, and the
+// memory plan. realize() and explain_as_trace() write them.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +16,31 @@
 
 namespace strata {
 
-/// A whole trace of what is to run for `roots`, with its kernels; nothing of it is run.
-/// @param kernels one for each item that is a kernel
+/// The text of a complete trace of what would run for `roots`. Nothing runs.
+/// @param kernels the kernels of the items, each AST once
 std::string trace_of_graph(std::span<const LazyOp> roots, std::span<const ScheduleItem> items,
                            const MemoryPlan& plan,
                            std::span<const std::shared_ptr<const Kernel>> kernels,
                            const Device& device);
 
-/// A realize() of this thread, from its schedule to its end; nothing where there is no trace.
+/// Writes the lines of one realize() of this thread, from its schedule to its end. Without a trace it does nothing.
 class TracedRealize {
  public:
-  /// Before `roots` are scheduled.
+  /// Call before `roots` are scheduled.
   explicit TracedRealize(std::span<const LazyOp> roots);
   ~TracedRealize();
   TracedRealize(const TracedRealize&) = delete;
   TracedRealize& operator=(const TracedRealize&) = delete;
 
-  /// What is to run is known. Graphs that read the same are written once.
+  /// Writes the graph and its schedule, and the line of this realize(). A graph whose lines are equal to those of an earlier one is not
+  /// written again.
   void scheduled(std::span<const LazyOp> roots, std::span<const ScheduleItem> items,
                  const MemoryPlan& plan, std::span<const Buffer> blocks, const Device& device);
-  /// Kernels that run now are those of an item.
+  /// The runs of kernels that follow belong to item `k`.
   void at_item(std::size_t k) {
     if (realize_ != 0) TraceItem::current() = {realize_, static_cast<std::int64_t>(k)};
   }
+  /// All items have run. Without it, the destructor's line says that the realize() failed.
   void done() { is_done_ = true; }
 
  private:

@@ -1,4 +1,4 @@
-// Nodes that kernels do not have: memory, copies, values that gradients are taken by.
+// The nodes of graphs that kernels do not contain: memory, copies, tracked values, custom gradients.
 
 #include <algorithm>
 #include <atomic>
@@ -79,7 +79,8 @@ LazyOp LazyOp::concatenated(Sources parts) {
 }
 
 std::shared_ptr<Storage> LazyOp::realized() const {
-  return is_realized(*node_) ? node_->storage : nullptr;  // set once, before is_realized() says so
+  return is_realized(*node_) ? node_->storage
+                             : nullptr;  // storage is set once, before is_realized() becomes true
 }
 std::shared_ptr<Storage> LazyOp::realize_as(std::shared_ptr<Storage> storage) const {
   const std::lock_guard lock(storage_mutex());

@@ -6,7 +6,7 @@ namespace strata {
 
 namespace {
 
-/// Walks memory in row-major order: the last dimension in a loop of its own.
+/// Checks all integers in row-major order; the last dimension has a loop of its own.
 template <class T>
 std::optional<std::string> words_on_first_outside(const IndexRange& range, const IntegersInMemory& m) {
   const T* const first = static_cast<const T*>(m.first);
@@ -14,7 +14,7 @@ std::optional<std::string> words_on_first_outside(const IndexRange& range, const
   const std::int64_t count = ndim == 0 ? 1 : m.shape[ndim - 1],
                      step = ndim == 0 ? 0 : m.strides[ndim - 1];
   Index place(ndim, 0);
-  std::int64_t row = 0;  // where the row begins
+  std::int64_t row = 0;  // offset of the current row
   for (;;) {
     for (std::int64_t k = 0; k < count; ++k) {
       const T v = first[row + k * step];
@@ -22,7 +22,7 @@ std::optional<std::string> words_on_first_outside(const IndexRange& range, const
       if (ndim > 0) place[ndim - 1] = k;
       return words_on_outside(range, std::to_string(v), place);
     }
-    std::size_t d = ndim == 0 ? 0 : ndim - 1;  // the dimension that goes on is the one in front
+    std::size_t d = ndim == 0 ? 0 : ndim - 1;  // advance dimension d - 1, or carry further
     for (; d > 0; --d) {
       row += m.strides[d - 1];
       if (++place[d - 1] < m.shape[d - 1]) break;

@@ -1,4 +1,5 @@
-// What integers may be that name places of an axis, or classes; and what is said of one that names none.
+// IndexRange: the values that integers may have where they index an axis or name a class, and the error messages for values outside.
+// LazyOp::in_range() attaches a range to a node; the flag CHECK_INDEX and ops/at_hand.h check it.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +13,13 @@
 
 namespace strata {
 
-/// Integers from 0 to `size` - 1; where they count from the end, too, from -`size`; and one more.
+/// The integers in [0, size), with `from_end` in [-size, size), and `also` if it is set.
 struct IndexRange {
-  const char* operation;  ///< whose integers these are; lives as long as the program
-  const char* noun;       ///< what one is: "index", "class"; likewise
+  const char* operation;  ///< the operation that takes the integers, for messages; lives as long as the program
+  const char* noun;  ///< what an integer is, for messages: "index", "class"; lives as long as the program
   std::int64_t size;
-  bool from_end = false;
-  std::optional<std::int64_t> also = std::nullopt;
+  bool from_end = false;                            ///< negative values count from the end
+  std::optional<std::int64_t> also = std::nullopt;  ///< one more allowed value, e.g. an ignored class
 
   template <class T>
   bool has(T v) const {
@@ -32,17 +33,18 @@ struct IndexRange {
   }
 };
 
-/// "[gather] index 7 at (0, 2) is outside of a range: -5 to 4"
+/// The message for `value` at index `place`: "[gather] index 7 at (0, 2) is outside of a range: -5 to 4".
 std::string words_on_outside(const IndexRange& range, const std::string& value, const Index& place);
 
-/// Integers of one dtype in memory: where the first is, and how they lie.
+/// An array of integers in memory, with its layout.
 struct IntegersInMemory {
-  const void* first;
+  const void* first;  ///< the element at index 0
   DType dtype;
   Index shape, strides;  ///< strides in elements, of any sign
 };
 
-/// What there is to say of the first of them, in row-major order, that is outside; nothing where all are inside. @pre integers
+/// The message for the first integer, in row-major order, that is outside of `range`; nothing where all are inside. Linear time.
+/// @pre the dtype is an integer
 std::optional<std::string> words_on_outside(const IndexRange& range, const IntegersInMemory& integers);
 
 }  // namespace strata

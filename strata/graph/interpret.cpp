@@ -1,4 +1,4 @@
-// The oracle: nothing here is clever.
+// The reference interpreter. Simplicity is preferred to speed, as it is the oracle of all tests.
 
 #include "strata/graph/interpret.h"
 
@@ -18,14 +18,14 @@ namespace {
 
 constexpr std::int64_t kMostElements = std::int64_t{1} << 31;
 
-/// Before each element: looks from time to time whether to go on.
+/// Called for each element: checks for interruption from time to time.
 void step() {
   constexpr std::uint32_t kPollInterval = 1U << 16;  // elements
   thread_local constinit std::uint32_t steps = 0;
   if (++steps % kPollInterval == 0) check_interrupt();
 }
 
-/// Elements of one node, row-major.
+/// The elements of one node, row-major.
 struct Elements {
   DType dtype;
   Index shape;
@@ -42,7 +42,7 @@ struct Elements {
   void put(std::size_t k, const Scalar& v) { store_scalar(v, bytes.data() + k * dtype.itemsize()); }
 };
 
-/// Steps to the next index in row-major order; false after the last.
+/// Advances to the next index in row-major order; false after the last one.
 bool advance(Index& at, const Index& shape) {
   for (std::size_t t = shape.size(); t-- > 0;) {
     if (++at[t] < shape[t]) return true;
@@ -51,12 +51,12 @@ bool advance(Index& at, const Index& shape) {
   return false;
 }
 
-/// A stack of Views as the function that it means.
+/// A stack of Views as a function from index to address.
 class Address {
  public:
   explicit Address(std::vector<Strided> views) : views_(std::move(views)) {}
 
-  /// The address of an index of the last View, nothing where it is invalid.
+  /// The address of an index of the last View; nothing where the index is invalid.
   std::optional<std::int64_t> operator()(const Index& idxs) const {
     Index at = idxs;
     for (std::size_t k = views_.size(); k-- > 0;) {
@@ -82,7 +82,7 @@ class Address {
   std::vector<Strided> views_;
 };
 
-/// A SUM or PROD of floats: each element of the result by itself, in the order that ir/sum_order.h says.
+/// A SUM or PROD of floats, in the order of ir/sum_order.h, one result element after another.
 class OrderedSum {
  public:
   OrderedSum(const LazyNode& n, const Elements& x)
@@ -116,7 +116,7 @@ class OrderedSum {
   }
 
  private:
-  /// Adds the elements with the digits before digit `d` as in `at`.
+  /// Adds to `total` all elements whose digits in front of digit `d` are those of `at`.
   void add(std::size_t d, Index& at, Scalar& total) {
     if (d == digits_.size()) {
       step();
@@ -150,7 +150,7 @@ class OrderedSum {
   Scalar identity_;
   Index sizes_, strides_;  // of the reduced axes
   std::vector<SumDigit> digits_;
-  std::int64_t first_ = 0;  // the element of x at which all reduced indices are 0
+  std::int64_t first_ = 0;  // the element of x with all reduced indices 0
 };
 
 class Run {
@@ -166,11 +166,11 @@ class Run {
   }
 
  private:
-  /// What a GATHER looks through, element by element: its table may be larger than all that is read of it.
+  /// Ops through which a GATHER reads single elements: its table may be much larger than the elements that it reads.
   static bool is_transparent(Ops op) {
     return is_movement(op) || op == Ops::LOAD || op == Ops::CONST || op == Ops::IOTA;
   }
-  /// All nodes but stores and what GATHERs alone look through.
+  /// All nodes except stores and nodes that only GATHERs read through.
   static std::unordered_set<const LazyNode*> computed_whole(std::span<const LazyNode* const> nodes) {
     std::unordered_set<const LazyNode*> out;
     for (std::size_t k = nodes.size(); k-- > 0;) {
@@ -341,7 +341,7 @@ class Run {
     }
     return out;
   }
-  /// One element of a node, through what is not computed whole.
+  /// One element of a node, read through nodes that are not computed whole.
   Scalar looked_up(const LazyNode* n, Index at) {
     const Scalar zero = Scalar::of(n->dtype, std::int64_t{0});
     while (is_movement(n->op) && !done_.contains(n)) {

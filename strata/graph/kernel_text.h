@@ -1,4 +1,4 @@
-// Deprecated, for one version: strata/ops/kernel_text.h has taken its place.
+// Deprecated, for one version: include strata/ops/kernel_text.h.
 #pragma once
 
 #pragma message("deprecated: include strata/ops/kernel_text.h")

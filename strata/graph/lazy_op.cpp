@@ -1,4 +1,4 @@
-// Building LazyOps: checks, interning, and death without recursion.
+// LazyOp: checks and interning of nodes, destruction without recursion, text, and questions about kernels.
 
 #include "strata/graph/lazy_op.h"
 
@@ -73,7 +73,7 @@ struct HashArg {
   }
 };
 
-/// The node, where it does not die already.
+/// A shared pointer to the node; null if its destruction has begun.
 std::shared_ptr<const LazyNode> revive(const LazyNode* n) { return n->weak_from_this().lock(); }
 
 // Never destroyed: handles may outlive every static.
@@ -188,7 +188,7 @@ LazyOp LazyOp::load(int slot, DType dtype, ShapeTracker st, Int size) {
   return make(Ops::LOAD, {}, BufferArg{slot, std::move(size), std::move(st)}, dtype, std::move(shape));
 }
 
-/// Most constants are 0, 1 or 2 in a shape that has one already.
+/// Most constants exist already (0, 1 or 2 in a common shape): look them up before making a ShapeTracker.
 LazyOp LazyOp::constant(const Scalar& value, const Ints& shape) {
   constexpr std::size_t kind = 2;
   static_assert(std::is_same_v<std::variant_alternative_t<kind, LazyArg>, ConstArg>);
@@ -214,7 +214,7 @@ LazyOp LazyOp::iota(DType dtype, ShapeTracker st) {
   return make(Ops::IOTA, {}, std::move(st), dtype, std::move(shape));
 }
 
-// --- elements ---
+// --- elementwise ---
 
 LazyOp LazyOp::alu(Ops op, std::span<const LazyOp> operands) {
   STRATA_CHECK(is_elementwise(op) && op != Ops::CAST && op != Ops::BITCAST, domain, "[alu] ",
@@ -262,7 +262,7 @@ LazyOp LazyOp::reduce(Ops op, const LazyOp& x, const Axes& axes) {
   return make(op, {&x, 1}, std::move(sorted), x.dtype(), std::move(shape));
 }
 
-// --- elements at indices that are computed ---
+// --- gather ---
 
 LazyOp LazyOp::gather(const LazyOp& values, const LazyOp& index) {
   STRATA_CHECK(index.dtype().is_int(), domain, "[gather] indices are integers, not ",

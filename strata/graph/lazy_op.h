@@ -1,12 +1,13 @@
-// LazyOp: what a kernel computes, as a graph of ops on whole tensors.
+// LazyOp: the graph of ops on whole tensors. Tensors and formulas (ops/) build it, the scheduler cuts it into kernels, and the kernel
+// compiler (codegen/) lowers each kernel, which is a LazyOp graph of its own.
 //
 //   LazyOp a = LazyOp::load(1, dtypes::float32, ShapeTracker::from_shape({64, 64}));
 //   LazyOp sum = LazyOp::reduce(Ops::SUM, a * a, {1});                      // shape (64, 1)
 //   LazyOp kernel = LazyOp::sink({LazyOp::store(0, ShapeTracker::from_shape({64, 1}), sum)});
 //
-// A LazyOp has a shape and a dtype; shapes of operands are equal (nothing broadcasts by itself: EXPAND does). A kernel is
-// a SINK of one or more STOREs. Nodes are immutable and hash-consed: written the same means the same node. All
-// functions may be called from any thread; handles are values as those of Expr are.
+// A LazyOp has a shape and a dtype. Operands of an elementwise op have equal shapes: there is no implicit broadcasting, EXPAND is an
+// op. A kernel is a SINK of one or more STOREs. Nodes are immutable and hash-consed: equal op, sources, argument, dtype and shape mean
+// one node, so that comparing handles compares graphs. All functions may be called from any thread.
 #pragma once
 
 #include <atomic>
@@ -27,66 +28,69 @@
 
 namespace strata {
 
-/// A buffer argument of a kernel, seen through a ShapeTracker whose addresses count its elements.
+/// The argument of LOAD and STORE: a buffer of the kernel, and the ShapeTracker from an index to the element of the buffer.
 struct BufferArg {
-  int slot = 0;  ///< which argument
-  Int size;      ///< elements that the buffer has
+  int slot = 0;  ///< number of the kernel's buffer argument
+  Int size;      ///< elements in the buffer
   ShapeTracker st;
   bool operator==(const BufferArg&) const = default;
 };
-/// One value, or 0 where the ShapeTracker's index is invalid.
+/// The argument of CONST: `value` at each index, 0 where the index is invalid for the ShapeTracker (masked out by a pad).
 struct ConstArg {
   Scalar value;
   ShapeTracker st;
   bool operator==(const ConstArg&) const = default;
 };
 class GradientFunction;
-/// The identity of a node that is another than each other one: memory (EMPTY), a value that gradients are taken by (REQUIRES_GRAD),
-/// or one whose gradient the user gives (CUSTOM_GRAD). `owner` is who wants to be told of the gradient; `backward` computes the
-/// user's gradient.
+/// The argument of nodes that are equal to no other node: memory (EMPTY), tracked() values (REQUIRES_GRAD), and with_gradient() values
+/// (CUSTOM_GRAD).
 struct IdentityArg {
-  std::uint64_t id = 0;
-  std::weak_ptr<void> owner;
-  std::shared_ptr<const GradientFunction> backward;
+  std::uint64_t id = 0;                              ///< unique in the process
+  std::weak_ptr<void> owner;                         ///< of tracked(): where the gradient goes
+  std::shared_ptr<const GradientFunction> backward;  ///< of with_gradient()
   bool operator==(const IdentityArg& o) const { return id == o.id; }
 };
-/// RESHAPE and EXPAND: a shape; PERMUTE and reductions: axes; STRIDE: steps; IN_RANGE: the range.
+/// The argument of a node, by op. LOAD and STORE: BufferArg. CONST: ConstArg. IOTA: ShapeTracker. CAST and BITCAST: DType. RESHAPE and
+/// EXPAND: the new shape. STRIDE: the steps. PERMUTE and reductions: Axes. PAD: Padding. SHRINK: Mask. EMPTY, REQUIRES_GRAD and
+/// CUSTOM_GRAD: IdentityArg. IN_RANGE: IndexRange. Others: nothing.
 using LazyArg = std::variant<std::monostate, BufferArg, ConstArg, ShapeTracker, DType, Ints, Axes,
                              Padding, Mask, IdentityArg, IndexRange>;
 
 struct LazyNode;
 class LazyOp;
 
-/// The gradient of a function that the user wrote.
+/// A custom gradient: the `backward` of with_gradient().
 class GradientFunction {
  public:
   GradientFunction() = default;
   GradientFunction(const GradientFunction&) = delete;
   GradientFunction& operator=(const GradientFunction&) = delete;
   virtual ~GradientFunction() = default;
-  /// The gradients by the inputs, in order, of something whose gradient by the result is `dy`. @post of the inputs' shapes
+  /// Returns the gradients by the inputs, in order, given `dy`, the gradient by the result. @post result k has the shape of input k
   virtual std::vector<LazyOp> gradients(const LazyOp& dy) const = 0;
 };
 
-/// A handle on a node of the graph. Nodes are immutable, and one where they are equal.
+/// A handle (shared pointer) on an immutable node of the graph. Two handles are equal iff they hold the same node.
 class LazyOp {
  public:
   // --- leaves ---
-  /// The elements of a buffer. `size` defaults to what the ShapeTracker reaches.
-  /// @throws Error (domain) for a negative slot or a dtype that is no scalar
+  /// The elements of buffer `slot` at the addresses of `st`. `size`: elements in the buffer; default: st.real_size().
+  /// @throws Error (domain) for a negative slot or a dtype that is not a scalar's
   static LazyOp load(int slot, DType dtype, ShapeTracker st);
   static LazyOp load(int slot, DType dtype, ShapeTracker st, Int size);
-  /// `value` everywhere. @throws Error (shape) as ShapeTracker::from_shape
+  /// `value` at each index; through a ShapeTracker 0 where the index is invalid. @throws Error (shape) as ShapeTracker::from_shape
   static LazyOp constant(const Scalar& value, const Ints& shape);
   static LazyOp constant(const Scalar& value, ShapeTracker st);
-  /// The address of each index, in `dtype`: what a load of 0, 1, 2, ... gives.
+  /// The address of each index in `dtype`, as if loaded from a buffer of 0, 1, 2, ...; 0 where the index is invalid.
   static LazyOp iota(DType dtype, ShapeTracker st);
 
-  /// Memory, row-major: each call gives another node. What it holds is set by realize_as. A node of graphs, not of kernels.
+  /// Row-major memory. Each call returns a different node; realize_as() sets the memory. Part of graphs, not of kernels.
   static LazyOp empty(DType dtype, const Ints& shape);
 
-  // --- elements ---
-  /// @throws Error (shape) where shapes differ, (domain) as result_dtype
+  // --- elementwise ---
+  /// `op` element by element; CAST and BITCAST have functions of their own.
+  /// @throws Error (shape) where the operands' shapes differ, (domain) where `op` is not elementwise, for a wrong number of operands, and
+  /// as result_dtype
   static LazyOp alu(Ops op, std::span<const LazyOp> operands);
   static LazyOp alu(Ops op, std::initializer_list<LazyOp> operands) {
     return alu(op, std::span<const LazyOp>(operands.begin(), operands.size()));
@@ -94,17 +98,18 @@ class LazyOp {
   LazyOp cast(DType to) const;
   LazyOp bitcast(DType to) const;
 
-  // --- reductions: the shape keeps the axes, of size 1 ---
-  /// @throws Error (shape) for an axis outside of the rank or twice, (domain) where `op` is no reduction
+  // --- reductions: reduced axes stay in the shape with size 1 ---
+  /// Reduces `axes` of `x`, e.g. SUM of (2, 3) over {1}: (2, 1). Returns `x` where `axes` is empty.
+  /// @throws Error (shape) for an axis out of range or given twice, (domain) where `op` is not a reduction
   static LazyOp reduce(Ops op, const LazyOp& x, const Axes& axes);
 
-  // --- elements at indices that are computed ---
-  /// values[..., index[...]]: the element of the last axis that `index` says, 0 where it says none (below 0, beyond the end).
-  /// @throws Error (shape) unless values have one dimension more than the index, of a size that is a number, and else its
-  ///   shape; (domain) for an index that is no integer
+  // --- gather ---
+  /// result[i...] = values[i..., index[i...]], and 0 where the index is outside of the last axis. Shape of `index`, dtype of `values`.
+  /// @throws Error (shape) unless values.shape() is index.shape() and one more last dimension, whose size is a number; (domain) for an
+  ///   index that is not of integers
   static LazyOp gather(const LazyOp& values, const LazyOp& index);
 
-  // --- movement: as View's; each throws what View's does. Where nothing moves, the operand itself ---
+  // --- movement: meaning and Errors as the functions of View with these names. A movement without effect returns the operand ---
   LazyOp reshape(const Ints& shape) const;
   LazyOp permute(const Axes& order) const;
   LazyOp expand(const Ints& shape) const;
@@ -114,46 +119,48 @@ class LazyOp {
   LazyOp flip(const Axes& axes) const;
 
   // --- graphs ---
-  /// The same values, in memory of their own in row-major order.
+  /// The same elements, materialized: row-major in memory of their own.
   LazyOp contiguous() const;
-  /// The same values on another device: whoever realizes it knows from which and to which.
+  /// The same elements on another device. The node names no device: the code that realizes it knows both.
   LazyOp copied() const;
-  /// The same values as a node of its own, by which gradients are taken; `owner` is told of them.
+  /// The same elements as a new node by which gradients are taken; the gradient goes to `owner`.
   LazyOp tracked(std::weak_ptr<void> owner) const;
-  /// The same values, which no gradient passes.
+  /// The same elements, blocking gradients.
   LazyOp detached() const;
-  /// The same values, whose gradients by `inputs` are what `backward` says. Computing it computes no input.
+  /// The same elements with the custom gradients `backward` by `inputs`; detached() where no input is tracked. Computing the node does
+  /// not compute the inputs.
   LazyOp with_gradient(std::span<const LazyOp> inputs,
                        std::shared_ptr<const GradientFunction> backward) const;
-  /// The same integers, of which a program that asks (the flag CHECK_INDEX) is told where one is outside. @throws Error (domain) unless
-  /// integers
+  /// The same integers. While the flag CHECK_INDEX is set, realizing the node throws where an integer is outside of `range`.
+  /// @throws Error (domain) unless the dtype is an integer
   LazyOp in_range(const IndexRange& range) const;
-  /// All `parts`, one after another, in row-major order as one dimension, in memory of their own: each is computed into its place.
-  /// @throws Error (shape) where there is none, (domain) where dtypes differ
+  /// The elements of all `parts`, each in row-major order, one part behind the other: one dimension, materialized. Each part is computed
+  /// directly into its place. @throws Error (shape) without parts, (domain) where dtypes differ
   static LazyOp concatenated(std::span<const LazyOp> parts);
-  /// True iff a gradient can be taken by something below: a tracked() that no detached() hides.
+  /// True iff the node is, or was computed from, a node made by tracked() or with_gradient() that no detached() cuts off.
   bool is_tracked() const;
-  /// True iff no other handle and no node has it.
+  /// True iff no other handle and no other node holds this node.
   bool is_sole_owner() const { return node_.use_count() == 1; }
-  /// Where the user wrote it first.
+  /// The operation and source line that first made the node.
   const Origin& origin() const;
-  /// What the node is in memory, null where it is not. It may be set once by any thread: what comes later is dropped, and what
-  /// there is then is given. It is no part of the node's identity.
+  /// The memory of the node's elements; null where the node is not realized. No part of the node's identity.
   std::shared_ptr<Storage> realized() const;
+  /// Sets the memory, once: where a thread has set it already, `storage` is dropped. Returns the memory that the node has afterwards.
   std::shared_ptr<Storage> realize_as(std::shared_ptr<Storage> storage) const;
 
   // --- kernels ---
-  /// Puts `value` into a buffer of its dtype, at the addresses of `st`. @throws Error (shape) unless the shapes are equal,
-  /// (domain) for a negative slot, or where two elements would go to one place
+  /// Stores `value` to buffer `slot`, of value's dtype, at the addresses of `st`. @throws Error (shape) unless `st` and `value` have equal
+  /// shapes, (domain) for a negative slot, or where two elements would go to one address
   static LazyOp store(int slot, ShapeTracker st, const LazyOp& value);
   static LazyOp store(int slot, ShapeTracker st, const LazyOp& value, Int size);
-  /// @throws Error (domain) unless there is a store at least and all are stores; where a buffer has two dtypes
+  /// A kernel. @throws Error (domain) for no stores, a source that is not a STORE, or a buffer that is used with two dtypes
   static LazyOp sink(std::span<const LazyOp> stores);
   static LazyOp sink(std::initializer_list<LazyOp> stores) {
     return sink(std::span<const LazyOp>(stores.begin(), stores.size()));
   }
 
-  /// The same op of other sources. @pre as many, of the same shapes and dtypes (of an annotation the first will do)
+  /// The same op and argument on other sources. An annotation takes its first source, and becomes DETACH unless it is IN_RANGE.
+  /// @pre source k has the shape and dtype of src(k)
   LazyOp with_sources(std::span<const LazyOp> sources) const;
 
   Ops op() const;
@@ -163,11 +170,11 @@ class LazyOp {
   DType dtype() const;  ///< none for STORE and SINK
   const Ints& shape() const;
 
-  /// One line a node, sources first: number, op, dtype, shape, sources, argument.
+  /// The graph as text, one line per node, sources first: number, op, dtype, shape, sources, argument.
   std::string text() const;
-  /// Structural: the same in every process.
+  /// A structural hash: of kernels the same in every process.
   std::uint64_t hash() const;
-  /// Identity, which is equality of what is written.
+  /// Identity of nodes; by hash-consing also structural equality.
   friend bool operator==(const LazyOp& a, const LazyOp& b) { return a.node_ == b.node_; }
   const LazyNode* node() const { return node_.get(); }
 
@@ -180,9 +187,9 @@ class LazyOp {
   std::shared_ptr<const LazyNode> node_;
 };
 
-// NOTE: of the const node, as the table asks for that: libstdc++ turns a weak_ptr into one of another type by holding
-// the node for a moment, and the hold may be the last, under the table's lock.
-/// What a LazyOp is a handle on.
+// NOTE: enable_shared_from_this of the const node, because the table holds weak pointers to const nodes: libstdc++ converts a weak_ptr
+// to another type by locking it, and that temporary owner may be the last one and destroy the node under the table's lock.
+/// A node of the graph.
 struct LazyNode : std::enable_shared_from_this<const LazyNode> {
   Ops op;
   DType dtype;
@@ -191,16 +198,16 @@ struct LazyNode : std::enable_shared_from_this<const LazyNode> {
   LazyArg arg;
   std::uint64_t hash;
   bool is_tracked = false;
-  bool is_closed = false;  ///< constants and what kernels make of them alone
+  bool is_closed = false;  ///< computed from constants alone: no memory below
   bool is_known = false;   ///< whether the table of nodes has it
-  Origin origin;           ///< no part of what the node is
-  mutable std::atomic<Storage*> realized{nullptr};  ///< as a quick answer; see LazyOp::realized
+  Origin origin;           ///< no part of the node's identity
+  mutable std::atomic<Storage*> realized{nullptr};  ///< storage.get(), readable without a lock
   mutable std::shared_ptr<Storage> storage;
 
   LazyNode() = default;
   LazyNode(const LazyNode&) = delete;
   LazyNode& operator=(const LazyNode&) = delete;
-  ~LazyNode();  // hands its sources to a worklist: depth is no matter
+  ~LazyNode();  // moves its sources to a worklist, so that deep graphs do not recurse
 };
 
 inline Ops LazyOp::op() const { return node_->op; }
@@ -217,11 +224,11 @@ inline LazyOp operator-(const LazyOp& a, const LazyOp& b) { return LazyOp::alu(O
 inline LazyOp operator*(const LazyOp& a, const LazyOp& b) { return LazyOp::alu(Ops::MUL, {a, b}); }
 inline LazyOp operator/(const LazyOp& a, const LazyOp& b) { return LazyOp::alu(Ops::DIV, {a, b}); }
 
-/// The sources that computing `n` needs: of an annotation the first, as the others are there for its gradient.
+/// The sources that computing `n` needs. An annotation needs only its first source; the others serve its gradient.
 inline std::span<const LazyOp> needed(const LazyNode& n) {
   return {n.src.data(), is_annotation(n.op) ? 1 : n.src.size()};
 }
-/// The k-th of them, null where there are no more: for detail::walk().
+/// needed(n)[k], null beyond the last one: the successor function for detail::walk().
 inline const LazyOp* needed_source(const LazyOp* n, std::size_t k) {
   const std::span<const LazyOp> sources = needed(*n->node());
   return k < sources.size() ? &sources[k] : nullptr;
@@ -230,15 +237,15 @@ inline bool is_realized(const LazyNode& n) {
   return n.realized.load(std::memory_order_acquire) != nullptr;
 }
 
-/// `root` with bound variables replaced by plain ones everywhere; the values that were bound are added to `values`.
-/// @throws Error (domain) where one variable is bound to two values
+/// Replaces each bound variable in the graph below `root` by its plain variable and appends the bound values to `values`, so that one
+/// compiled kernel serves all values. @throws Error (domain) where one variable is bound to two values
 LazyOp unbind(const LazyOp& root, Values& values);
 
-/// The nodes below `roots`, roots included, sources before users, each once. No recursion.
+/// All nodes reachable from `roots`, roots included, each once, sources before users. Linear time, no recursion.
 std::vector<const LazyNode*> postorder(std::span<const LazyOp> roots);
 inline std::vector<const LazyNode*> postorder(const LazyOp& root) { return postorder({&root, 1}); }
 
-/// `x` moved as the movement op `n` moves its operand: a LazyOp, a ShapeTracker. @pre is_movement(n.op)
+/// Applies the movement op `n` to `x`, a LazyOp or a ShapeTracker. @pre is_movement(n.op)
 template <class X>
 X moved_as(const LazyNode& n, const X& x) {
   switch (n.op) {
@@ -251,30 +258,31 @@ X moved_as(const LazyNode& n, const X& x) {
     default: throw InternalError(detail::message("[moved_as] ", spec_name(n.op), " moves nothing"));
   }
 }
-/// A movement op as the ShapeTracker that takes its indices to those of its operand. @pre is_movement(n.op)
+/// The ShapeTracker that maps an index of `n` to the flat index of its operand. @pre is_movement(n.op)
 inline ShapeTracker movement_of(const LazyNode& n) {
   return moved_as(n, ShapeTracker::from_shape(n.src[0].shape()));
 }
-/// What the node has beside its sources, as text() says it.
+/// The argument of `n` in the form of LazyOp::text(); "None" without one.
 std::string arg_text(const LazyNode& n);
-/// What a reduction of nothing gives: 0, 1, the least or the greatest value of `dtype`. @pre is_reduce(op)
+/// The result of a reduction without elements: SUM 0, PROD 1, REDUCE_MAX the least and REDUCE_MIN the greatest value of `dtype`.
+/// @pre is_reduce(op)
 Scalar identity_of(Ops op, DType dtype);
 
-/// What a kernel has to do at least, its variables at the upper ends of their bounds: each op between numbers once an element of
-/// its shape, each buffer read or written once.
+/// The least work of a kernel, with each variable at its upper bound.
 struct KernelCost {
+  /// Each arithmetic op once per element (MULACC 2; conversions, WHERE and movement 0).
   double operations = 0;
-  double bytes = 0;
+  double bytes = 0;  ///< each buffer read once and written once, as far as the kernel does either
 };
 KernelCost cost_of(const LazyOp& kernel);
 
-/// The buffers of a kernel by slot; slots between that nothing uses have dtype none.
+/// How a kernel uses one buffer.
 struct BufferUse {
-  DType dtype;
-  Int size;
+  DType dtype;  ///< none for a slot that the kernel does not use
+  Int size;     ///< elements: the largest size that a LOAD or STORE states
   bool read = false, written = false;
 };
-/// The size is the largest that any use states. @throws Error (domain) where one slot is used with two dtypes
+/// The buffers of `kernel` by slot. @throws Error (domain) where one slot is used with two dtypes, or exceeds 4095
 std::vector<BufferUse> buffers_of(const LazyOp& kernel);
 
 }  // namespace strata

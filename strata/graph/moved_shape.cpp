@@ -10,7 +10,7 @@ namespace strata {
 
 namespace {
 
-/// Sizes above 0 whose product fits in 64 bits; what it is, or 0 for others.
+/// The product of numeric sizes above 0, if it fits in 64 bits; else 0.
 std::int64_t plain_product(const Ints& sizes) {
   std::int64_t out = 1;
   for (const Int& size : sizes)
@@ -18,14 +18,14 @@ std::int64_t plain_product(const Ints& sizes) {
   return out;
 }
 
-/// `out`, where it is plain; else what `view` makes of a View of the old shape.
+/// `out`, if the arguments and the result are plain numbers; else the shape of view(View of the old shape), which checks everything.
 template <class F>
 Ints plain_or(bool is_plain, Ints&& out, const Ints& shape, const F& view) {
   if (is_plain && plain_product(out) != 0) return std::move(out);
   return view(View::create(shape)).shape();
 }
 
-/// True iff `axes` are dimensions, none twice.
+/// True iff `axes` are in [0, rank), without repetition.
 bool are_axes(const Axes& axes, std::size_t rank) {
   std::uint64_t seen = 0;
   if (rank > 64) return false;

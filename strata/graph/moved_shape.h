@@ -1,19 +1,20 @@
-// Shapes after movement. As View's, with its checks and messages; where all is numbers and nothing is wrong, without a View,
-// which is most of what building a movement op would take otherwise.
+// The shapes that movement ops result in, for LazyOp. The results and Errors are those of View. Valid arguments with numeric sizes are
+// computed directly: constructing a View would be most of the time of building a movement op.
 #pragma once
 
 #include "strata/view/view.h"
 
 namespace strata {
 
-/// @pre of all: `shape` is that of a View.  @throws Error what the movement op of View (of ShapeTracker: reshape) throws
+/// The shape after a movement op of a tensor of shape `shape`. @pre of all: `shape` is a valid shape of a View
+/// @throws Error as the function of View for the op (for reshaped(): as ShapeTracker::reshape)
 Ints reshaped(const Ints& shape, const Ints& to);
 Ints permuted(const Ints& shape, const Axes& order);
 Ints expanded(const Ints& shape, const Ints& to);
 Ints padded(const Ints& shape, const Padding& padding);
 Ints shrunk(const Ints& shape, const Mask& bounds);
 Ints strided(const Ints& shape, const Ints& steps);
-/// Throws where View::flip would.
+/// @throws Error as View::flip
 void check_flip(const Ints& shape, const Axes& axes);
 
 }  // namespace strata

@@ -1,9 +1,10 @@
-// Where the user wrote an operation: what errors say that come up later, when it runs.
+// Origin: the operation and source line that made a node, so that an error that occurs when the node runs can name the user's code.
 //
 //   Tensor y = x.log();              // main.cpp:12
 //   y.realize();                     // "... (log, written at main.cpp:12)"
 //
-// Operations of tensors open an OriginScope; nodes that are made meanwhile remember the outermost one.
+// Each tensor operation opens an OriginScope. Nodes made while scopes are open record the outermost one, which is the operation that
+// the user called.
 #pragma once
 
 #include <source_location>
@@ -11,25 +12,25 @@
 
 namespace strata {
 
-/// An operation, and where it is written.
+/// An operation and its source line. The strings live as long as the program.
 struct Origin {
-  const char* operation = nullptr;  ///< null where nobody said; these live as long as the program
+  const char* operation = nullptr;  ///< null: unknown
   const char* file = nullptr;
   unsigned line = 0;
 
   bool is_known() const { return operation != nullptr; }
-  /// "softmax, written at main.cpp:12"; empty where nobody said.
+  /// "softmax, written at main.cpp:12"; empty where the origin is unknown.
   std::string text() const;
 
-  /// That of this thread's outermost scope.
+  /// The origin of this thread's outermost OriginScope; unknown without a scope.
   static const Origin& current();
 };
 
-/// While it lives, nodes that this thread makes come from `operation` at `where`, unless a scope around it says otherwise.
+/// While an object lives, the nodes that this thread makes have the given origin. Inside of another scope it has no effect.
 class OriginScope {
  public:
   OriginScope(const char* operation, const std::source_location& where);
-  /// The same for a location in a program of another language. @pre what `origin` points to lives as long as the program
+  /// For a source line of another language. @pre the strings of `origin` live as long as the program
   explicit OriginScope(const Origin& origin);
   ~OriginScope();
   OriginScope(const OriginScope&) = delete;

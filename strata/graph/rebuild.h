@@ -1,5 +1,4 @@
-// A graph made anew, from its leaves up.
-
+// Rebuild: a bottom-up rewrite of a LazyOp graph, for passes such as unbind() and the construction of kernels.
 #pragma once
 
 #include <functional>
@@ -11,17 +10,18 @@
 
 namespace strata::detail {
 
-/// Makes graphs anew, each node once over all its calls, and without recursion: graphs may be deep.
+/// Rewrites graphs from the leaves up. Each node is rewritten once, also over several calls. No recursion: graphs may be deep.
 class Rebuild {
  public:
-  /// What stands for a node, given what stands for the sources that it needs.
+  /// Returns the replacement of `node`, given the replacements of its needed() sources, in order.
   using Make = std::function<LazyOp(const LazyOp& node, const std::vector<LazyOp>& sources)>;
-  /// What stands for a node whose sources are not looked at, where there is such.
+  /// Asked first, before the sources of `node` are visited. A result replaces `node`, and the sources are not visited.
   using Replace = std::function<std::optional<LazyOp>(const LazyOp& node)>;
 
   explicit Rebuild(Make make, Replace replace = {})
       : make_(std::move(make)), replace_(std::move(replace)) {}
 
+  /// The replacement of `root`.
   LazyOp operator()(const LazyOp& root);
 
  private:

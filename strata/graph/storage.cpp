@@ -5,7 +5,7 @@
 namespace strata {
 
 HostTable::HostTable(std::span<const std::byte> bytes)
-    : words_(bytes.size() / sizeof(std::uint64_t) + 1) {  // one more: an address of nothing is none
+    : words_(bytes.size() / sizeof(std::uint64_t) + 1) {  // one more, so that an empty table has an address
   if (!bytes.empty()) std::memcpy(words_.data(), bytes.data(), bytes.size());
 }
 

@@ -1,4 +1,5 @@
-// What a node of the graph is realized as: memory of a device. Which, the engine knows; the graph keeps it.
+// Storage: the memory of a realized node. The graph owns it through this interface without knowing devices; the engine's
+// BufferStorage is the implementation for device memory, HostTable for tables of formulas.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +9,18 @@
 
 namespace strata {
 
-/// What a node is realized as.
+/// The memory of a realized node.
 class Storage {
  public:
   Storage() = default;
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
   virtual ~Storage() = default;
-  /// Where the host has the elements, row-major; null where it has not.
+  /// The elements in host memory, row-major; null where they are not in host memory.
   virtual const void* host() const = 0;
 };
 
-/// Elements of 8 bytes that the host has from the beginning: the tables that formulas read.
+/// A table of 8-byte elements in host memory, copied at construction: the tables that formulas read (Value::from).
 class HostTable final : public Storage {
  public:
   explicit HostTable(std::span<const std::int64_t> elements) : HostTable(std::as_bytes(elements)) {}

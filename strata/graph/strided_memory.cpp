@@ -9,7 +9,7 @@ namespace strata {
 
 namespace {
 
-/// The memory below a tensor that is movement of it, and the movement; or what a copy would be of.
+/// The realized node below a chain of movement ops (through_copies: and copies), and the chain as one ShapeTracker.
 std::optional<std::pair<LazyOp, ShapeTracker>> movement_over_memory(const LazyOp& node,
                                                                     bool through_copies) {
   const auto is_copy = [](Ops op) { return op == Ops::FROM || op == Ops::CONTIGUOUS; };
@@ -30,7 +30,7 @@ std::optional<std::pair<LazyOp, ShapeTracker>> movement_over_memory(const LazyOp
   return std::pair(at, st);
 }
 
-/// Strides as others expect them: row-major ones where there is one index or none.
+/// `strides`, with row-major strides for dimensions of size 1, and for all where there are no elements, as other libraries expect.
 Index plain_strides(const Index& shape, Index strides) {
   Index whole = detail::contiguous_strides(shape);
   if (product(shape) == 0) return whole;

@@ -1,4 +1,4 @@
-// Bound variables of a kernel as plain ones: one kernel for all their values.
+// unbind(): replaces the bound variables of a kernel by plain ones, so that one kernel serves all their values.
 
 #include <algorithm>
 

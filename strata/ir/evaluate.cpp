@@ -1,6 +1,6 @@
-// The lookup table from op to function: a row an op, each written once for all classes of values. Integers are computed
-// in 64 bits and wrapped; f16 and bf16 in f32 and rounded. Functions of libm are taken one precision up and rounded, so
-// that they are within 0.501 ulp.
+// The table from op to function: one row per op, each function written once for all classes of values. Integers are computed in 64 bits
+// and wrapped; f16 and bf16 in f32 and rounded. Functions of libm are called in the next wider precision and rounded, so that they are
+// within 0.501 ulp.
 #include "strata/ir/evaluate.h"
 
 #include <array>
@@ -18,7 +18,7 @@
 namespace strata {
 namespace {
 
-// Classes of values: what a Scalar is computed as.
+// Classes of values: the C++ types in which Scalars are computed.
 template <class T>
 concept Sint = std::same_as<T, std::int64_t>;
 template <class T>
@@ -72,7 +72,7 @@ Scalar pack(DType dtype, T v) {
   }
 }
 
-// Integer arithmetic modulo 2^64, whatever the sign.
+// Integer arithmetic modulo 2^64, for signed types, too.
 template <Integer T, class F>
 T wrapping(F f, T a, T b) {
   return static_cast<T>(f(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)));
@@ -111,7 +111,7 @@ T negative(T a) {
   else
     return -a;
 }
-/// Without the sign, of -0 too.
+/// |a|; of -0: 0.
 template <Number T>
 T size(T a) {
   if constexpr (Float<T>)
@@ -127,7 +127,7 @@ T complement(T a) {
   else
     return static_cast<T>(~a);
 }
-/// Floats: one rounding, where a device may round the product too.
+/// a*b + c; of floats rounded once (a device may also round the product).
 template <Number T>
 T multiply_add(T a, T b, T c) {
   if constexpr (Float<T>)
@@ -136,7 +136,7 @@ T multiply_add(T a, T b, T c) {
     return add(mul(a, b), c);
 }
 
-// Division towards zero; the least number by -1 is itself.
+// Truncated division; 0 by a divisor of 0, and the least number divided by -1 is itself.
 template <Integer T>
 T quotient(T a, T b) {
   if (b == 0) return 0;
@@ -149,7 +149,7 @@ template <Integer T>
 T remainder(T a, T b) {
   return b == 0 ? 0 : sub(a, mul(b, quotient(a, b)));
 }
-/// Of floats exact, and the same NaN wherever there is none.
+/// The truncated remainder. Of floats it is exact; undefined cases give the default NaN.
 template <Number T>
 T modulus(T a, T b) {
   if constexpr (Float<T>) {
@@ -181,7 +181,7 @@ T minimum(T a, T b) {
   return a < b ? a : b;
 }
 
-// A width that says how far to shift: the operands' own, since counts from it on leave nothing.
+// Shifts work on Scalars, because the result depends on the width of the operands' dtype.
 Scalar shift_left(std::span<const Scalar> v, DType) {
   const DType dtype = v[0].dtype();
   const std::uint64_t count = v[1].bits();
@@ -199,7 +199,7 @@ Scalar shift_right(std::span<const Scalar> v, DType) {
 template <class T>
 using Wider = std::conditional_t<std::same_as<T, float>, double, long double>;
 
-// `f` of the wider type, rounded once more.
+// f computed in the wider type, and rounded.
 template <Float T, class F, class... Args>
 T rounded(F f, Args... args) {
   return static_cast<T>(f(static_cast<Wider<T>>(args)...));
@@ -235,21 +235,21 @@ constexpr ScalarFunction cell() {
     return nullptr;
 }
 
-/// The row of an op that is one lambda on values.
+/// A row for a lambda on values: null for the classes on which it is not invocable.
 template <auto F>
 constexpr FunctionRow on_values(Ops op) {
   return {op,
           {cell<F, std::int64_t>(), cell<F, std::uint64_t>(), cell<F, bool>(), cell<F, float>(),
            cell<F, double>()}};
 }
-/// The row of a function of libm, one precision up.
+/// A row for a function of libm, computed one precision wider.
 template <auto F>
 constexpr FunctionRow on_wider(Ops op) {
   return on_values<[]<Float T, std::same_as<T>... More>(T a, More... more)
                      requires std::invocable<decltype(F), Wider<T>, Wider<More>...>
                    { return rounded<T>(F, a, more...); }>(op);
 }
-/// The row of an op that works on Scalars of every class.
+/// A row for a function on Scalars of every class.
 constexpr FunctionRow on_scalars(Ops op, ScalarFunction f) { return {op, {f, f, f, f, f}}; }
 constexpr FunctionRow on_integers(Ops op, ScalarFunction f) {
   return {op, {f, f, nullptr, nullptr, nullptr}};

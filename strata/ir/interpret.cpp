@@ -1,7 +1,7 @@
-// The reference interpreter: a register for each lane of each UOp, and one UOp after another.
+// The reference interpreter of lists: a register for each lane of each UOp, and one UOp after another.
 //
-// Instances of a launch run one after another; where there are barriers, all up to the first one, then all up to the next.
-// They share their scratch memory, which begins as bytes of 255, so that what was not set stands out.
+// The instances of a launch run one after another; with barriers, all instances run up to the first barrier, then up to the next. They
+// share scratch memory, which is filled with bytes of 255, so that uninitialized reads are noticed.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -17,24 +17,25 @@
 namespace strata {
 namespace {
 
-constexpr std::uint64_t kMostRegisters = std::uint64_t{1} << 26;  // of all instances that wait at once
-constexpr std::int64_t kMostScratch = std::int64_t{1} << 32;      // bytes
+constexpr std::uint64_t kMostRegisters = std::uint64_t{1}
+                                         << 26;  // of all instances that wait at a barrier
+constexpr std::int64_t kMostScratch = std::int64_t{1} << 32;  // bytes
 
-/// "[interpret] 5 UOps.STORE": whose the message is, and how the line in the listing begins.
+/// "[interpret] 5 UOps.STORE": the beginning of a message, with the beginning of the UOp's line in the listing.
 std::string failing_place(UOp u) {
   return detail::message("[interpret] ", u.num(), " ", spec_name(u.op()));
 }
 
 using VariableValues = std::span<const std::pair<std::string, std::int64_t>>;
 
-/// What a pointer points to.
+/// The memory behind a pointer.
 struct Target {
   std::byte* data = nullptr;
   std::int64_t size = 0;  ///< elements
   std::string_view name;
 };
 
-/// A list made ready: where registers lie, where blocks end, what pointers and variables are.
+/// A prepared list: the registers of UOps, the ends of blocks, the memory of pointers and the values of variables.
 class Program {
  public:
   Program(const UOpGraph& uops, std::span<const Memory> buffers, VariableValues values,
@@ -45,19 +46,19 @@ class Program {
     for (const UOp u : uops) {
       prepare(u);
       first[u.num()] = registers;
-      registers += lanes(u) + (u.op() == UOps::LOOP ? 1 : 0);  // a LOOP keeps its end, too
+      registers += lanes(u) + (u.op() == UOps::LOOP ? 1 : 0);  // a LOOP also stores its end
     }
     start.resize(registers);
     for (const UOp u : uops) set(u, buffers, values);
   }
 
-  /// Lanes of the value of `u`.
+  /// The number of lanes of the value of `u`; 0 for none and pointers.
   static std::size_t lanes(UOp u) {
     if (u.dtype().is_none() || u.dtype().is_pointer()) return 0;
     return static_cast<std::size_t>(u.dtype().lanes());
   }
 
-  /// Instances of the launch.
+  /// The number of instances of the launch.
   std::uint64_t instances() const {
     std::int64_t count = 1;
     for (const UOp u : specials)
@@ -67,13 +68,13 @@ class Program {
   }
 
   const UOpGraph& list;
-  const AccessObserver* observer;        ///< null where there is none
-  std::vector<std::size_t> first;        ///< register of each UOp
-  std::vector<std::size_t> partner;      ///< of LOOP and IF: their end's number
-  std::vector<Target> target;            ///< of definitions of memory
-  std::vector<ScalarFunction> function;  ///< of ALU, CAST and BITCAST
+  const AccessObserver* observer;        ///< null without an observer
+  std::vector<std::size_t> first;        ///< the first register of each UOp
+  std::vector<std::size_t> partner;      ///< for LOOP and IF: the number of the matching end
+  std::vector<Target> target;            ///< for DEFINE_GLOBAL and DEFINE_LOCAL
+  std::vector<ScalarFunction> function;  ///< for ALU, CAST and BITCAST
   std::vector<UOp> specials;
-  std::vector<Scalar> start;  ///< the registers at first: constants and variables are in place
+  std::vector<Scalar> start;  ///< the initial registers, with constants and variables set
   std::size_t registers = 0;
   bool has_barrier = false;
 
@@ -141,10 +142,10 @@ class Program {
   std::int64_t scratch_bytes_ = 0;
 };
 
-/// One instance: its registers, and the UOp that comes next.
+/// One instance of the launch: its registers and its next UOp.
 class Instance {
  public:
-  /// Number `index` of the launch; the first SPECIAL runs fastest.
+  /// The instance number `index`; the first SPECIAL varies fastest.
   Instance(const Program& program, std::uint64_t index)
       : program_(&program), registers_(program.start) {
     for (const UOp u : program.specials) {
@@ -156,7 +157,7 @@ class Instance {
 
   bool is_done() const { return next_ == program_->list.size(); }
 
-  /// Runs up to the next BARRIER, or the end. `left` is counted down.
+  /// Runs up to the next BARRIER or the end. `left`, the budget, is decremented for each UOp.
   void run(std::uint64_t& left) {
     while (!is_done()) {
       const UOp u = program_->list[next_++];
@@ -169,7 +170,7 @@ class Instance {
 
  private:
   Scalar* at(UOp u) { return registers_.data() + program_->first[u.num()]; }
-  /// Lane k; of a scalar, its only one.
+  /// Lane k of a vector; a scalar itself.
   const Scalar& lane(UOp u, std::size_t k) { return at(u)[u.dtype().is_vector() ? k : 0]; }
 
   void step(UOp u) {
@@ -198,7 +199,7 @@ class Instance {
       case UOps::ENDIF:
       case UOps::BARRIER:
       case UOps::REDUCE:
-        return;  // in place from the start, or nothing to do; verify refuses a REDUCE
+        return;  // set in Program::start, or nothing to do; verify() refuses a REDUCE
     }
   }
 
@@ -209,7 +210,7 @@ class Instance {
     copy(u.src(0), at(u));
   }
 
-  /// Whether the counter is below the end.
+  /// True iff the counter is below the end.
   static bool is_inside(const Scalar* loop) {
     if (loop->dtype().is_unsigned()) return loop[0].as_uint() < loop[1].as_uint();
     return loop[0].as_int() < loop[1].as_int();
@@ -225,7 +226,8 @@ class Instance {
 
   void end_loop(UOp begun) {
     Scalar* loop = at(begun);
-    const DType dtype = loop->dtype();  // the counter is below an end of its dtype: one more fits
+    const DType dtype =
+        loop->dtype();  // the counter is below an end of its dtype: adding 1 does not overflow
     loop[0] = dtype.is_unsigned() ? Scalar::of(dtype, loop->as_uint() + 1)
                                   : Scalar::of(dtype, loop->as_int() + 1);
     if (is_inside(loop)) next_ = begun.num() + 1;
@@ -244,7 +246,7 @@ class Instance {
     }
   }
 
-  /// The address of lane k of an access. @throws Error (domain) where it is outside
+  /// The address of lane k of an access. @throws Error (domain) where it is outside of the buffer
   std::byte* address(UOp u, std::size_t k, const char* does) {
     const UOp pointer = u.src(0);
     const Target& target = program_->target[pointer.num()];
@@ -282,7 +284,7 @@ class Instance {
   std::size_t next_ = 0;
 };
 
-/// All instances at once, from barrier to barrier.
+/// Runs all instances together, from barrier to barrier.
 void run_together(const Program& program, std::uint64_t count, std::uint64_t budget) {
   STRATA_CHECK(count <= kMostRegisters / std::max<std::size_t>(program.registers, 1), budget,
                "[interpret] ", count, " instances wait at barriers, with ", program.registers,

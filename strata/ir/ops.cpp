@@ -1,4 +1,4 @@
-// The op table as data, names, and the dtypes of results.
+// The op table as data, the names of ops, and the dtypes of results.
 #include "strata/ir/ops.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr std::string_view group_name(OpGroup group) {
   return names[static_cast<std::size_t>(group)];
 }
 
-/// What the operands of a row have to be, for messages.
+/// The requirement on operands, for messages.
 constexpr std::string_view requirement(OpTyping typing) {
   switch (typing) {
     case OpTyping::same: return "operands of one dtype";
@@ -56,14 +56,15 @@ std::string names_of(std::span<const DType> operands) {
   return out.empty() ? "nothing" : out;
 }
 
-/// The dtype that CAST or BITCAST of `from` to `to` gives, or none where there is no such conversion.
+/// The dtype of CAST or BITCAST of `from` to `to`; none where there is no such conversion.
 DType converted(Ops op, DType from, DType to) {
   if (!is_element(to) || (to.is_vector() && to.lanes() != from.lanes())) return dtypes::none;
   if (op == Ops::BITCAST && to.bits() != from.bits()) return dtypes::none;
   return to.scalar().vec(from.lanes());
 }
 
-/// The dtype of a row on operands that are elements of equal lanes, as many as its arity; none where it has none.
+/// The dtype of `op` on operands; none where the op is not defined on them. @pre the operands are elements of equal lanes, as many as the
+/// arity
 DType typed(const OpRow& op, std::span<const DType> operands, DType to) {
   const auto alike = [&](std::size_t from) {
     return std::all_of(operands.begin() + static_cast<std::ptrdiff_t>(from), operands.end(),
@@ -99,7 +100,7 @@ std::optional<Ops> find_op(std::string_view name) {
   const bool bare = dot == std::string_view::npos;
   const std::string_view group = bare ? std::string_view() : name.substr(0, dot);
   const std::string_view own = bare ? name : name.substr(dot + 1);
-  for (const OpRow& r : kOpRows)  // binary rows stand before reductions of the same name
+  for (const OpRow& r : kOpRows)  // binary rows precede reductions of the same name
     if (r.name == own && (bare || group_name(r.group) == group)) return r.op;
   return std::nullopt;
 }

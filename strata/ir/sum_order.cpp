@@ -8,18 +8,19 @@ namespace strata {
 
 namespace {
 
-constexpr std::int64_t kSide = 4;    // lanes are kSide by kSide
-constexpr std::int64_t kRuns = 8;    // of a lane, before lanes are added up
-constexpr std::int64_t kChain = 64;  // beyond the logarithm of the number of elements
+constexpr std::int64_t kSide = 4;  // the lanes are two digits of kSide
+constexpr std::int64_t kRuns = 8;  // runs that are added up in a lane before the lanes are added up
+constexpr std::int64_t kChain =
+    64;  // the longest chain, in addition to the logarithm of the number of elements
 constexpr std::int64_t kRadices[] = {8, 2};
 
 static_assert(kSide * kSide == kSumLanes);
 
-/// Which axes are the main one and those behind it.
+/// The main axis and the trailing axes (sum_order.h).
 struct Parts {
-  std::vector<std::size_t> axes;  ///< that are longer than 1
-  std::size_t main = 0;           ///< place in `axes`
-  std::int64_t run = 1;           ///< product of the sizes behind it
+  std::vector<std::size_t> axes;  ///< the axes longer than 1
+  std::size_t main = 0;           ///< the position of the main axis in `axes`
+  std::int64_t run = 1;           ///< the product of the sizes of the trailing axes
 };
 
 Parts parts_of(std::span<const Int> sizes) {
@@ -35,6 +36,7 @@ Parts parts_of(std::span<const Int> sizes) {
   return out;
 }
 
+/// Builds the digits, with digits of `radix` above the lanes.
 class Order {
  public:
   Order(std::span<const Int> sizes, std::int64_t radix) : sizes_(sizes), radix_(radix) {}
@@ -64,7 +66,7 @@ class Order {
     out_.push_back({axis, stride, std::min(count, most), continues});
     return true;
   }
-  /// The digits of index // stride, the highest first.
+  /// Appends the digits of index // stride, the highest first.
   void digits_above(std::size_t axis, std::int64_t stride) {
     std::vector<std::int64_t> strides;
     for (; stride < size(axis); stride *= radix_) {
@@ -97,10 +99,10 @@ std::vector<SumDigit> sum_order(std::span<const Int> sizes) {
 
 namespace {
 
-/// The digits that are left of `digits` where `axis` has `size` elements.
+/// `digits` as they would be if `axis` had only `size` elements.
 std::vector<SumDigit> clipped(std::span<const SumDigit> digits, std::size_t axis, std::int64_t size) {
   std::vector<SumDigit> out;
-  bool is_first_gone = false;  // of those that go into one sum
+  bool is_first_gone = false;  // whether the digit that started the current accumulator was dropped
   for (SumDigit d : digits) {
     d.continues = d.continues && !is_first_gone;
     const std::int64_t most = d.axis == axis ? (size - 1) / d.stride + 1 : d.count;
@@ -124,7 +126,7 @@ std::vector<std::int64_t> part_lengths(std::span<const Int> sizes, std::size_t a
     part[axis] = length;
     return sum_order(part) == clipped(inner, axis, length);
   };
-  std::int64_t around = size;  // elements that the next digit has to cut
+  std::int64_t around = size;  // the length of the parts that the next digit divides
   for (std::size_t k = 0; k < digits.size() && digits[k].axis == axis; ++k) {
     const std::span<const SumDigit> inner = std::span(digits).subspan(k + 1);
     const std::int64_t length = digits[k].stride, left = size % length;

@@ -1,4 +1,4 @@
-// The graph: adding UOps, finding those that are there, and what is added most.
+// UOpGraph: adding UOps, finding equal ones, and the functions for common UOps.
 #include "strata/ir/uop.h"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ bool equal_args(const UOpArg& a, const UOpArg& b) {
   return std::visit(held, a);
 }
 
-/// A Variable's value is given when the kernel runs: the one that it may be bound to is no part of the kernel.
+/// Replaces a bound Variable by its plain one: values are given when the kernel runs and are no part of the kernel.
 void unbind_variable(UOpArg& arg) {
   const auto* variable = std::get_if<Variable>(&arg);
   if (variable != nullptr && variable->is_variable() && variable->bound_value())
@@ -94,7 +94,7 @@ UOp UOpGraph::add(UOps op, DType dtype, std::span<const UOp> src, UOpArg arg, bo
   const auto num = static_cast<std::uint32_t>(size());
   auto node = std::make_unique<UOpNode>(UOpNode{op, dtype, num, {}, std::move(arg)});
   node->src.append(src.data(), src.size());
-  // Room first, so that nothing fails between the two.
+  // Reserve first, so that nothing throws between the two insertions.
   if (nodes_.size() == nodes_.capacity()) nodes_.reserve(2 * nodes_.size() + 16);
   if (cachable) known_.emplace(hash, num);
   nodes_.push_back(std::move(node));
@@ -111,6 +111,10 @@ UOp UOpGraph::find(std::uint64_t hash, UOps op, DType dtype, std::span<const UOp
       return old;
   }
   return {};
+}
+
+bool UOpGraph::is_cachable(UOp u) const {
+  return find(hash_of(u.op(), u.dtype(), u.src(), u.arg()), u.op(), u.dtype(), u.src(), u.arg()) == u;
 }
 
 bool UOpGraph::owns(UOp u) const { return u && u.num() < size() && (*this)[u.num()] == u; }
@@ -159,7 +163,7 @@ UOp UOpGraph::lane(UOp vector, int k) {
   STRATA_CHECK(k >= 0 && k < vector.dtype().lanes(), domain, "[GEP] lane ", k, " is not in ",
                vector.dtype().name());
   if (vector.op() == UOps::CONST) return constant(vector.constant());
-  // An accumulator has another value by now than when the vector was made of it.
+  // An accumulator may have changed since the vector was made of it: take the lane of the vector.
   const bool joined = vector.op() == UOps::VECTORIZE;
   const UOp own = joined ? vector.src(static_cast<std::size_t>(k)) : UOp();
   if (own && own.op() != UOps::DEFINE_ACC) return own;

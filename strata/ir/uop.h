@@ -1,4 +1,5 @@
-// UOps: the instructions of a kernel, and the list or graph that owns them.
+// UOps: the instructions of a kernel (micro-ops), and UOpGraph, the list that owns them. codegen/ lowers a kernel to a UOpGraph;
+// render/ turns the list into source code or LLVM IR; interpret() runs it as the reference. parse_uops() and text() convert to text.
 //
 // op             sources                        argument        value
 // DEFINE_GLOBAL  -                              Global          pointer to the buffer's elements
@@ -6,27 +7,28 @@
 // DEFINE_VAR     -                              Variable        its value, i32 or i64
 // SPECIAL        -                              Special         i32 or i64 in [0, size)
 // CONST          -                              Scalar          the constant; of a vector dtype: in each lane
-// DEFINE_ACC     initial value                  -               the accumulator as it stands
+// DEFINE_ACC     initial value                  -               the accumulator's current value
 // LOOP           begin, end                     -               the counter, of their dtype; no iteration where begin >= end
 // ENDLOOP        LOOP                           -               none
 // IF             condition, a bool              -               none
 // ENDIF          IF                             -               none
-// LOAD           pointer, index[, gate, other]  -               element at index; `other` where gate is false (memory is not
-//                                                               touched). A vector dtype: consecutive elements from index on
-//                                                               (index is a scalar), gate a scalar or of a lane each
-// STORE          pointer, index, value[, gate]  - or int        a vector as with LOAD. The int, its bytes: it goes past the caches
-//                                                               where the pointer is a multiple of it; the index is one
+// LOAD           pointer, index[, gate, other]  -               the element at index; `other` where gate is false (memory is not
+//                                                               accessed). Of a vector dtype: consecutive elements from the
+//                                                               scalar index on; gate is a scalar or has a lane per element
+// STORE          pointer, index, value[, gate]  - or int        none; vectors as for LOAD. The int is the vector's size in bytes and
+//                                                               asks for a streaming store past the caches where the pointer is
+//                                                               a multiple of it; the index is
 // ALU            operands                       Ops             result_dtype; vectors lane by lane, never mixed with scalars
 // CAST, BITCAST  value                          -               the dtype's scalar; lanes are kept
 // VECTORIZE      scalars of one dtype           -               a vector of them, the first in lane 0
 // GEP            vector                         int (lane)      the lane
-// PHI            DEFINE_ACC, value              -               assigns; its own value is the new one
-// REDUCE         first, values..., LOOPs...     LoopReduction   `first` combined with what the values come to over all iterations
-//                                                               of the loops; only in the graph before linearizing
+// PHI            DEFINE_ACC, value              -               assigns value to the accumulator; the new value
+// REDUCE         first, values..., LOOPs...     LoopReduction   `first` combined with the values of all iterations of the loops;
+//                                                               only in the graph before linearization
 // BARRIER        -                              -               none
 //
-// In a list sources come before their users, loops nest and are closed, and a value is used inside the loops in which it
-// was made (accumulators apart: they may be read after the loop). `verify` says where a list is not so.
+// In a list, sources come before their users, loops nest and are closed, and a value is used only inside of the loops in which it was
+// made (except accumulators, which may be read after the loop). verify() checks a list.
 #pragma once
 
 #include <cstddef>
@@ -55,27 +57,27 @@ enum class UOps : std::uint8_t {
 #include "strata/ir/uops.def"
 };
 
-/// "UOps.ALU"
+/// The specification's name, e.g. "UOps.ALU".
 std::string spec_name(UOps op);
 
-/// Which buffer argument; printed `('data0', dtypes.float)`, or `('out', dtypes.float, 0)` where the name does not say the
-/// slot. Names here and below are C's identifiers.
+/// The argument of DEFINE_GLOBAL; printed `('data0', dtypes.float)`, or `('out', dtypes.float, 0)` where the name is not "data" and the
+/// slot. Names here and below are identifiers of C.
 struct Global {
   int slot = 0;
   std::string name;  ///< "data0" for slot 0
   bool operator==(const Global&) const = default;
 };
-/// Scratch memory; printed `('temp0', 512)`.
+/// The argument of DEFINE_LOCAL: scratch memory; printed `('temp0', 512)`.
 struct Local {
   std::string name;
   std::int64_t size = 0;  ///< elements
   bool operator==(const Local&) const = default;
 };
-/// A parallel index; printed `('gidx0', 0, 64)`.
+/// The argument of SPECIAL: an index of the parallel launch; printed `('gidx0', 0, 64)`.
 struct Special {
   std::string name;
-  int axis = 0;  ///< 0 to 2: the dimension of the launch
-  std::int64_t size = 0;
+  int axis = 0;           ///< 0 to 2: the dimension of the launch
+  std::int64_t size = 0;  ///< the index is in [0, size)
   bool operator==(const Special&) const = default;
 };
 /// A reduction by `op` over the last `loops` sources of its REDUCE; printed `(ReduceOps.SUM, 1)`.
@@ -85,13 +87,13 @@ struct LoopReduction {
   bool operator==(const LoopReduction&) const = default;
 };
 
-/// Variables compare by name and bounds.
+/// The argument of a UOp. Variables compare by name and bounds.
 using UOpArg =
     std::variant<std::monostate, std::int64_t, Scalar, Ops, Global, Local, Special, Variable, LoopReduction>;
 
 struct UOpNode;
 
-/// A handle on a UOp: one pointer, valid as long as the UOpGraph that made it. Equality is identity.
+/// A handle on a UOp: one pointer, valid while the UOpGraph that made it lives. Equality is identity.
 class UOp {
  public:
   UOp() = default;
@@ -100,7 +102,7 @@ class UOp {
   std::span<const UOp> src() const;
   UOp src(std::size_t k) const { return src()[k]; }
   const UOpArg& arg() const;
-  std::size_t num() const;  ///< its place in the graph's list
+  std::size_t num() const;  ///< position in the graph's list
 
   /// The constant's value. @pre op() == UOps::CONST
   const Scalar& constant() const { return std::get<Scalar>(arg()); }
@@ -126,7 +128,7 @@ class UOp {
   const UOpNode* node_ = nullptr;
 };
 
-/// What a UOp is a handle on.
+/// The instruction behind a UOp handle; owned by the UOpGraph.
 struct UOpNode {
   UOps op;
   DType dtype;
@@ -141,7 +143,7 @@ inline std::span<const UOp> UOp::src() const { return {node_->src.data(), node_-
 inline const UOpArg& UOp::arg() const { return node_->arg; }
 inline std::size_t UOp::num() const { return node_->num; }
 
-/// The variables between which a call runs the iterations of the parallel loop: each is of one kernel alone.
+/// The variables that bound the iterations of the parallel loop in one call: a thread runs [begin0, end0).
 inline constexpr std::string_view kRangeBegin = "begin0", kRangeEnd = "end0";
 inline bool is_range_bound(std::string_view name) {
   return name == kRangeBegin || name == kRangeEnd;
@@ -151,43 +153,47 @@ inline bool is_range_end(std::string_view name) {
   return is_range_bound(name);
 }
 
-/// Owns UOps, in the order in which they were added. Movable, not copyable; not for two threads at once.
+/// The list of UOps, in the order in which they were added. Movable, not copyable; used by one thread at a time.
 class UOpGraph {
  public:
-  /// A UOp; where `cachable`, one that was added so before with the same op, dtype, sources and argument. What has to
-  /// happen again (a loop of the same bounds, a load after a store) is not cachable.
-  /// @throws Error (domain) where the number of sources, their dtypes or the argument's kind are not what the table in
-  ///         uop.h says. (Nesting and order are `verify`'s.)
+  /// Adds a UOp. With `cachable`, returns an equal UOp (op, dtype, sources, argument) that was added with `cachable` before, if any.
+  /// A UOp that must be executed again is not cachable: a second loop of the same bounds, a load after a store.
+  /// @throws Error (domain) where a source is not of this graph, or where the number of sources, their dtypes or the kind of the
+  ///   argument differ from the table in uop.h; verify() checks nesting and order
   UOp add(UOps op, DType dtype, std::span<const UOp> src = {}, UOpArg arg = {}, bool cachable = true);
   UOp add(UOps op, DType dtype, std::initializer_list<UOp> src, UOpArg arg = {}, bool cachable = true) {
     return add(op, dtype, std::span<const UOp>(src.begin(), src.size()), std::move(arg), cachable);
   }
 
-  // What is added most.
+  // The most common UOps.
   UOp constant(const Scalar& value) { return add(UOps::CONST, value.dtype(), {}, value); }
   UOp constant(DType dtype, std::int64_t value);  ///< of a vector dtype: in each lane
-  /// `op` on operands of fitting dtypes; the result's dtype is result_dtype. CAST and BITCAST have UOps of their own.
+  /// `op` on `operands`; the dtype is result_dtype(). CAST and BITCAST have UOps of their own. @throws Error (domain) as result_dtype()
   UOp alu(Ops op, std::initializer_list<UOp> operands);
   UOp alu(Ops op, std::span<const UOp> operands);
-  /// `value` in dtype `to` (its scalar; lanes are kept); the same UOp where it is of it.
+  /// `value` converted to dtype `to`, with the lanes of `value`; `value` itself where it has that dtype.
   UOp cast(UOp value, DType to);
   UOp bitcast(UOp value, DType to);
-  /// The scalar in each of `lanes` lanes; the same UOp where lanes == 1.
+  /// A vector with `scalar` in each of `lanes` lanes; `scalar` itself where lanes == 1.
   UOp broadcast(UOp scalar, int lanes);
-  UOp lane(UOp vector, int k);  ///< a scalar is its own lane
+  UOp lane(UOp vector,
+           int k);  ///< lane k of a vector; a scalar itself. @throws Error (domain) for a lane out of range
+
+  /// True iff `u` was added as cachable. @pre u is of this graph
+  bool is_cachable(UOp u) const;
 
   std::size_t size() const { return nodes_.size(); }
   UOp operator[](std::size_t k) const { return UOp(nodes_[k].get()); }
-  /// In order. end() stays where it was made: what is added in a loop over the list is not met.
+  /// Iteration in list order. end() is fixed when it is called: a loop does not visit UOps that it adds.
   class Iterator;
   Iterator begin() const;
   Iterator end() const;
 
-  /// The list in the specification's columns: number, op, dtype, sources, argument; a line each.
+  /// The list as text, one UOp per line, in the specification's columns: number, op, dtype, sources, argument.
   ///    0 UOps.CONST          : dtypes.int                []                               0
-  /// A NaN that is not the usual one shows its bits, nan:0x7fc00001.
+  /// A NaN other than the default NaN shows its bits, e.g. nan:0x7fc00001.
   std::string text() const;
-  /// text() to standard output.
+  /// Prints text() to standard output.
   void print() const;
 
   UOpGraph() = default;
@@ -202,7 +208,7 @@ class UOpGraph {
   std::unordered_multimap<std::uint64_t, std::uint32_t> known_;  // by hash
 };
 
-/// Over the UOps, in the order of the list.
+/// A bidirectional iterator over a UOpGraph, in list order.
 class UOpGraph::Iterator {
  public:
   using iterator_category = std::bidirectional_iterator_tag;
@@ -227,30 +233,30 @@ class UOpGraph::Iterator {
 inline UOpGraph::Iterator UOpGraph::begin() const { return {*this, 0}; }
 inline UOpGraph::Iterator UOpGraph::end() const { return {*this, size()}; }
 
-/// Reads what text() writes, with any blanks between the parts of a line. Lines that are alike are UOps of their own.
-/// @throws Error with line and column in the message: (parse), or (domain) as add.
+/// Parses the format of UOpGraph::text(); columns may be separated by any blanks. Each line becomes a UOp of its own, also where two
+/// lines are equal. @throws Error, with line and column in the message: (parse), or (domain) as add()
 UOpGraph parse_uops(std::string_view text);
 
-/// Nothing wrong with the list: order, nesting, scope, dtypes, no REDUCE, no name or slot twice. Linear time.
-/// @throws Error (domain) naming the UOp's line and what is wrong with it; a LOOP or IF that is not closed among them.
+/// Checks that a list is a valid program: blocks nest and are closed, values are used in scope, there is no REDUCE, and no name or slot
+/// is defined twice. Linear time. @throws Error (domain) naming the line of the UOp and the rule that it breaks
 void verify(const UOpGraph& list);
 
-/// Memory that a list works on.
+/// A buffer argument.
 struct Memory {
   void* data = nullptr;
   std::int64_t size = 0;  ///< elements
 };
-/// Is told of each element that a LOAD or STORE touches, in order; a vector's one lane after another.
+/// Called for each element that a LOAD or STORE accesses, in order; for a vector once per lane.
 using AccessObserver = std::function<void(UOp access, std::int64_t element)>;
-/// Runs a list, one UOp after another, with each access checked: the reference for what lists mean. SPECIAL is looped over.
-/// `buffers` by slot; `values` of DEFINE_VAR by name.
-/// @throws Error (domain) for what verify refuses, an access outside, a buffer or value that is missing or outside of its
-///         bounds; (budget) after `budget` UOps.
+/// Runs a list, one UOp after another, and checks each access: the reference meaning of lists. The instances of a SPECIAL run one after
+/// another. @param buffers by slot  @param values of the DEFINE_VARs, by name
+/// @throws Error (domain) as verify(), for an access outside of its buffer, a missing buffer or value, or a value outside of its bounds;
+///   (budget) after `budget` UOps
 void interpret(const UOpGraph& list, std::span<const Memory> buffers,
                std::span<const std::pair<std::string, std::int64_t>> values = {},
                std::uint64_t budget = std::uint64_t{1} << 32, const AccessObserver& observer = {});
-/// `op` on scalars, as ops.def says; floats of 16 bits are computed in f32 and rounded. The table behind `interpret` and the INTERP device.
-/// @pre the dtypes fit; `to` is the dtype of CAST and BITCAST
+/// `op` on scalars, as ops.def defines it; 16-bit floats are computed in f32 and rounded. Used by both interpreters.
+/// @pre `op` is defined on the dtypes of `operands`; `to` is the target dtype of CAST and BITCAST
 Scalar evaluate(Ops op, std::span<const Scalar> operands, DType to = dtypes::none);
 
 }  // namespace strata

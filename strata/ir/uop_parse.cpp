@@ -1,8 +1,8 @@
-// Lists from text: what UOpGraph::text() writes, with any blanks between its parts. A line is
+// parse_uops(): the parser of the format of UOpGraph::text(), with any blanks between columns. A line is
 //
 //   number UOps.NAME : dtype [number, ...] argument
 //
-// where the op says what its argument looks like, and lines are numbered from 0. Empty lines do not count.
+// where the op determines the format of the argument. Lines are numbered from 0; empty lines are ignored.
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -22,7 +22,7 @@ namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-/// The whole of `text` as a number.
+/// Parses all of `text` as a number; false where it is none.
 template <class T, class... Format>
 bool read(std::string_view text, T& out, Format... format) {
   const char* const end = text.data() + text.size();
@@ -30,14 +30,14 @@ bool read(std::string_view text, T& out, Format... format) {
   return result.ec == std::errc() && result.ptr == end;
 }
 
-/// A place in the text, and how its parts are taken off.
+/// A position in the text, with functions that read the next part.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : text_(text) {}
 
   std::size_t at() const { return at_; }
   bool at_end() const { return at_ == text_.size(); }
-  /// The next character that is no blank; a newline at the end of the text too.
+  /// The next character that is not a blank; at the end of the text a newline.
   char peek() {
     while (!at_end() && is_blank(text_[at_])) ++at_;
     return at_end() ? '\n' : text_[at_];
@@ -54,7 +54,7 @@ class Cursor {
                                 ": ", parts...),
                 at + 1);
   }
-  /// What `make` returns; its errors get the place `at`.
+  /// Returns make(); its Errors get the line and column of `at`.
   template <class Make>
   auto located(std::size_t at, const Make& make) const {
     try {
@@ -78,7 +78,7 @@ class Cursor {
          line_ends ? "the end of the line" : in_quotes(character_at(text_, at_)));
   }
 
-  /// What stands up to a blank, a newline, or one of `stops`. @post not empty
+  /// Reads up to a blank, a newline, or one of `stops`. @post the word is not empty
   std::string_view word(std::string_view what, std::string_view stops = "") {
     peek();
     const std::size_t begin = at_;
@@ -104,7 +104,7 @@ class Cursor {
     return out;
   }
 
-  /// A name in single quotes.
+  /// Reads a name in single quotes.
   std::string name() {
     expect('\'');
     const std::size_t begin = at_;
@@ -133,7 +133,7 @@ bool read_int(std::string_view word, DType dtype, Scalar& out) {
   return out.as_int() == value;
 }
 
-/// `nan`, or `nan:` and its bits.
+/// Parses `nan`, or `nan:0x...` with its bits.
 bool read_nan(std::string_view word, DType dtype, Scalar& out) {
   constexpr std::string_view mark = "nan:0x";
   out = default_nan(dtype);
@@ -151,7 +151,7 @@ bool read_real(std::string_view word, DType dtype, Scalar& out) {
     out = Scalar::of(dtype, word == "inf" ? infinity : -infinity);
     return true;
   }
-  // NOTE: through a double, a decimal next to the middle of two floats would be rounded twice.
+  // NOTE: via double, a decimal near the middle of two floats would be rounded twice.
   if (dtype == dtypes::float32) {
     const std::optional<float> narrow = read_float(word);
     if (!narrow) return false;
@@ -193,7 +193,7 @@ class ListParser {
     const std::vector<UOp> src = parse_sources();
     UOpArg arg = parse_arg(op, dtype);
     if (in_.peek() != '\n') in_.fail_expected("the end of the line");
-    // Two lines that are alike are two UOps.
+    // Two equal lines are two UOps.
     in_.located(at, [&] { return list_.add(op, dtype, src, std::move(arg), false); });
   }
 
@@ -274,7 +274,7 @@ class ListParser {
     return *op;
   }
 
-  /// ('data0', dtypes.float), and the slot behind it where the name does not say it.
+  /// ('data0', dtypes.float), or ('out', dtypes.float, 0) with an explicit slot.
   UOpArg parse_global(DType dtype) {
     in_.expect('(');
     std::string name = in_.name();

@@ -1,4 +1,4 @@
-// The table of uop.h as checks, a function for each kind of UOp.
+// The checks of the table in uop.h: one function for each kind of UOp.
 #include "strata/ir/uop_rules.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ struct Candidate {
   const UOpArg& arg;
 
   DType of(std::size_t k) const { return src[k].dtype(); }
-  /// dtypes and ops among the parts are named on failure only.
+  /// @throws Error (domain) with the `parts` as message unless `condition`. The names of dtypes and ops are made on failure only.
   template <class... Parts>
   void require(bool condition, const Parts&... parts) const {
     STRATA_CHECK(condition, domain, "[", row(op).name, "] ", word(parts)...);
@@ -69,7 +69,7 @@ bool is_scalar_int(DType dtype) {
 }
 bool is_index(DType dtype) { return dtype == dtypes::int32 || dtype == dtypes::int64; }
 
-/// Names become those of the rendered program.
+/// Names are used as identifiers in rendered programs.
 bool is_identifier(std::string_view name) {
   const auto starts = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -104,7 +104,7 @@ void check_local(const Candidate& u) {
             " is not one that memory can have");
 }
 
-/// An index dtype that holds both values.
+/// Checks that the dtype is an index dtype that holds the values `least` to `most`.
 void check_index(const Candidate& u, std::int64_t least, std::int64_t most) {
   u.require(is_index(u.dtype), "has dtype ", u.dtype, ", which is not i32 or i64");
   using Narrow = std::numeric_limits<std::int32_t>;
@@ -156,7 +156,7 @@ void check_if(const Candidate& u) {
   u.require_dtype(dtypes::none);
 }
 
-/// The pointer, the index and the gate, if there is one, of an access to elements of `value`.
+/// Checks the pointer, the index and the gate (source `gate`, if there is one) of an access to elements of dtype `value`.
 void check_access(const Candidate& u, DType value, std::size_t gate) {
   u.require(u.of(0).is_pointer(), "accesses ", u.of(0), ", which is not a pointer");
   u.require(is_scalar_int(u.of(1)), "has index ", u.of(1), ", which is not an integer");

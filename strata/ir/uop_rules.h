@@ -1,4 +1,4 @@
-// What a UOp may be: the rows of uops.def as data, the kind of argument of each, and the check of one. Internal to ir/.
+// The rules for single UOps: the rows of uops.def as data, and check_uop(), which UOpGraph::add() and the parser apply. Internal to ir/.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace strata {
 
-/// The alternatives of UOpArg, in its order.
+/// The alternatives of UOpArg, in the same order.
 enum class ArgKind : std::uint8_t {
   none,
   number,
@@ -29,24 +29,24 @@ inline ArgKind kind(const UOpArg& arg) { return static_cast<ArgKind>(arg.index()
 /// A row of uops.def.
 struct UOpRow {
   std::string_view name;  ///< "ALU"
-  std::uint16_t least;    ///< sources
-  std::uint16_t most;
+  std::uint16_t least;    ///< fewest sources
+  std::uint16_t most;     ///< most sources
   UOps op;
   bool has_value;
   ArgKind arg;
 };
 
 const UOpRow& row(UOps op);
-/// The UOp of a name without its class; nothing for another text.
+/// The UOps enumerator named `name` (without "UOps."); nothing for an unknown name.
 std::optional<UOps> find_uop(std::string_view name);
 
-/// The NaN that is written `nan`, without its bits. @pre a float dtype
+/// The NaN that text() writes as `nan`, without bits. @pre `dtype` is a float
 inline Scalar default_nan(DType dtype) {
   return Scalar::of(dtype, std::numeric_limits<double>::quiet_NaN());
 }
 
-/// @throws Error (domain) where the number of sources, their dtypes or the argument are not as uop.h's table has them.
-/// @pre the sources are UOps, not empty handles
+/// Checks one UOp against the table in uop.h. @pre no source is an empty handle
+/// @throws Error (domain) where the number of sources, their dtypes or the argument differ from the table
 void check_uop(UOps op, DType dtype, std::span<const UOp> src, const UOpArg& arg);
 
 }  // namespace strata

@@ -1,4 +1,4 @@
-// Lists as text, in the specification's columns.
+// The text of lists, in the specification's columns.
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kNumberWidth = 4, kOpWidth = 20, kDTypeWidth = 25, kSourcesWidth = 32;
 
-/// `text`, and spaces up to `width`.
+/// Appends `text`, padded with spaces to `width`.
 void append_padded(std::string& out, std::string_view text, std::size_t width) {
   out += text;
   if (text.size() < width) out.append(width - text.size(), ' ');

@@ -1,4 +1,4 @@
-// A UOp, or a part of it, as text. Lists are UOpGraph::text().
+// The text of single UOps, for messages and traces. UOpGraph::text() is the text of a list.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace strata {
 
-/// The line that `u` has in its list's text, with the end of the line.
+/// The line of `u` in UOpGraph::text(), including the line break.
 std::string line_of(UOp u);
 
-/// The argument as that line ends in it; "None" where there is none.
+/// The argument of `u` as in the last column of line_of(u); "None" without an argument.
 std::string arg_text(UOp u);
 
 }  // namespace strata

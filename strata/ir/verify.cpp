@@ -1,4 +1,4 @@
-// What makes a list a program: blocks that nest and close, and values that are used where they are made.
+// verify(): checks that blocks nest and are closed, and that values are used in scope.
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-/// "5 UOps.STORE", as the line in the listing begins.
+/// "5 UOps.STORE": the beginning of the UOp's line in the listing.
 std::string place(UOp u) { return detail::message(u.num(), " ", spec_name(u.op())); }
 
-/// One pass over a list. Sources before their users, their number and dtypes are UOpGraph::add's.
+/// One pass over a list. UOpGraph::add() guarantees that sources precede their users, and their number and dtypes.
 class Verifier {
  public:
   explicit Verifier(const UOpGraph& list)
@@ -40,7 +40,7 @@ class Verifier {
 
   std::size_t inside() const { return blocks_.empty() ? kNone : blocks_.back(); }
 
-  /// Blocks nest, so that the innermost one around a value is open only where all around it are.
+  /// A value is in scope iff its innermost block is open: blocks nest, so that all blocks around it are open then, too.
   void check_scope(UOp u, UOp source) const {
     const std::size_t block = block_of_[source.num()];
     STRATA_CHECK(block == kNone || open_[block], domain, "[verify] ", place(u), " uses ",
@@ -49,7 +49,7 @@ class Verifier {
   }
 
   void begin(UOp u) {
-    // A counter is one of the values inside; that of an outer block ends with its own.
+    // A counter is in scope inside of its own loop.
     block_of_[u.num()] = u.num();
     open_[u.num()] = true;
     blocks_.push_back(u.num());
@@ -65,7 +65,7 @@ class Verifier {
     blocks_.pop_back();
   }
 
-  /// A name, and a buffer's slot, stand for one thing.
+  /// Checks that no name and no buffer slot is defined twice.
   void check_once(UOp u) {
     std::string_view name;
     if (const auto* global = std::get_if<Global>(&u.arg())) {
@@ -87,8 +87,8 @@ class Verifier {
 
   const UOpGraph& list_;
   std::vector<std::size_t> block_of_;  // the innermost LOOP or IF around each UOp
-  std::vector<bool> open_;             // of a LOOP or IF: has begun and is not closed
-  std::vector<std::size_t> blocks_;    // those that are open
+  std::vector<bool> open_;             // by UOp: a LOOP or IF that has begun and is not closed
+  std::vector<std::size_t> blocks_;    // the open blocks, innermost last
   std::unordered_set<int> slots_;
   std::unordered_set<std::string_view> names_;
 };

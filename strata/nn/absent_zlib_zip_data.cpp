@@ -1,4 +1,4 @@
-// In place of zlib_zip_data.cpp where zlib is not to be had.
+// Replaces zlib_zip_data.cpp in a build without zlib: every function throws.
 #include "strata/nn/zip_data.h"
 
 namespace strata {

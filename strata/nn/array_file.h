@@ -1,4 +1,5 @@
-// Arrays as files hold them: what the readers of npy.h, npz.h and safetensors.h give and their writers take.
+// HostArray: a dtype, a shape and the elements, in the memory of the host. The readers of npy.h, npz.h and safetensors.h return HostArrays,
+// and their writers take HostArrays. The functions below it are the checks that the three formats share.
 #pragma once
 
 #include <cstddef>
@@ -14,37 +15,38 @@
 
 namespace strata {
 
-/// Elements in row-major order, in memory of the host where a reader gives them. A scalar has no sizes; one may be 0.
+/// An array in row-major order. Readers place its elements in the memory of the host; a writer also takes elements on a device.
 struct HostArray {
-  DType dtype;  ///< of `data`
-  std::vector<std::int64_t> shape;
-  Buffer data;  ///< as many elements as the product of the sizes
+  DType dtype;                      ///< equals data.dtype()
+  std::vector<std::int64_t> shape;  ///< empty for a scalar; a size may be 0
+  Buffer data;                      ///< product(shape) elements
 };
 
-/// What files may have: no array that anybody wants has more, and NumPy takes no more either.
+/// The most dimensions that an array in a file may have: NumPy's own limit.
 inline constexpr std::size_t kMostDimensions = 64;
 
-/// Arrays in the order of their file.
+/// Pairs of name and array, in the order of the file.
 using NamedArrays = std::vector<std::pair<std::string, HostArray>>;
 
-/// How many elements an array has. False where a size is negative, or where the bytes of the sizes that are not 0 do
-/// not fit in 64 bits, as in NumPy: (0, 2**62, 2**62) is no shape.
+/// Sets `count` to the product of the sizes. Returns false, and leaves `count` alone, if a size is negative or if the itemsize times the
+/// nonzero sizes exceeds 64 bits. Like NumPy, it refuses (0, 2**62, 2**62), although that shape has no elements.
 [[nodiscard]] bool try_count(DType dtype, std::span<const std::int64_t> shape, std::int64_t& count);
 
-/// "()", "(3,)", "(3, 4)".
+/// A shape as Python writes a tuple: "()", "(3,)", "(3, 4)".
 std::string shape_text(std::span<const std::int64_t> shape);
 
-/// The elements of `array`, in memory of the host. `name` is what messages call it.
-/// @throws Error (shape) unless the shape has as many elements as the data and no more than kMostDimensions sizes, (domain)
-///   unless the dtypes agree
+/// The elements of `array`, copied to the host unless the host already sees them. Error messages call the array `name`.
+/// @throws Error (domain) if array.dtype differs from array.data.dtype(), (shape) if the shape has more than kMostDimensions sizes or
+///   does not hold array.data.size() elements
 Buffer checked_elements(std::string_view operation, std::string_view name, const HostArray& array);
 
-/// @throws Error (domain) where a name is there twice, or is not UTF-8: no reader would take it
+/// @throws Error (domain) if two arrays have the same name, or a name is not UTF-8: every reader refuses such a file
 void check_names(std::string_view operation, const NamedArrays& arrays);
 
 bool is_utf8(std::string_view text);
 
-/// The first element of booleans whose byte is neither 0 nor 1, which C++ must not meet, or -1.
+/// The index of the first element that is neither 0 nor 1, if the dtype is bool; -1 if all are valid, and for every other dtype.
+/// A C++ bool with another byte is undefined behavior, so readers refuse the file.
 std::int64_t bad_boolean(const Buffer& elements);
 
 }  // namespace strata

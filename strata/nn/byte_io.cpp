@@ -21,7 +21,7 @@ namespace {
 bool is_path(const std::string& text) {
   return !text.empty() && text.find('\0') == std::string::npos;
 }
-/// What messages call a file: a NUL would end them.
+/// The name of a file in messages: in quotes, escaped, if it is not a legal path, because a NUL would end the message.
 std::string shown(const std::string& path) { return is_path(path) ? path : in_quotes(path); }
 
 template <class T>
@@ -30,7 +30,7 @@ void swap_each(std::span<std::byte> bytes) {
     std::reverse(&bytes[at], &bytes[at] + sizeof(T));
 }
 
-/// A file that is written beside its target, to take its place when it is complete.
+/// A temporary file in the folder of its target, which finish() renames to the target. Without finish() the destructor deletes it.
 class Replacement {
  public:
   Replacement(std::string_view operation, const std::string& path)
@@ -54,7 +54,7 @@ class Replacement {
   void write(std::span<const std::byte> bytes) {
     check(write_all(file_.get(), bytes.data(), bytes.size()));
   }
-  /// Takes the target's place. Some systems notice a full disk only here.
+  /// Synchronizes the file and renames it to the target. Some file systems report a full disk only here.
   void finish() {
     if (mode_) check(fchmod(file_.get(), *mode_) == 0);
     check(fsync(file_.get()) == 0);
@@ -66,11 +66,11 @@ class Replacement {
   void refuse_unless(bool holds, const std::string& reason) const {
     STRATA_CHECK(holds, budget, "[", operation_, "] cannot write ", shown(path_), ": ", reason);
   }
-  /// The same for a call of the system that has just been made.
+  /// refuse_unless() with the system's reason, for the result of a system call.
   void check(bool holds) const {
     if (!holds) refuse_unless(false, last_error_text());
   }
-  /// Where the path leads: what a link points to is replaced, not the link. Devices and folders are not replaced.
+  /// Sets target_: the file that a symbolic link points to, so that the link stays; else the path. Refuses devices and folders.
   void find_target() {
     std::error_code error;
     target_ = path_;
@@ -80,14 +80,14 @@ class Replacement {
     }
     struct stat status{};
     if (stat(target_.c_str(), &status) != 0)
-      return;  // where the folder is at fault, opening says so
+      return;  // the target does not exist; a missing folder shows when the file is opened
     refuse_unless(S_ISREG(status.st_mode), "it is not a regular file");
     mode_ = status.st_mode & 07777U;
   }
 
   std::string operation_, path_, target_, temporary_;
-  std::optional<mode_t> mode_;  // of the file that is replaced
-  Fd file_;                     // open for as long as there is a temporary file
+  std::optional<mode_t> mode_;  // the mode of the file that is replaced
+  Fd file_;                     // open as long as the temporary file exists
 };
 
 }  // namespace
@@ -109,7 +109,7 @@ void swap_bytes(const Buffer& elements) {
 ByteSource ByteSource::file(std::string_view operation, const std::string& path) {
   ByteSource out(operation, {}, shown(path));
   if (!is_path(path)) out.fail("it is no path");
-  // Not blocking: a pipe without a writer is refused below instead of waited for.
+  // O_NONBLOCK: opening a pipe without a writer must not block; it is refused below.
   out.file_ = Fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status{};
   if (!out.file_ || fstat(out.file_.get(), &status) != 0)
@@ -133,7 +133,7 @@ void ByteSource::read(std::uint64_t at, std::span<std::byte> to) const {
 }
 
 std::vector<std::byte> ByteSource::read(std::uint64_t at, std::uint64_t count) const {
-  if (at > size_ || count > size_ - at)  // before there is memory for them
+  if (at > size_ || count > size_ - at)  // checked before the memory is allocated
     fail("expected ", count, " bytes from byte ", at, " on, the end is at byte ", size_);
   std::vector<std::byte> out(count);
   read(at, out);

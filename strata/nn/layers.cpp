@@ -9,7 +9,7 @@ namespace strata::nn {
 
 namespace {
 
-/// As PyTorch has it for weights and biases of `inputs` inputs each.
+/// PyTorch's initial values of weights and biases with `inputs` inputs: uniform in +-1/sqrt(inputs).
 Tensor within(const Ints& shape, double inputs) {
   const double most = inputs > 0 ? 1 / std::sqrt(inputs) : 0;
   return uniform(shape, -most, most);
@@ -24,7 +24,7 @@ Ints weight_shape(std::int64_t in, std::int64_t out, const std::vector<std::int6
   return shape;
 }
 
-/// One part of gates that stand one after another.
+/// Gate `k` of a tensor (batch, gates * features) of concatenated gates.
 Tensor gate(const Tensor& gates, std::int64_t k, std::int64_t features) {
   return gates.shrink({{0, gates.size(0)}, {k * features, (k + 1) * features}});
 }

@@ -1,7 +1,13 @@
-// Layers: modules of one function each, named and initialised as PyTorch has them. Their tensors are members, which others may be
-// assigned to: `layer.weight = w` makes w the parameter (Module::set() checks it). What a call makes comes from the line of the
-// call. Shapes are (batch, features) for Linear, (batch, channels, sizes...) for convolutions and normalisations,
-// (batch, length, features) for sequences.
+// The layers of a network: each is a Module with one function, operator(), and has the name, the formula and the initial values of its
+// PyTorch counterpart (docs/coming-from.md lists the differences). The header also declares the initialisers (uniform, kaiming_normal,
+// ...).
+//
+//   nn::Linear layer(64, 10);
+//   Tensor y = layer(x);                       // (batch, 64) to (batch, 10)
+//
+// Inputs have the shape (batch, channels, sizes...) for convolutions and normalisations, (batch, length, features) for attention and
+// recurrent layers, (..., features) for Linear. The parameters are public members: `layer.weight = w` makes w the parameter, unchecked;
+// layer.set("weight", w) checks dtype, shape and device (Module::set()). Errors name the line of the call: `at` is its place in the source.
 #pragma once
 
 #include <functional>
@@ -13,7 +19,7 @@
 
 namespace strata::nn {
 
-/// x @ weight.T + bias
+/// x @ weight.T + bias: (..., in) to (..., out). Weight and bias begin uniform in +-1/sqrt(in).
 class Linear : public Module {
  public:
   Linear(std::int64_t in, std::int64_t out, bool has_bias = true);
@@ -22,7 +28,9 @@ class Linear : public Module {
   std::optional<Tensor> bias;  ///< (out,)
 };
 
-/// Convolution in as many dimensions as `kernel` has sizes.
+/// Convolution over kernel.size() spatial axes, as conv_nd(): (batch, in, sizes...) to (batch, out, sizes...). The weight begins as
+/// kaiming_uniform(shape, sqrt(5)), the bias uniform in +-1/sqrt(in / groups * product(kernel)).
+/// The constructor throws Error (domain) unless options.groups divides `in` and `out`.
 class Conv : public Module {
  public:
   Conv(std::int64_t in, std::int64_t out, const std::vector<std::int64_t>& kernel,
@@ -32,26 +40,27 @@ class Conv : public Module {
   std::optional<Tensor> bias;  ///< (out,)
   ConvOptions options;
 };
-/// Over one spatial axis.
+/// Conv over one spatial axis: (batch, in, length).
 struct Conv1d : Conv {
   Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, ConvOptions how = {},
          bool has_bias = true)
       : Conv(in, out, {kernel}, std::move(how), has_bias) {}
 };
-/// Over two spatial axes.
+/// Conv over two spatial axes, with a kernel of `kernel` x `kernel`: (batch, in, height, width).
 struct Conv2d : Conv {
   Conv2d(std::int64_t in, std::int64_t out, std::int64_t kernel, ConvOptions how = {},
          bool has_bias = true)
       : Conv(in, out, {kernel, kernel}, std::move(how), has_bias) {}
 };
-/// Over three spatial axes.
+/// Conv over three spatial axes, with a kernel of `kernel` x `kernel` x `kernel`: (batch, in, depth, height, width).
 struct Conv3d : Conv {
   Conv3d(std::int64_t in, std::int64_t out, std::int64_t kernel, ConvOptions how = {},
          bool has_bias = true)
       : Conv(in, out, {kernel, kernel, kernel}, std::move(how), has_bias) {}
 };
 
-/// A row of the weight for each index.
+/// Looks up a row of the weight for each index: integers of shape (...) to (..., features). The weight begins normal, with mean 0 and
+/// deviation 1. An index outside [0, count) gives a row of NaN (embedding()).
 class Embedding : public Module {
  public:
   Embedding(std::int64_t count, std::int64_t features);
@@ -59,7 +68,10 @@ class Embedding : public Module {
   Tensor weight;  ///< (count, features)
 };
 
-/// Over the batch and the sizes, of each channel. In training the batch's own mean and variance, which move the running ones.
+/// Normalises each channel over the batch and the sizes, then scales by `weight` and adds `bias`: (x - mean) / sqrt(var + eps) * w + b.
+/// In training, mean and variance are those of the batch, and each call assigns
+///   running = (1 - momentum) * running + momentum * batch      (the running variance takes the batch's unbiased one)
+/// to running_mean and running_var. In eval() they are the running ones.
 class BatchNorm : public Module {
  public:
   explicit BatchNorm(std::int64_t channels, double eps = 1e-5, double momentum = 0.1);
@@ -67,7 +79,7 @@ class BatchNorm : public Module {
   Tensor weight, bias, running_mean, running_var;
   double eps, momentum;
 };
-/// Over the last dimensions, which are of `shape`; see layer_norm().
+/// Normalises over the last shape.size() axes, whose sizes must be `shape`, then scales and shifts each element; see layer_norm().
 class LayerNorm : public Module {
  public:
   explicit LayerNorm(Ints shape, double eps = 1e-5);
@@ -76,7 +88,7 @@ class LayerNorm : public Module {
   Tensor weight, bias;
   double eps;
 };
-/// Over groups of channels; see group_norm().
+/// Splits the channels into `groups` groups and normalises each group of each batch element; see group_norm().
 class GroupNorm : public Module {
  public:
   GroupNorm(std::int64_t groups, std::int64_t channels, double eps = 1e-5);
@@ -85,7 +97,7 @@ class GroupNorm : public Module {
   Tensor weight, bias;
   double eps;
 };
-/// Over the sizes, of each channel of each element of the batch; see instance_norm().
+/// Normalises each channel of each batch element over the sizes; see instance_norm(). Keeps no running statistics.
 class InstanceNorm : public Module {
  public:
   explicit InstanceNorm(std::int64_t channels, double eps = 1e-5);
@@ -93,7 +105,7 @@ class InstanceNorm : public Module {
   Tensor weight, bias;
   double eps;
 };
-/// By the root of the mean square over the last dimensions, which are of `shape`; see rms_norm().
+/// Divides by the root mean square over the last shape.size() axes, whose sizes must be `shape`, then scales by `weight`; see rms_norm().
 class RMSNorm : public Module {
  public:
   explicit RMSNorm(Ints shape, std::optional<double> eps = {});
@@ -103,7 +115,8 @@ class RMSNorm : public Module {
   std::optional<double> eps;
 };
 
-/// In training each element is 0 with probability `p`, and the others are scaled by 1 / (1 - p).
+/// In training, sets each element to 0 with probability `p` and scales the others by 1 / (1 - p), which keeps the expected value. In
+/// eval(), returns x.
 class Dropout : public Module {
  public:
   explicit Dropout(double probability = 0.5) : p(probability) {}
@@ -111,7 +124,9 @@ class Dropout : public Module {
   double p;
 };
 
-/// Attention of several heads side by side: (batch, length, features) to the same.
+/// Scaled dot product attention in `heads` heads of features / heads features each: (batch, length, features) to the same shape. Query, key
+/// and value are projected by a Linear each, and the joined heads by `out`; the second operator() is self-attention.
+/// The constructor throws Error (domain) unless `heads` divides `features`.
 class MultiheadAttention : public Module {
  public:
   MultiheadAttention(std::int64_t features, std::int64_t heads, bool bias = true);
@@ -124,7 +139,8 @@ class MultiheadAttention : public Module {
   Linear query, key, value, out;
 };
 
-/// x + attention(norm(x)), then x + feed-forward(norm(x)).
+/// A transformer block that normalises before each part: y = x + drop(attention(norm1(x))), then y + drop(down(gelu(up(norm2(y))))).
+/// `hidden` is the width between `up` and `down`.
 class TransformerBlock : public Module {
  public:
   TransformerBlock(std::int64_t features, std::int64_t heads, std::int64_t hidden, double dropout = 0);
@@ -135,47 +151,61 @@ class TransformerBlock : public Module {
   Dropout drop;
 };
 
-/// One layer over a sequence: (batch, length, in) to (batch, length, features), with the last state. In state_dict() its tensors
-/// are named as PyTorch's first layer: weight_ih_l0.
+/// One LSTM layer over a sequence: (batch, length, in) to (batch, length, features), with the last state. The steps are unrolled, so the
+/// length must be a number; a symbolic one throws Error (shape). In state_dict() the tensors have the names of PyTorch's first layer:
+/// weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0.
 class LSTM : public Module {
  public:
   LSTM(std::int64_t in, std::int64_t features);
-  /// The states of all steps, and those of the last one: `hidden` and `cell`.
+  /// `output` (batch, length, features) is the hidden state after each step; `hidden` and `cell` (batch, features) are the last state.
   struct Result {
     Tensor output, hidden, cell;
   };
+  /// @param state the hidden and the cell state before the first step, (batch, features) each; zeros if not given
   Result operator()(const Tensor& x, const std::optional<std::pair<Tensor, Tensor>>& state = {},
                     At at = At::current()) const;
   std::int64_t features;
-  Tensor weight_ih, weight_hh, bias_ih, bias_hh;  ///< gates one after another: input, forget, cell, output
+  /// weight_ih (4 * features, in), weight_hh (4 * features, features), biases (4 * features,): the gates input, forget, cell, output are
+  /// stacked on axis 0.
+  Tensor weight_ih, weight_hh, bias_ih, bias_hh;
 };
-/// One layer over a sequence: (batch, length, in) to (batch, length, features), with the last state. In state_dict() its tensors
-/// are named as PyTorch's first layer: weight_ih_l0.
+/// One GRU layer over a sequence: (batch, length, in) to (batch, length, features), with the last state. The steps are unrolled, as those
+/// of LSTM, and the tensors have the same names in state_dict().
 class GRU : public Module {
  public:
   GRU(std::int64_t in, std::int64_t features);
+  /// The hidden state after each step, (batch, length, features), and the last one, (batch, features).
+  /// @param state the hidden state before the first step, (batch, features); zeros if not given
   std::pair<Tensor, Tensor> operator()(const Tensor& x, const std::optional<Tensor>& state = {},
                                        At at = At::current()) const;
   std::int64_t features;
-  Tensor weight_ih, weight_hh, bias_ih, bias_hh;  ///< gates one after another: reset, update, new
+  /// As of LSTM, with the gates reset, update, new: 3 * features in place of 4 * features.
+  Tensor weight_ih, weight_hh, bias_ih, bias_hh;
 };
 
 // --- initial values (init.cpp) ---
 
-/// Inputs and outputs of a weight (out, in, sizes...). @throws Error (shape) below two dimensions
+// Each of the following is a tensor of random values from the default generator. Under NoInitialValues the values are undefined instead.
+
+/// The fan-in and fan-out of a weight of shape (out, in, sizes...): in * product(sizes) and out * product(sizes), e.g. (18, 36) for
+/// (4, 2, 3, 3). @throws Error (shape) below two dimensions
 std::pair<double, double> fans(const Ints& shape);
+/// Uniform in [low, high). @throws Error (domain) if low > high
 Tensor uniform(const Ints& shape, double low, double high, DType dtype = dtypes::float32,
                At at = At::current());
+/// Normal with the given mean and standard deviation. @throws Error (domain) for a negative deviation
 Tensor normal(const Ints& shape, double mean, double deviation, DType dtype = dtypes::float32,
               At at = At::current());
-/// He et al., 2015: uniform within sqrt(6 / ((1 + slope^2) * inputs)); normal of a third of that variance.
+/// He et al., 2015, for a leaky ReLU of that negative slope: uniform in +-sqrt(6 / ((1 + slope^2) * fan-in)). @throws as fans()
 Tensor kaiming_uniform(const Ints& shape, double slope = 0, DType dtype = dtypes::float32,
                        At at = At::current());
+/// The same variance, normal: mean 0, deviation sqrt(2 / ((1 + slope^2) * fan-in)). @throws as fans()
 Tensor kaiming_normal(const Ints& shape, double slope = 0, DType dtype = dtypes::float32,
                       At at = At::current());
-/// Glorot and Bengio, 2010: uniform within sqrt(6 / (inputs + outputs)).
+/// Glorot and Bengio, 2010: uniform in +-gain * sqrt(6 / (fan-in + fan-out)). @throws as fans()
 Tensor xavier_uniform(const Ints& shape, double gain = 1, DType dtype = dtypes::float32,
                       At at = At::current());
+/// The same variance, normal: mean 0, deviation gain * sqrt(2 / (fan-in + fan-out)). @throws as fans()
 Tensor xavier_normal(const Ints& shape, double gain = 1, DType dtype = dtypes::float32,
                      At at = At::current());
 

@@ -15,7 +15,7 @@ void Module::check_name(const std::string& name) const {
 
 namespace {
 
-/// What a module keeps is memory; a parameter takes gradients.
+/// The tensor as a parameter: realized, and requiring gradients.
 Tensor as_parameter(Tensor tensor) {
   tensor.realize();
   tensor.requires_grad(true);
@@ -26,7 +26,7 @@ Tensor as_buffer(Tensor tensor) {
   return tensor;
 }
 
-/// Each tensor once, under its first name.
+/// Keeps each tensor once, under its first name.
 NamedTensors each_once(NamedTensors all) {
   std::unordered_set<const TensorState*> seen;
   std::erase_if(
@@ -94,7 +94,7 @@ void Module::add_member(const std::string& name, std::optional<Tensor>& paramete
                       .dtype = parameter ? parameter->dtype() : dtypes::float32});
 }
 
-/// Also "inner.name"; a name with dots may be one of its own.
+/// Finds a tensor's entry, also by "inner.name" in an inner module. A name with dots may also be a name of this module (add_list()).
 const Module::Entry* Module::find(std::string_view name) const {
   for (const Entry& e : entries_) {
     if (e.module == nullptr && e.name == name) return &e;
@@ -180,7 +180,7 @@ void check_state(const NamedTensors& mine, const NamedTensors& given) {
     const auto it = place_of_name(given, name);
     STRATA_CHECK(found.contains(TensorAccess::state(tensor).get()), domain, "[load_state_dict] ",
                  name, " is missing");
-    if (it == given.end()) continue;  // under another of its names
+    if (it == given.end()) continue;  // given under another of its names
     STRATA_CHECK(it->second.shape() == tensor.shape(), shape, "[load_state_dict] ", name,
                  " has shape ", render(tensor.shape()), ", and is given as ",
                  render(it->second.shape()));

@@ -1,4 +1,6 @@
-// Modules: functions with parameters, which are found by name.
+// Module: the base class of layers and networks. A module registers its parameters, buffers and inner modules by name in its constructor;
+// in return it lists them for an optimiser (parameters()), saves and loads them (state_dict(), save(), load()), and switches between
+// training and evaluation (train(), eval()).
 //
 //   struct Net : nn::Module {
 //     nn::Linear hidden{64, 32}, out{32, 10};
@@ -9,7 +11,9 @@
 //   nn::Adam optimizer(net.parameters());
 //   nn::save(net, "net.safetensors");
 //
-// Tensors of its own a module makes known in its constructor, too: as members, to which others can be assigned, or as values.
+// A module registers a tensor of its own in one of two ways. add_member() registers a member of the class: another tensor may be assigned
+// to the member later, and the module sees it. add(), add_list() and add_map() keep a handle on the tensor: its values can change, but
+// the module keeps the tensor.
 //
 //   struct Scaled : nn::Module {
 //     Tensor scale = Tensor::ones({1});
@@ -17,7 +21,7 @@
 //     Scaled() { add_member("scale", scale); }
 //   };
 //
-// A module is neither copied nor moved: those around it know where it is.
+// A module cannot be copied or moved: the module around it keeps a pointer to it.
 #pragma once
 
 #include <map>
@@ -32,20 +36,23 @@
 
 namespace strata::nn {
 
-/// The number of batches, which PyTorch's batch norms keep in their state and these do not.
+/// Whether `name` is PyTorch's counter of batches ("num_batches_tracked"). PyTorch's batch norms save it; BatchNorm has no such tensor, so
+/// loading passes over the name.
 inline bool is_batch_count(std::string_view name) {
   return name == "num_batches_tracked" || name.ends_with(".num_batches_tracked");
 }
 
+/// Pairs of name and tensor, in the order in which the module registered them.
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-/// Whether `given` has a value for each tensor of `mine`, of its shape, and no other name but is_batch_count(); of a tensor that has
-/// several names one will do. @throws Error (domain) naming what is missing or unknown, (shape) where sizes differ
+/// Checks that `given` can be loaded into `mine`. Every tensor of `mine` needs a value of its shape; a tensor with several names (a shared
+/// weight) needs a value under one of them. Names that `mine` lacks are refused, except those of is_batch_count().
+/// @throws Error (domain) naming the missing or unknown name, (shape) if shapes differ
 void check_state(const NamedTensors& mine, const NamedTensors& given);
-/// The tensor of a name. @pre it is there
+/// The tensor of that name. @pre `state` has the name
 const Tensor& tensor_named(const NamedTensors& state, std::string_view name);
 
-/// A function with parameters and inner modules, by name. What derives from it adds them.
+/// A function with named parameters, buffers and inner modules. A derived class registers them in its constructor.
 class Module {
  public:
   Module() = default;
@@ -53,45 +60,56 @@ class Module {
   Module& operator=(const Module&) = delete;
   virtual ~Module() = default;
 
-  /// What gradients are taken by, in the order of add(), those of inner modules under "name."; each tensor once, under its first
-  /// name.
+  /// The parameters of this module and of its inner modules, in the order of registration. A tensor with several names (a shared weight)
+  /// occurs once, so that an optimiser steps it once.
   std::vector<Tensor> parameters() const;
+  /// parameters() with their names, e.g. "hidden.weight" for the weight of the inner module "hidden"; a shared one has its first name.
   NamedTensors named_parameters() const;
-  /// Parameters, and what else a module keeps (running means). A tensor in several places stands there under all its names.
+  /// Parameters and buffers, inner ones as "inner.name". A tensor with several names occurs under each of them.
   NamedTensors state_dict() const;
-  /// `tensor` itself stands for the member of that name (also "inner.name") from now on, as where it is assigned to it:
-  /// parameters() has it, and an optimiser that was made before does not. A parameter takes gradients then, unless `as_it_is`;
-  /// nothing: there is none, which a bias may be.
-  /// @throws Error (domain) where the module has no such member, it may not be absent, the dtype or device is another, or the
-  /// tensor was computed from what takes gradients; (shape). Nothing has changed then.
+  /// Makes `tensor` the member of that name ("weight", or "inner.weight" of an inner module), like a checked assignment to the member. An
+  /// optimiser that already exists keeps the old tensor. A parameter is realized and requires gradients, unless `as_it_is`. std::nullopt
+  /// removes an optional member, such as a bias.
+  /// @throws Error (domain) if the module has no such member, the member cannot be absent, the dtype or the device differs, the tensor was
+  ///   computed from tensors that require gradients, or the member is a buffer and the tensor requires gradients; (shape) if the shape
+  ///   differs. The module is then unchanged.
   void set(std::string_view name, const std::optional<Tensor>& tensor, bool as_it_is = false);
-  /// Takes the values of tensors by name. @throws as check_state(); nothing has changed then
+  /// Assigns the values of `state` to the tensors of the same names, each cast to the dtype and moved to the device of its target.
+  /// @throws as check_state(); the module is then unchanged
   void load_state_dict(const NamedTensors& state) const;
 
-  /// Whether dropout drops and normalisations learn; of all inner modules, too. They do at first.
+  /// Switches this module and all inner ones to training or to evaluation. In training Dropout drops elements and BatchNorm uses the
+  /// statistics of the batch. A new module is in training.
   void train(bool on = true);
   void eval() { train(false); }
   bool is_training() const { return is_training_; }
-  /// Forgets all gradients.
+  /// Clears the gradients of all parameters.
   void zero_grad() const;
 
  protected:
-  /// @pre the name is new; a module that is added lives as long as this one
+  // All of these throw Error (domain) if the module already has the name. A tensor that they register is realized; a parameter
+  // requires gradients from then on.
+
+  /// Registers a parameter, and returns it.
   Tensor add(const std::string& name, Tensor parameter);
+  /// Registers a buffer: a tensor that is in state_dict() but is not a parameter, e.g. a running mean.
   Tensor add_buffer(const std::string& name, Tensor buffer);
+  /// Registers an inner module. @pre `inner` lives as long as this module
   void add(const std::string& name, Module& inner);
-  /// Several under "name.0", "name.1", ..., or "name.key".
+  /// Registers the parameters as "name.0", "name.1", ...
   std::vector<Tensor> add_list(const std::string& name, std::vector<Tensor> parameters);
+  /// Registers each parameter as "name.key".
   std::map<std::string, Tensor> add_map(const std::string& name,
                                         std::map<std::string, Tensor> parameters);
-  /// A member of the derived class, so that what is assigned to it later is seen. @pre it is there as long as the module
+  /// Registers a member of the derived class, by reference: a tensor that is assigned to the member later is the parameter.
+  /// @pre the member lives as long as the module
   void add_member(const std::string& name, Tensor& parameter);
   void add_buffer_member(const std::string& name, Tensor& buffer);
-  /// One that may be absent; `shape` is what it has to have.
+  /// Registers a member that may be absent, e.g. a bias. `shape` is its required shape. @throws Error (shape) if a tensor has another one
   void add_member(const std::string& name, std::optional<Tensor>& parameter, Ints shape);
 
  private:
-  /// One of: a module, a member, a member that may be absent, a value.
+  /// A registered name. Exactly one of `module`, `member`, `optional` and `value` is set.
   struct Entry {
     std::string name;
     bool is_parameter = false;
@@ -99,10 +117,10 @@ class Module {
     Tensor* member = nullptr;
     std::optional<Tensor>* optional = nullptr;
     std::optional<Tensor> value = {};
-    Ints shape = {};  // of what may be absent
-    DType dtype = dtypes::float32;
+    Ints shape = {};                // required of an `optional`
+    DType dtype = dtypes::float32;  // required of an `optional`
 
-    const Tensor* tensor() const;  // null where there is none
+    const Tensor* tensor() const;  // null for a module and for an absent `optional`
   };
   void check_name(const std::string& name) const;
   const Entry* find(std::string_view name) const;
@@ -112,8 +130,8 @@ class Module {
   bool is_training_ = true;
 };
 
-/// While it lives, layers that this thread makes begin with memory whose values are undefined, and draw no random numbers: what was
-/// kept of others comes there next.
+/// While an object of this class lives, initialisers on this thread return tensors with undefined values and draw no random numbers. Meant
+/// for a network whose values are loaded next: initial values would cost time and move the random generator.
 class NoInitialValues {
  public:
   NoInitialValues();
@@ -123,12 +141,14 @@ class NoInitialValues {
   static bool is_active();
 };
 
-/// The state of a module as a safetensors file, and back. @throws Error as the file's functions and load_state_dict
+/// Writes state_dict() to a safetensors file. @throws as write_safetensors()
 void save(const Module& module, const std::string& path);
+/// Reads a safetensors file (Placement::copied) into the module. @throws as read_safetensors() and load_state_dict()
 void load(const Module& module, const std::string& path);
 
-/// A tensor of an array that was read, and one to write. Realizes.
+/// A tensor on the elements of `array`, which are shared, not copied.
 Tensor from_array(const HostArray& array);
+/// The elements of a tensor, in the memory of the host. Realizes the tensor. @throws Error (shape) if its shape is symbolic
 HostArray to_array(const Tensor& tensor);
 
 }  // namespace strata::nn

@@ -5,10 +5,10 @@
 namespace strata {
 namespace {
 
-/// Copies elements whose first axis is the fastest into row-major order. @pre there is an element
+/// Copies elements in Fortran order, where the first axis is contiguous, to row-major order. @pre there is at least one element
 template <class T>
 void to_row_major(const T* from, T* to, std::span<const std::int64_t> all_sizes) {
-  std::vector<std::int64_t> sizes, strides;  // of the axes that go anywhere: there are at most 63
+  std::vector<std::int64_t> sizes, strides;  // of the axes with a size above 1: at most 63
   std::int64_t count = 1;
   for (const std::int64_t size : all_sizes) {
     if (size == 1) continue;

@@ -13,8 +13,8 @@ namespace strata {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kAlignment = 64;   // of the elements in the file
-constexpr std::size_t kRoomToGrow = 21;  // NumPy leaves place for the first size to become this wide
+constexpr std::size_t kAlignment = 64;   // of the first element in the file
+constexpr std::size_t kRoomToGrow = 21;  // NumPy reserves room for 21 digits of the first size
 constexpr bool kIsBig = std::endian::native == std::endian::big;
 
 struct NpyDtype {
@@ -48,8 +48,8 @@ constexpr RefusedRow kRefused[] = {
 };
 // clang-format on
 
-/// Reads the dictionary: exactly its three keys, each once, with literals of the right type. What Python would accept
-/// beyond that (escapes, prefixes, underscores in numbers, comments) no writer of arrays makes, and is refused.
+/// Parses the dictionary: exactly the three keys, each once, with literals of the right type. Other Python syntax (escapes, prefixes,
+/// underscores in numbers, comments), which no writer of arrays uses, is refused.
 class DictReader {
  public:
   /// `longs`: sizes may end in L, as Python 2 wrote them.

@@ -1,10 +1,10 @@
-// NumPy's format for several named arrays: a zip archive of npy files.
+// Files in NumPy's npz format, which holds several named arrays: a zip archive with one npy file an array.
 //
 //   NamedArrays arrays = read_npz("weights.npz");
 //   write_npz("copy.npz", arrays);
 //
-// Read: what numpy.savez and numpy.savez_compressed write, with every check sum compared. Written: as numpy.savez does,
-// in the order given. Errors are those of npy.h, and name the entry. Both where Strata was built with zlib.
+// Readers accept the archives of numpy.savez and numpy.savez_compressed, and compare every checksum. Writers store the entries without
+// compression, as numpy.savez does, in the given order. Errors are those of npy.h, and name the entry. Both need a build with zlib.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,17 @@
 
 namespace strata {
 
-/// The arrays in the order of the archive, by the names of their entries without ".npy".
-/// @throws Error (parse) as parse_npy(), for damaged archives, for entries that are no npy files; (undefined)
-///         where Strata was built without zlib
+/// Reads the arrays of the file `path`, in the order of the archive's directory. The entry "weights.npy" is the array "weights".
+/// @throws Error (parse) for a damaged archive, an entry that is not an npy file, and as parse_npy(); (undefined) if Strata was built
+///   without zlib
 NamedArrays read_npz(const std::string& path);
+/// The same for the bytes of a file.
 NamedArrays parse_npz(std::span<const std::byte> bytes);
 
-/// @throws Error (domain) for a name that is there twice, is not UTF-8, has a NUL or is too long; (undefined) where
-///         Strata was built without zlib; as write_npy()
+/// Writes `arrays` to `path` atomically. @throws Error (domain) if a name occurs twice, is not UTF-8, contains a NUL or has more than
+///   65,531 bytes; (undefined) if Strata was built without zlib; and as write_npy()
 void write_npz(const std::string& path, const NamedArrays& arrays);
+/// The bytes that write_npz() writes.
 std::vector<std::byte> to_npz(const NamedArrays& arrays);
 
 }  // namespace strata

@@ -14,7 +14,7 @@ namespace strata::nn {
 
 namespace {
 
-/// Several tensors as one dimension, each computed into its place.
+/// The concatenation of the flattened tensors; each is computed directly into its place in the result.
 Tensor joined(const std::vector<Tensor>& parts) {
   std::vector<LazyOp> nodes;
   for (const Tensor& p : parts) nodes.push_back(p.detach().node());
@@ -25,7 +25,7 @@ std::string state_name(std::size_t parameter, std::size_t k) {
   return detail::message("state.", parameter, ".", k);
 }
 
-/// The part of a flat tensor that stands for one of a shape.
+/// The part of a flat tensor that begins at `begin`, with the shape `shape`.
 Tensor part_of(const Tensor& flat, const Int& begin, const Ints& shape) {
   return flat.shrink({{begin, begin + product(shape)}}).reshape(shape);
 }
@@ -135,7 +135,7 @@ void Optimizer::step(At at) {
   std::vector<std::vector<Tensor>> results;
   for (Group& group : groups_) {
     for (std::size_t k = 0; k < group.members.size(); ++k)
-      if (!(group.members[k].node() == group.nodes[k])) {  // somebody assigned to one
+      if (!(group.members[k].node() == group.nodes[k])) {  // the parameter was assigned to since the last step
         flatten(group);
         break;
       }
@@ -151,7 +151,7 @@ void Optimizer::step(At at) {
   }
   realize_all(all);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    for (const Tensor& t : results[g]) t.realize();  // forgets how it was made
+    for (const Tensor& t : results[g]) t.realize();  // already computed; drops the graph behind it
     groups_[g].flat.assign(results[g][0]);
     for (std::size_t k = 0; k < groups_[g].states.size(); ++k)
       groups_[g].states[k].assign(results[g][k + 1]);
@@ -194,10 +194,10 @@ void Optimizer::load_state_dict(const NamedTensors& state) {
   scalars_->lr = tensor_named(state, "lr").cast(dtypes::float64).item();
 }
 
-// --- SGD: state 0 is the velocity; number 1 is what of the gradient goes into it ---
+// --- SGD: state 0 is the velocity; number 1 is the factor of the gradient in it, 1 - dampening ---
 
 namespace {
-/// The first step's gradient is the velocity.
+/// At the first step the velocity is the undamped gradient, as PyTorch's.
 std::function<std::vector<double>(std::int64_t)> first_undamped(double dampening) {
   return [dampening](std::int64_t step) -> std::vector<double> {
     return {step == 1 ? 1 : 1 - dampening};
@@ -224,11 +224,11 @@ std::vector<Tensor> SGD::updated(const Group& group, const Tensor& gradient,
   return {group.flat - numbers[0] * (options_.nesterov ? g + v * options_.momentum : v), v};
 }
 
-// --- Adam: states 0 and 1 are the moments; numbers 1 and 2 correct their bias ---
+// --- Adam: states 0 and 1 are the moments; numbers 1 and 2 are their bias corrections ---
 
 namespace {
 
-/// What makes up for moments that begin with 0.
+/// The factors 1 / (1 - beta^t), which correct the bias of moments that begin with 0.
 std::function<std::vector<double>(std::int64_t)> bias_corrections(const AdamOptions& o) {
   return [o](std::int64_t step) -> std::vector<double> {
     const auto t = static_cast<double>(step);

@@ -1,15 +1,18 @@
-// Optimisers. An optimiser keeps all parameters of a dtype as one tensor, which they are views of: a step is one kernel, whatever
-// their number, and reads gradients that were computed into one place.
+// Optimisers (SGD, Adam, AdamW, RMSprop, LAMB), gradient clipping, and schedules of learning rates. The formulas are those of torch.optim.
 //
 //   nn::Adam optimizer(net.parameters(), {.lr = 1e-3});
 //   optimizer.zero_grad();
 //   loss.backward();
 //   optimizer.step();
 //
-// An optimiser holds the tensors that it was given: where a module is given another parameter later (layer.weight = t), the optimiser
-// goes on with the old one, as PyTorch's does, and one for the new is made.
+// An optimiser stores all parameters of one dtype as one flat tensor, and makes each parameter a view of its part. The gradients are
+// computed into one flat tensor, too. So a step is one kernel a dtype, for any number of parameters.
 //
-// Learning rates are no part of a kernel: changing them compiles nothing, and captures (tensor/jit.h) see them change.
+// An optimiser keeps the tensors that it was constructed with, as PyTorch's does. After layer.weight = t it still steps the old weight:
+// make a new optimiser.
+//
+// The learning rate and the step number are fed to kernels as inputs (engine/feed.h). A changed rate compiles nothing, and a capture
+// (tensor/jit.h) uses the new rate at its next replay.
 #pragma once
 
 #include <functional>
@@ -21,7 +24,8 @@
 
 namespace strata::nn {
 
-/// What optimisers share: the parameters, the learning rate, the step.
+/// The base class of optimisers: it holds the parameters, the learning rate and the per-parameter state, and applies the formula of the
+/// derived class, updated(), in step().
 class Optimizer {
  public:
   Optimizer(const Optimizer&) = delete;
@@ -30,41 +34,45 @@ class Optimizer {
 
   double lr() const { return scalars_->lr; }
   void set_lr(double lr) { scalars_->lr = lr; }
-  /// Moves the parameters against their gradients; one without a gradient stays as it is, with what is kept beside it. Realizes.
-  /// @throws Error (domain) where none has a gradient
+  /// Updates the parameters by their gradients, and realizes them. A parameter without a gradient keeps its values and its state.
+  /// @throws Error (domain) if no parameter has a gradient
   void step(At at = At::current());
+  /// Clears the gradients of all parameters.
   void zero_grad() const;
-  /// What a run is taken up again with: "steps", "lr", and what is kept for each parameter, "state.<parameter>.<number>". The
-  /// parameters are the module's to keep.
+  /// The tensors to resume training with: "steps" (i64), "lr" (f64), and the state tensors of each parameter, "state.P.K" for number K of
+  /// parameter P, e.g. "state.0.1" for the second moment of Adam's first parameter. Does not contain the parameters: Module::state_dict()
+  /// does.
   NamedTensors state_dict() const;
-  /// @throws as check_state(); nothing has changed then
+  /// Restores what state_dict() returned. @throws as check_state(); the optimiser is then unchanged
   void load_state_dict(const NamedTensors& state);
   const std::vector<Tensor>& parameters() const { return parameters_; }
 
  protected:
-  /// Numbers of step 1, 2, ... beside the learning rate.
+  /// The scalars of the formula that depend on the step number (1, 2, ...), e.g. Adam's bias corrections.
   using Corrections = std::function<std::vector<double>(std::int64_t step)>;
-  /// What changes from step to step: fed to kernels.
+  /// The values that change from step to step. They are fed to kernels as inputs.
   struct Scalars {
     double lr;
     std::int64_t steps;
     Corrections corrections;
   };
 
-  /// @throws Error (domain) where there is no parameter, one takes no gradient, or they are on two devices
+  /// @param states the number of state tensors a parameter, each with its shape and dtype, initially 0
+  /// @throws Error (domain) if there is no parameter, a parameter does not require gradients, or they are on different devices
   Optimizer(std::vector<Tensor> parameters, double lr, std::size_t states,
             Corrections corrections = {});
 
-  /// The parameters of one dtype, flat, and what is kept beside them.
+  /// All parameters of one dtype, with their state.
   struct Group {
-    Tensor flat;
-    std::vector<Tensor> states;
-    std::vector<Tensor> members;
-    std::vector<std::size_t> numbers;  // of the members among the parameters
-    std::vector<LazyOp> nodes;         // of the members, as they were left
+    Tensor flat;                       // the parameters, flattened and concatenated
+    std::vector<Tensor> states;        // state tensors, each of the shape of `flat`
+    std::vector<Tensor> members;       // the parameters: views of `flat`
+    std::vector<std::size_t> numbers;  // their indices in parameters()
+    std::vector<LazyOp> nodes;         // their nodes after the last step
   };
-  /// The parameters and states after a step, from those before, the gradient and the step's numbers: lr, then the
-  /// corrections.
+  /// The formula of a step. Returns the new `flat`, then the new states.
+  /// @param gradient of the shape of group.flat; 0 where a parameter has none
+  /// @param numbers scalar tensors: the learning rate, then the corrections of the step
   virtual std::vector<Tensor> updated(const Group& group, const Tensor& gradient,
                                       const std::vector<Tensor>& numbers) const = 0;
 
@@ -79,14 +87,17 @@ class Optimizer {
   std::shared_ptr<Scalars> scalars_;
 };
 
-/// Of SGD.
+/// Options of SGD. Their names, defaults and meaning are torch.optim.SGD's.
 struct SgdOptions {
   double lr = 1e-3, momentum = 0, dampening = 0, weight_decay = 0;
   bool nesterov = false;
 };
-/// Steps along the gradient, with momentum or without, as torch.optim.SGD takes them.
+/// Stochastic gradient descent, as torch.optim.SGD: g += weight_decay * w; v = momentum * v + (1 - dampening) * g (v = g at the first
+/// step); w -= lr * v, or with nesterov w -= lr * (g + momentum * v). One state tensor, v, if momentum is not 0.
 class SGD final : public Optimizer {
  public:
+  /// @throws Error (domain) if lr, momentum or weight_decay is negative or not finite, or nesterov has no momentum or a dampening; and as
+  ///   Optimizer
   explicit SGD(std::vector<Tensor> parameters, SgdOptions options = {});
 
  private:
@@ -95,13 +106,15 @@ class SGD final : public Optimizer {
   SgdOptions options_;
 };
 
-/// Of Adam, AdamW and LAMB.
+/// Options of Adam, AdamW and LAMB. Their names and meaning are torch.optim.Adam's.
 struct AdamOptions {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
 };
-/// Kingma and Ba, 2015; weight decay as part of the gradient.
+/// Kingma and Ba, 2015: g += weight_decay * w; m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g^2;
+/// w -= lr * m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps) at step t. Two state tensors, m and v.
 class Adam : public Optimizer {
  public:
+  /// @throws Error (domain) if an option is negative or not finite, or beta1 or beta2 is 1 or more; and as Optimizer
   explicit Adam(std::vector<Tensor> parameters, AdamOptions options = {})
       : Adam(std::move(parameters), options, false) {}
 
@@ -114,20 +127,23 @@ class Adam : public Optimizer {
   AdamOptions options_;
   bool decoupled_;
 };
-/// Loshchilov and Hutter, 2019: weight decay apart from the gradient.
+/// Loshchilov and Hutter, 2019: Adam whose decay is decoupled from the gradient. w is first multiplied by 1 - lr * weight_decay; m and v
+/// do not see the decay.
 class AdamW final : public Adam {
  public:
   explicit AdamW(std::vector<Tensor> parameters, AdamOptions options = {.weight_decay = 0.01})
       : Adam(std::move(parameters), options, true) {}
 };
 
-/// Of RMSprop.
+/// Options of RMSprop. Their names, defaults and meaning are torch.optim.RMSprop's.
 struct RmspropOptions {
   double lr = 1e-2, alpha = 0.99, eps = 1e-8, weight_decay = 0, momentum = 0;
 };
-/// Steps over the root of the gradient's running mean square, as torch.optim.RMSprop takes them.
+/// As torch.optim.RMSprop: g += weight_decay * w; s = alpha * s + (1 - alpha) * g^2; d = g / (sqrt(s) + eps); w -= lr * d, or with
+/// momentum v = momentum * v + d; w -= lr * v. State tensors: s, and v if momentum is not 0.
 class RMSprop final : public Optimizer {
  public:
+  /// @throws Error (domain) if an option is negative or not finite, or alpha is 1 or more; and as Optimizer
   explicit RMSprop(std::vector<Tensor> parameters, RmspropOptions options = {});
 
  private:
@@ -136,9 +152,11 @@ class RMSprop final : public Optimizer {
   RmspropOptions options_;
 };
 
-/// You et al., 2020: Adam's step, scaled for each parameter to its own size.
+/// You et al., 2020: d is Adam's direction plus weight_decay * w; w -= lr * |w| / |d| * d, where the norms are those of each parameter (the
+/// ratio is 1 if a norm is 0).
 class LAMB final : public Optimizer {
  public:
+  /// @throws as Adam
   explicit LAMB(std::vector<Tensor> parameters, AdamOptions options = {.eps = 1e-6});
 
  private:
@@ -147,18 +165,21 @@ class LAMB final : public Optimizer {
   AdamOptions options_;
 };
 
-/// Scales gradients so that their norm, all together, is at most `most`; gives the norm that it was.
+/// Multiplies all gradients by min(1, most / norm), where `norm` is the L2 norm of all gradients together. Returns `norm` as a scalar
+/// tensor. @throws Error (domain) if no parameter has a gradient
 Tensor clip_grad_norm(std::span<const Tensor> parameters, double most, At at = At::current());
-/// Each element of each gradient between -most and most.
+/// Clips each element of each gradient to [-most, most]. @throws Error (domain) if most < 0
 void clip_grad_value(std::span<const Tensor> parameters, double most, At at = At::current());
 
-// --- learning rates by step, from the one that an optimiser begins with ---
+// --- schedules: the learning rate of a step, from the initial rate `lr`; pass the result to Optimizer::set_lr() ---
 
+/// lr * factor^(step / every), with an integer quotient. @throws Error (domain) unless every > 0
 double step_schedule(double lr, std::int64_t step, std::int64_t every, double factor = 0.1);
+/// lr * factor^step
 double exponential_schedule(double lr, std::int64_t step, double factor);
-/// Half a cosine from lr at step 0 to `last` at `steps`.
+/// Half a cosine wave, from lr at step 0 down to `last` at `steps` and after: last + (lr - last) * (1 + cos(pi * step / steps)) / 2.
 double cosine_schedule(double lr, std::int64_t step, std::int64_t steps, double last = 0);
-/// From 0 to lr over `warmup` steps, then half a cosine to 0 at `steps`.
+/// Linear from 0 to lr over `warmup` steps, then cosine_schedule() down to 0 at `steps`.
 double warmup_cosine_schedule(double lr, std::int64_t step, std::int64_t warmup, std::int64_t steps);
 
 }  // namespace strata::nn

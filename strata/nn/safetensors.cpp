@@ -12,7 +12,8 @@
 namespace strata {
 namespace {
 
-/// The elements of `row` in the file's own pages, or in a copy where these do not do or there are none.
+/// The elements of `row`, at byte `at` of the source: in the mapped pages if possible, else a copy. A copy is needed without pages, for
+/// unaligned elements, and on a big-endian machine.
 Buffer elements_of(const ByteSource& source, const std::shared_ptr<std::byte>& pages,
                    const TensorRow& row, std::uint64_t at) {
   const std::size_t itemsize = row.dtype.itemsize();
@@ -56,7 +57,7 @@ void check_metadata(const SafeTensors& file) {
     STRATA_CHECK(name != "__metadata__", domain, "[safetensors] a tensor called '__metadata__'");
 }
 
-/// The bytes of `elements` as the file has them.
+/// The elements in little-endian order, as in the file.
 Buffer little(const Buffer& elements) {
   if (!kSwapsLittle) return elements;
   Buffer out = Buffer::allocate(elements.size(), elements.dtype());

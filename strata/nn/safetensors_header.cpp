@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::uint64_t kMostHeader = 100'000'000;
 constexpr std::size_t kLengthSize = 8;
-constexpr std::string_view kReader = "[json] ";  // in front of its messages
+constexpr std::string_view kReader = "[json] ";  // the prefix of JSON errors, which is removed
 constexpr std::string_view kMetadata = "__metadata__";
 
 struct SafeTensorsDtype {
   std::string_view name;
   DType dtype;
 };
-// The order is that of the reference implementation, by which it sorts tensors.
+// The order of the rows is the reference implementation's order of dtypes, by which tensors are sorted.
 // clang-format off
 constexpr SafeTensorsDtype kSafeTensorsDtypes[] = {
     {"BOOL", dtypes::boolean},
@@ -45,7 +45,7 @@ std::string dtype_names() {
   return out;
 }
 
-/// Reads the JSON text, value by value.
+/// Reads the JSON text of the header, and checks every value.
 class HeaderReader {
  public:
   HeaderReader(const ByteSource& source, std::string_view text) : source_(source) {
@@ -180,7 +180,7 @@ class HeaderReader {
   JsonDocument document_;
 };
 
-/// Sorts the tensors by their bytes, which must be all that there are.
+/// Sorts the tensors by their byte ranges, which must cover all bytes behind the header without overlap or hole.
 void check_tiling(const ByteSource& source, SafeTensorsHeader& header) {
   const auto place = [](const TensorRow& row) { return std::tie(row.begin, row.end, row.name); };
   std::sort(header.tensors.begin(), header.tensors.end(),
@@ -201,7 +201,7 @@ void check_length(std::uint64_t bytes) {
                " bytes or more, the format's limit is ", kMostHeader);
 }
 
-/// The bytes of the names and of the metadata alone.
+/// The bytes of names and metadata, a lower bound of the header's length.
 std::uint64_t texts_size(const SafeTensorsHeader& header) {
   std::uint64_t out = 0;
   for (const auto& [key, value] : header.metadata) out += key.size() + value.size();
@@ -234,7 +234,7 @@ std::size_t safetensors_rank(DType dtype) {
 }
 
 std::string safetensors_header_text(const SafeTensorsHeader& header) {
-  check_length(texts_size(header));  // before there is a text of that length
+  check_length(texts_size(header));  // before a text of that length is made
   JsonWriter json;
   json.begin_object();
   if (!header.metadata.empty()) {

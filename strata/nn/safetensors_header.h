@@ -1,4 +1,5 @@
-// The header of a safetensors file: which tensors there are, and where their bytes lie.
+// The header of a safetensors file: a JSON object with the dtype, the shape and the byte range of each tensor, and the metadata.
+// safetensors.cpp reads and writes it with the functions below.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +12,29 @@
 
 namespace strata {
 
+/// The header's entry of one tensor.
 struct TensorRow {
   std::string name;
   DType dtype;
   std::vector<std::int64_t> shape;
-  std::uint64_t begin = 0, end = 0;  ///< bytes behind the header
+  /// The bytes [begin, end) of the file, counted from the first byte behind the header.
+  std::uint64_t begin = 0, end = 0;
 };
 
 struct SafeTensorsHeader {
-  std::vector<TensorRow> tensors;  ///< by their bytes, which begin at 0 and leave no hole; then by name
+  std::vector<TensorRow> tensors;  ///< sorted by (begin, end, name); their ranges cover the elements without overlap or hole
   std::vector<std::pair<std::string, std::string>> metadata;
-  std::uint64_t length = 0;  ///< of all that stands in front of the elements, in bytes
+  std::uint64_t length = 0;  ///< bytes before the first element, the 8 bytes of the length included
 };
 
-/// The header of `source`, whose bytes are exactly those of the tensors. @throws Error (parse) for what is none
+/// Parses the header at the beginning of `source`. @throws Error (parse) if the header is invalid, or the tensors do not cover exactly
+///   the bytes behind it
 SafeTensorsHeader read_safetensors_header(const ByteSource& source);
 
-/// The length, the JSON text and spaces up to a multiple of 8 bytes. @throws Error (budget) above 100 MB
+/// The 8 bytes of the length, the JSON text, and spaces up to a multiple of 8 bytes. @throws Error (budget) above 100 MB
 std::string safetensors_header_text(const SafeTensorsHeader& header);
 
-/// The place of a dtype in the format's order, in which dtypes of more bytes come later.
+/// The position of a dtype in the order of the reference implementation, from BOOL (0) to U64 (12). Wider dtypes come later.
 std::size_t safetensors_rank(DType dtype);
 
 }  // namespace strata

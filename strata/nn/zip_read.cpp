@@ -1,4 +1,4 @@
-// Reading zip archives: the end record, the directory in front of it, and where each entry's bytes lie.
+// Reading zip archives: the end record, the directory in front of it, and the places of the entries' bytes.
 #include <algorithm>
 #include <optional>
 
@@ -15,7 +15,7 @@ constexpr std::size_t kLocatorSize = 20, kWideEndSize = 56;
 constexpr std::uint16_t kEncrypted = 1, kStored = 0, kDeflated = 8;
 constexpr std::uint16_t kWideExtra = 1;
 
-/// Where the directory is.
+/// The place of the directory: position and size in bytes, and the number of entries.
 struct Directory {
   std::uint64_t at = 0, size = 0, count = 0;
 };
@@ -24,7 +24,7 @@ bool has_mark(std::span<const std::byte> bytes, std::string_view mark) {
   return text_of(bytes).starts_with(mark);
 }
 
-/// The directory as the wide end record has it, or nothing where there is none in front of `end`.
+/// The directory by the zip64 end record; nothing if there is none in front of the end record at `end`.
 std::optional<Directory> wide_directory(const ByteSource& source, std::uint64_t end) {
   if (end < kLocatorSize) return std::nullopt;
   const std::uint64_t locator_at = end - kLocatorSize;
@@ -74,7 +74,7 @@ Directory find_directory(const ByteSource& source) {
   source.fail("expected a zip archive, found no end record in ", source.size(), " bytes");
 }
 
-/// Takes the fields that did not fit from an entry's extra ones.
+/// Reads the 64-bit fields of an entry from its zip64 extra field.
 class WideFields {
  public:
   WideFields(const ByteSource& source, const std::string& name, std::span<const std::byte> extra)
@@ -82,7 +82,7 @@ class WideFields {
     while (extra.size() >= 4) {
       const auto kind = load_little<std::uint16_t>(extra.data());
       const std::size_t size = load_little<std::uint16_t>(&extra[2]);
-      if (size > extra.size() - 4) return;  // no fields: only an error for those who need them
+      if (size > extra.size() - 4) return;  // malformed: an error only if a wide field is needed
       if (kind == kWideExtra) {
         left_ = extra.subspan(4, size);
         return;
@@ -90,7 +90,7 @@ class WideFields {
       extra = extra.subspan(4 + size);
     }
   }
-  /// `narrow`, or the next wide field where that says that there is one.
+  /// `narrow`, or the next wide field if `narrow` has the value that refers to it.
   std::uint64_t next(std::uint32_t narrow) {
     if (narrow != kZipMost32) return narrow;
     if (left_.size() < 8) source_.fail("entry ", in_quotes(name_), " lacks its zip64 sizes");
@@ -105,7 +105,7 @@ class WideFields {
   std::span<const std::byte> left_;
 };
 
-/// The entry at the beginning of `left`, which loses it.
+/// Reads the entry at the beginning of `left`, and removes it from `left`.
 ZipEntry read_entry(const ByteSource& source, std::span<const std::byte>& left) {
   if (left.size() < kEntrySize || !has_mark(left, "PK\1\2"))
     source.fail("expected an entry of the directory ", left.size(), " bytes before its end");
@@ -138,7 +138,7 @@ ZipEntry read_entry(const ByteSource& source, std::span<const std::byte>& left) 
   return out;
 }
 
-/// Finds an entry's bytes behind its local header, all in front of `end`.
+/// Sets entry.data_at, the position behind the local header. Header and bytes must be in front of `end`, and the names must agree.
 void locate(const ByteSource& source, ZipEntry& entry, std::uint64_t end) {
   const auto fail = [&] {
     source.fail("entry ", in_quotes(entry.name), ": expected its header and ", entry.packed_size,
@@ -158,7 +158,7 @@ void locate(const ByteSource& source, ZipEntry& entry, std::uint64_t end) {
   entry.data_at = entry.header_at + kLocalSize + name + extra;
 }
 
-/// No name twice, and no bytes: small files could stand for huge ones otherwise.
+/// Checks that no name occurs twice, and that no bytes belong to two entries: a small file could claim huge contents otherwise.
 void check_apart(const ByteSource& source, const std::vector<ZipEntry>& entries) {
   std::vector<const ZipEntry*> order;
   for (const ZipEntry& entry : entries) order.push_back(&entry);

@@ -13,7 +13,7 @@ constexpr std::uint16_t kVersion = 20, kWideVersion = 45;
 constexpr std::uint16_t kUnix = 3 << 8;
 constexpr std::uint32_t kFileMode = 0644U << 16;
 
-/// Fields one after the other, each as wide as its type.
+/// The concatenation of the fields in little-endian order, each as wide as its type.
 template <class... Fields>
 std::string fields(Fields... each) {
   std::string out;
@@ -23,7 +23,7 @@ std::string fields(Fields... each) {
 std::uint16_t u16(std::uint64_t number) { return static_cast<std::uint16_t>(number); }
 std::uint32_t u32(std::uint64_t number) { return static_cast<std::uint32_t>(number); }
 
-/// What a local header and the directory both say of an entry: from the flags to the length of the name.
+/// The fields that the local header and the directory entry have in common: from the flags to the length of the name.
 std::string common_fields(const std::string& name, std::uint32_t crc, std::uint32_t size) {
   const bool ascii = std::all_of(name.begin(), name.end(),
                                  [](char c) { return static_cast<unsigned char>(c) < 0x80; });
@@ -68,7 +68,7 @@ BytePieces ZipWriter::finish() && {
   const bool is_wide = count_ >= most16_ || size >= most32_ || at >= most32_;
   constexpr std::uint16_t disk16 = 0, comment = 0;
   constexpr std::uint32_t disk = 0, disks = 1;
-  constexpr std::uint64_t rest = 44;  // of the wide record, behind this field
+  constexpr std::uint64_t rest = 44;  // the size of the zip64 end record behind this field
   if (is_wide)
     directory_ += detail::message(
         "PK\6\6",

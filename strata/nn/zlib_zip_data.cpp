@@ -1,4 +1,4 @@
-// Check sums and decompression by zlib; see zip_data.h.
+// Checksums and decompression by zlib; see zip_data.h.
 #include <zlib.h>
 
 #include <algorithm>
@@ -9,9 +9,9 @@ namespace strata {
 namespace {
 
 constexpr std::uint64_t kFirstGuess = std::uint64_t{1} << 16;
-constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // zlib counts in 32 bits
+constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // zlib's counters have 32 bits
 
-/// A raw deflate stream being read.
+/// The decompressor of a raw deflate stream.
 class Inflater {
  public:
   explicit Inflater(const ByteSource& source) {
@@ -21,11 +21,11 @@ class Inflater {
   Inflater& operator=(const Inflater&) = delete;
   ~Inflater() { inflateEnd(&stream_); }
 
-  /// Reads on; takes from `in` and `out` what it has used. @returns zlib's status
+  /// Decompresses from `in` to `out`, and removes from both what was used. @returns zlib's status
   int step(std::span<const std::byte>& in, std::span<std::byte>& out) {
     const auto in_now = static_cast<uInt>(std::min(in.size(), kMostAtOnce));
     const auto out_now = static_cast<uInt>(std::min(out.size(), kMostAtOnce));
-    // zlib does not write to its input, whatever the type says.
+    // zlib does not write to its input, although the type is not const.
     stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(in.data()));
     stream_.avail_in = in_now;
     stream_.next_out = reinterpret_cast<Bytef*>(out.data());
@@ -45,7 +45,7 @@ class Inflater {
 bool has_zlib() { return true; }
 
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
-  // NOTE: for zlib no bytes at a null pointer are the beginning of a new sum.
+  // NOTE: for a null pointer, which empty bytes may have, zlib returns the initial checksum instead of `before`.
   if (bytes.empty()) return before;
   return static_cast<std::uint32_t>(
       crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
@@ -57,7 +57,7 @@ std::vector<std::byte> inflate(const ByteSource& source, std::span<const std::by
   std::vector<std::byte> out;
   std::uint64_t done = 0;
   for (int status = Z_OK; status != Z_STREAM_END;) {
-    // One byte more than there should be: a stream that goes on is seen, and one of no bytes can end.
+    // One byte more than expected: it shows a stream that is too long, and lets an empty stream end.
     if (done == out.size()) out.resize(std::min(std::max(kFirstGuess, 2 * done), size + 1));
     std::span<std::byte> room = std::span(out).subspan(done);
     const std::size_t in_before = packed.size(), room_before = room.size();

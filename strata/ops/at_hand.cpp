@@ -11,7 +11,7 @@ namespace strata::ops {
 
 namespace {
 
-/// A number that is the same everywhere, which no memory holds.
+/// The one value of all elements of `x`, if x is a constant seen through movement ops (except PAD) and copies.
 std::optional<Scalar> constant_of(const Value& x) {
   const LazyNode* n = x.node().node();
   while (is_annotation(n->op) || n->op == Ops::FROM || n->op == Ops::CONTIGUOUS ||
@@ -22,7 +22,7 @@ std::optional<Scalar> constant_of(const Value& x) {
   return arg.st.contiguous() ? std::optional(arg.value) : std::nullopt;
 }
 
-/// Elements that the host has: those of memory as they lie, that of a constant as one that repeats.
+/// Elements in host memory, with strides. A constant is one element with strides 0.
 struct HostElements {
   std::shared_ptr<const Storage> memory;  ///< null for a constant
   std::uint64_t constant = 0;
@@ -32,13 +32,13 @@ struct HostElements {
 
   Scalar operator[](std::int64_t at) const {
     std::uint64_t bits = 0;
-    // NOTE: the low bytes come first on the machines that there are devices for.
+    // NOTE: assumes little-endian bytes, as all supported machines have.
     std::memcpy(&bits, first + at * static_cast<std::int64_t>(dtype.itemsize()), dtype.itemsize());
     return Scalar::from_bits(dtype, bits);
   }
 };
 
-/// Nothing where elements would have to be computed or fetched: nothing runs.
+/// The elements of `x` if they are in host memory or constant; null where they would have to be computed or copied. Runs nothing.
 std::unique_ptr<HostElements> elements_at_hand(const Value& x) {
   auto out = std::make_unique<HostElements>();
   out->dtype = x.dtype();
@@ -60,7 +60,7 @@ std::unique_ptr<HostElements> elements_at_hand(const Value& x) {
   return out;
 }
 
-/// f(element, place) in row-major order until it is false.
+/// Calls f(element, place) in row-major order until f returns false.
 template <class F>
 void for_each_at_hand(const HostElements& b, const F& f) {
   const std::int64_t count = product(b.shape);
@@ -126,7 +126,7 @@ void check_weights_at_hand(const Value& weights, std::int64_t draws, bool replac
 }
 
 Value is_within(const Value& integers, std::int64_t size) {
-  const Value wide = integers.cast(dtypes::int64);  // as what is narrow knows no such limit
+  const Value wide = integers.cast(dtypes::int64);  // `size` may not be a value of a narrow dtype
   return wide.ge(0) & wide.lt(size);
 }
 

@@ -1,4 +1,5 @@
-// What values are already in the memory of the host when an operation is written: what is wrong with them can be said at once.
+// Checks and reads of values that are in host memory at the time of the call (realized host memory, or constants). Formulas use them
+// to report a bad index or weight at once; for values that are not in host memory yet nothing runs and nothing is checked.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +11,16 @@
 
 namespace strata::ops {
 
-/// Where the host has the integers, they are within a range. @throws Error (shape) with the first that is not, its place and the range
+/// If `integers` are in host memory, checks that all are in `range`. @throws Error (shape) naming the first integer outside, its place
+/// and the range
 void check_at_hand(const Value& integers, const IndexRange& range);
-/// The integers in row-major order, where the host has them; those beyond 63 bits as 2^63 - 1.
+/// The integers in row-major order if they are in host memory, else nothing. Integers >= 2^63 become 2^63 - 1.
 std::optional<std::vector<std::int64_t>> integers_at_hand(const Value& integers);
-/// The weights of multinomial(), where the host has them, can be drawn `draws` from: finite, 0 or more, so many of them (one where
-/// draws are put back) above 0 in each row. @throws Error (domain) with the first that is not, its place and the limit
+/// If the weights of multinomial() are in host memory, checks that each is finite and >= 0, and that each row has at least `draws`
+/// weights above 0 (with replacement: at least 1). @throws Error (domain) naming the weight and its place, or the row
 void check_weights_at_hand(const Value& weights, std::int64_t draws, bool replacement);
 
-/// True where integers name one of `size`: 0, 1, ...
+/// Elementwise: true where 0 <= integer < size.
 Value is_within(const Value& integers, std::int64_t size);
 
 }  // namespace strata::ops

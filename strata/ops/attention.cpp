@@ -1,4 +1,4 @@
-// Layers that are matrix products, attention, and how near vectors are.
+// Linear layers, embeddings, attention, gated units, and distances between vectors.
 
 #include <array>
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Heads of keys or values (..., heads, length, size), each as often as it has heads of queries.
+/// Keys or values (..., heads, length, size) with each head repeated for the heads of queries that share it.
 Value for_queries(const Value& x, const Value& q) {
   if (x.ndim() < 3 || q.ndim() < 3) return x;
   const std::int64_t heads = number_of(x.size(-3), "scaled_dot_product_attention"),
@@ -25,7 +25,7 @@ Value for_queries(const Value& x, const Value& q) {
   return x.repeat_interleave(asked / heads, -3);
 }
 
-/// -infinity where nobody may look.
+/// The scores with -infinity where a query must not attend to a key; a mask of floats is added.
 Value masked(const Value& scores, const AttentionOptions& o) {
   Value out = scores;
   if (o.mask && o.mask->dtype().is_bool()) out = o.mask->where(out, -kInfinity);
@@ -35,7 +35,7 @@ Value masked(const Value& scores, const AttentionOptions& o) {
   return column.le(row).where(out, -kInfinity);
 }
 
-/// softmax along the last axis, and zeros where all is -infinity.
+/// softmax along the last axis; zeros for a row of -infinity (all keys masked) in place of NaN.
 Value safe_softmax(const Value& narrow) {
   return rounded_once(narrow, [](const Value& scores) {
     const Value largest = scores.max(-1, true).detach();
@@ -45,7 +45,7 @@ Value safe_softmax(const Value& narrow) {
   });
 }
 
-/// No gradient goes to that row of the weight.
+/// `weight` with gradients blocked for row `row`, the padding index.
 Value without_gradient_at(const Value& weight, std::optional<std::int64_t> row) {
   if (!row) return weight;
   const std::int64_t rows = number_of(weight.size(0), "embedding");
@@ -118,7 +118,7 @@ Value glu(const Value& x, std::int64_t axis) {
 
 Value softmin(const Value& x, std::int64_t axis) { return as_real(x).neg().softmax(axis); }
 
-/// Each norm counts as eps where it is less.
+/// Norms below eps count as eps.
 Value cosine_similarity(const Value& a, const Value& b, std::int64_t axis, double eps) {
   const Operand left(a), right(b);
   const DType dtype = promoted_dtype(std::array{&left, &right});

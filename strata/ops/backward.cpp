@@ -9,7 +9,7 @@ namespace strata::ops {
 
 namespace {
 
-/// A backward function of Values as one of nodes.
+/// Adapts a Backward, a function of Values, to the GradientFunction of nodes.
 class FormulaGradient final : public GradientFunction {
  public:
   FormulaGradient(Backward f, Saved saved) : f_(f), saved_(std::move(saved)) {}

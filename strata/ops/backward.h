@@ -1,4 +1,5 @@
-// Gradients that formulas say themselves, where those of the ops that a formula is made of would be slow or inexact.
+// Custom gradients for formulas: with_gradient() replaces the gradient that would follow from the ops of a formula, where that one
+// would be slow or inexact. (tensor/custom_gradient.h is the form for users.)
 #pragma once
 
 #include <span>
@@ -10,14 +11,14 @@
 
 namespace strata::ops {
 
-/// Whether gradients are taken at all: the engine of the page takes none, and is smaller without their formulas.
+/// False in builds that never take gradients: the WebAssembly engine of the web page (viz/) is smaller without gradient formulas.
 #ifdef STRATA_WITHOUT_GRADIENTS
 inline constexpr bool kTakesGradients = false;
 #else
 inline constexpr bool kTakesGradients = true;
 #endif
 
-/// What a gradient is made of beside dy: values of the time when they were saved, and numbers.
+/// The values and numbers that a gradient needs besides dy.
 class Saved {
  public:
   explicit Saved(std::vector<Value> values, Ints numbers = {})
@@ -32,8 +33,8 @@ class Saved {
   Ints numbers_;
 };
 
-/// The gradients by the inputs of a formula, made of dy and of what was saved. The function captures nothing: whatever it needs is
-/// Saved, so that the graph of a gradient shows all that it is made of.
+/// A gradient function: (dy, saved) -> gradients by the inputs, in order. A lambda without captures: all operands of a gradient are in
+/// Saved, so that nothing is kept alive or used unseen.
 class Backward {
  public:
   using Function = std::vector<Value>(const Value& dy, const Saved& saved);
@@ -49,17 +50,19 @@ class Backward {
   Function* f_;
 };
 
-/// `value`, whose gradients by `inputs` are what `backward` makes of the gradient by it and of what was saved.
+/// The elements of `value`, with the gradients backward(dy, saved) by `inputs`, where dy is the gradient by the result. Each gradient
+/// has the shape and dtype of its input. @throws Error (shape) otherwise, when gradients are taken
 Value with_gradient(const Value& value, std::span<const Value> inputs, Backward backward, Saved saved);
 
-/// dy/dx for each of `xs`, zeros of an x that y does not depend on.
+/// For each x of `xs` the gradient of y by x, times `dy`; zeros for an x on which y does not depend. @pre dy has y's shape and dtype
 std::vector<Value> gradients(const Value& y, std::span<const Value> xs, const Value& dy);
 
-/// `value`, which is made of `inputs` and whose slopes by them are 0: gradients are taken of it, and are zeros.
+/// `value`, a function of `inputs` with derivative 0 (e.g. a rounding): the result is tracked and its gradients are zeros, so that
+/// taking gradients of it is no error.
 Value flat_in(const Value& value, const std::vector<Value>& inputs);
 
-/// `y`, computed from x, whose derivative Slope makes of both. NOTE: y is saved as it was computed, not as the result, which has
-/// what was saved.
+/// `y`, a function of x, with the derivative Slope{}(x, y). NOTE: saves y, not the result: the result owns Saved, and saving it would be
+/// a reference cycle.
 template <class Slope>
 Value with_slope_by_both(const Value& y, const Value& x, Slope) {
   if constexpr (kTakesGradients) {

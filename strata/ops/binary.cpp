@@ -1,4 +1,4 @@
-// Functions of two operands that broadcast, element by element; the operators.
+// Elementwise functions of two operands that broadcast, and the operators.
 
 #include <array>
 #include <cmath>
@@ -24,12 +24,12 @@ DType dtype_of(const Operand& a, const Operand& b) {
   const Operand* both[] = {&a, &b};
   return promoted_dtype(both);
 }
-/// f32 where operands are promoted to integers or bools.
+/// The promoted dtype; f32 for integers and bools.
 DType real_dtype_of(const Operand& a, const Operand& b) {
   const DType d = dtype_of(a, b);
   return d.is_float() ? d : dtypes::float32;
 }
-/// i64 where operands are promoted to bools: arithmetic between these is not defined.
+/// The promoted dtype; i64 for bools, which have no arithmetic.
 DType number_dtype_of(const Operand& a, const Operand& b) {
   const DType d = dtype_of(a, b);
   return d.is_bool() ? dtypes::int64 : d;
@@ -40,13 +40,13 @@ DType integer_dtype_of(const char* name, const Operand& a, const Operand& b) {
   return d;
 }
 
-/// Both operands, promoted.
+/// Both operands, broadcast and cast to `dtype`.
 std::pair<Value, Value> both(const char* name, const Operand& a, const Operand& b, DType dtype) {
   const std::vector<LazyOp> promoted = promote_operands(name, {&a, &b}, dtype);
   return {promoted[0], promoted[1]};
 }
 
-/// f of both as reals of 32 bits at least, in their promoted dtype: 16-bit floats are rounded once.
+/// f(a, b) in the promoted float dtype; 16-bit floats are computed in f32 and rounded once.
 Value compound_of(const char* name, const Operand& a, const Operand& b,
                   Value (*f)(const Value& x, const Value& y)) {
   const DType d = real_dtype_of(a, b);
@@ -54,7 +54,8 @@ Value compound_of(const char* name, const Operand& a, const Operand& b,
   return f(x, y).cast(d);
 }
 
-/// Of what is left without the modulus: the quotient itself may be rounded up to a whole number.
+/// floor(a / b) for floats, as ((a - a mod b) / b), an almost whole number that is rounded: a / b itself may be rounded up across a whole
+/// number.
 Value float_floor_quotient(const Operand& a, const Operand& b, DType d) {
   const Value rest = apply("floor_divide", Ops::MOD, a, b, d).detach();
   const auto [x, y] = both("floor_divide", a, b, d);
@@ -63,7 +64,7 @@ Value float_floor_quotient(const Operand& a, const Operand& b, DType d) {
   return flat_in(y.eq(0).where(x / y, whole), {x, y});
 }
 
-/// Small whole exponents are products, which integers need and gradients like.
+/// x^exponent by repeated squaring, for a small exponent >= 0: exact for integers, with simple gradients.
 Value whole_power(const Value& x, std::int64_t exponent) {
   Value base = x, out = x.ones_like();
   bool is_one = true;
@@ -73,7 +74,7 @@ Value whole_power(const Value& x, std::int64_t exponent) {
   }
   return out;
 }
-/// x^n, rounded once at the end: factors are numbers of half the places and a rest, whose products are exact.
+/// x^n for floats, rounded once at the end: repeated squaring in TwoParts arithmetic (exact.h).
 template <int n>
 Value exact_power(const Value& x) {
   const Value upper = upper_half(x);
@@ -83,7 +84,7 @@ Value exact_power(const Value& x) {
     if (left % 2 == 1) out = is_one ? base : product_of_parts(out, base), is_one = false;
     if (left > 1) base = product_of_parts(base, base);
   }
-  const Value plain = whole_power(x, n);  // NOTE: infinities have no parts
+  const Value plain = whole_power(x, n);  // NOTE: the parts of an infinity are infinity and NaN
   return plain.isfinite().where(out.high + out.low, plain);
 }
 template <int n>
@@ -99,7 +100,7 @@ Value any_exact_power(const Value& x, int exponent, std::integer_sequence<int, n
   static constexpr Function kPowers[] = {exact_power_with_slope<kLeastExact + n>...};
   return kPowers[static_cast<std::size_t>(exponent - kLeastExact)](x);
 }
-/// A float to a whole power from 0 on.
+/// x^exponent for floats and a whole exponent >= 0. @pre exponent <= kMostExact
 Value float_power_of(const Value& x, int exponent) {
   if (exponent >= kLeastExact)
     return any_exact_power(x, exponent,
@@ -107,7 +108,7 @@ Value float_power_of(const Value& x, int exponent) {
   if (exponent < 3 || x.itemsize() > 2) return whole_power(x, exponent);
   return whole_power(x.cast(dtypes::float32), exponent).cast(x.dtype());
 }
-/// Integers to the power of integers, which wrap; a negative power is 0 but of 1 and -1.
+/// x^y for integers, modulo 2^bits. A negative power is 0, except of 1 and -1.
 Value integer_power(const Value& x, const Value& y) {
   Value base = x, out = x.ones_like();
   for (int bit = 0; bit < 6; ++bit) {
@@ -118,7 +119,7 @@ Value integer_power(const Value& x, const Value& y) {
   return y.lt(0).where(beyond.cast(x.dtype()), out);
 }
 
-/// Whether a whole number is below (-1) or above (1) all that a dtype holds; 0 of what is none.
+/// -1 or 1 where x is an integer number below or above the range of the integer dtype `d`; else 0.
 int side_of(const Operand& x, DType d) {
   if (x.value() != nullptr || !d.is_int() || !x.number().value().dtype().is_int()) return 0;
   const auto wide = [](const Scalar& s) {
@@ -128,18 +129,18 @@ int side_of(const Operand& x, DType d) {
   if (value < wide(identity_of(Ops::REDUCE_MAX, d))) return -1;
   return value > wide(identity_of(Ops::REDUCE_MIN, d)) ? 1 : 0;
 }
-/// A bound for a tensor of a dtype: the nearest end of what that holds, where the bound is beyond.
+/// `bound`, clamped to the range of the integer dtype `d`.
 Operand as_bound(const Operand& bound, DType d) {
   const int side = side_of(bound, d);
   if (side == 0) return bound;
   return Operand(Number(identity_of(side < 0 ? Ops::REDUCE_MAX : Ops::REDUCE_MIN, d)));
 }
-/// Both as the bounds of each other.
+/// Both operands in their promoted dtype; numbers out of its range are clamped, which does not change a minimum or maximum.
 std::pair<Value, Value> bounds(const char* name, const Operand& a, const Operand& b) {
   const DType d = dtype_of(a, b);
   return both(name, as_bound(a, d), as_bound(b, d), d);
 }
-/// Scaled by a power of two, so that squares neither overflow nor vanish.
+/// sqrt(x*x + y*y), with both scaled by a power of two so that squares neither overflow nor underflow.
 Value hypotenuse_of(const Value& x, const Value& y) {
   const bool is_double = is_wide(x);
   const int large = is_double ? 500 : 60, by = is_double ? 600 : 90;
@@ -152,7 +153,7 @@ Value hypotenuse_of(const Value& x, const Value& y) {
   const Value out = ((x * down).square() + (y * down).square()).sqrt() * scale(-1);
   return (x.isinf() | y.isinf()).where(std::numeric_limits<double>::infinity(), out);
 }
-/// `out`, a logarithm of the sum of powers of `base` to x and y: its slopes are the shares of both in the sum.
+/// `out` = log(b^x + b^y) to the base b = e, or b = 2 with is_of_twos. Its derivatives are the shares of b^x and b^y in the sum.
 template <bool is_of_twos>
 Value with_shares(const Value& out, const Value& x, const Value& y) {
   if (!kTakesGradients || (!x.is_tracked() && !y.is_tracked())) return out;
@@ -164,7 +165,7 @@ Value with_shares(const Value& out, const Value& x, const Value& y) {
   };
   return with_gradient(out, inputs, backward, Saved({x, y}));
 }
-/// |x - y| with what rounding took of it; nothing of equal infinities.
+/// |x - y| in two parts: the rounded difference and the rounding error. 0 for equal infinities.
 TwoParts distance(const Value& x, const Value& y) {
   const Value top = x.maximum(y), bottom = x.minimum(y);
   const Value apart = x.eq(y).where(0, top - bottom), back = apart - top;
@@ -183,7 +184,8 @@ Value log2_of_sum_of(const Value& x, const Value& y) {
   return with_shares<true>(x.maximum(y).detach() + (log * high + log * low), x, y);
 }
 
-/// Euclid's algorithm, as many steps as Fibonacci's numbers need in that dtype. A remainder by 0 is 0.
+/// The greatest common divisor by Euclid's algorithm, unrolled for the worst case (Fibonacci numbers). A remainder by 0 is 0, so that
+/// further steps change nothing.
 Value divisor_of_both(const Operand& a, const Operand& b, const char* name) {
   const DType d = integer_dtype_of(name, a, b);
   STRATA_CHECK(!d.is_bool(), domain, "[", name, "] of bools");
@@ -197,7 +199,7 @@ Value divisor_of_both(const Operand& a, const Operand& b, const char* name) {
   }
   return larger_one;
 }
-/// What is beyond a bound is the bound; of equal ones the gradient is the tensor's.
+/// `a` clamped from below (is_low) or above by `given`. Where both are equal the gradient goes to `a`.
 Value bounded(const Operand& a, const Operand& given, bool is_low) {
   const Value x = a.value() != nullptr ? *a.value() : Value::full({}, a.number());
   const Operand bound = as_bound(given, dtype_of(x, given));
@@ -209,7 +211,8 @@ DType shift_dtype_of(const char* name, const Operand& a, const Operand& b) {
   return d.is_bool() ? dtypes::int64 : d;
 }
 
-/// What a comparison with a number that the dtype does not hold always gives, or nothing.
+/// The constant result of comparing a tensor with a number out of its dtype's range: `if_below` where the left operand is always less,
+/// `if_above` where it is always greater. Nothing for other comparisons.
 std::optional<Value> decided(const Operand& a, const Operand& b, bool if_below, bool if_above) {
   const Value* const x = a.value() != nullptr ? a.value() : b.value();
   if (x == nullptr || (a.value() != nullptr && b.value() != nullptr)) return std::nullopt;
@@ -238,7 +241,7 @@ Value trunc_divide(const Operand& a, const Operand& b) {
   const DType d = number_dtype_of(a, b);
   if (!d.is_float()) return apply("trunc_divide", Ops::IDIV, a, b, d);
   const auto [x, y] = both("trunc_divide", a, b, d);
-  return flat_in((x.detach() / y.detach()).trunc(), {x, y});  // 0 by a divisor of 0, too
+  return flat_in((x.detach() / y.detach()).trunc(), {x, y});  // gradient 0 also for a divisor of 0
 }
 Value fmod(const Operand& a, const Operand& b) {
   return apply("fmod", Ops::MOD, a, b, number_dtype_of(a, b));
@@ -292,7 +295,7 @@ Value atan2(const Operand& a, const Operand& b) {
 Value hypot(const Operand& a, const Operand& b) {
   return compound_of("hypot", a, b, hypotenuse_of);
 }
-/// Its slope is 0 at 0, as that of abs() is.
+/// The gradient at 0 is 0, as that of abs().
 Value copysign(const Operand& a, const Operand& b) {
   const auto [x, y] = both("copysign", a, b, real_dtype_of(a, b));
   const Value out = x.signbit().ne(y.signbit()).where(-x, x);
@@ -304,7 +307,7 @@ Value logaddexp(const Operand& a, const Operand& b) {
 Value logaddexp2(const Operand& a, const Operand& b) {
   return compound_of("logaddexp2", a, b, log2_of_sum_of);
 }
-/// NOTE: where x is 0, a logarithm that is not finite is not taken; the slope along x stays the logarithm elsewhere.
+/// NOTE: where x is 0, a logarithm that would not be finite is replaced by log(1); elsewhere the derivative by x is the logarithm.
 Value xlogy(const Operand& a, const Operand& b) {
   return compound_of("xlogy", a, b, [](const Value& x, const Value& y) {
     return x * (x.eq(0) & (y.le(0) | y.isinf())).where(1, y).log();
@@ -325,19 +328,19 @@ Value float_power(const Operand& a, const Operand& b) {
   const auto [x, y] = both("float_power", a, b, dtypes::float64);
   return b.value() == nullptr ? pow(x, b) : pow(x, y);
 }
-/// By three powers, as one alone may be infinite or 0 where the product is not: two are whole, which makes them exact. They stand in
-/// front of the third, so that slopes have the products of all three.
+/// x * 2^y as a product with three powers of 2 whose exponents sum to y: 2^y alone may be infinite or 0 although the product is not. Two
+/// exponents are whole, so that these powers are exact; they are multiplied first, so that derivatives contain all three.
 Value ldexp(const Operand& a, const Operand& b) {
   return compound_of("ldexp", a, b, [](const Value& x, const Value& given) {
-    const double most = is_wide(x) ? 2400 : 320;  // beyond, the product of any number is infinite or 0
+    const double most = is_wide(x) ? 2400 : 320;  // a larger exponent makes any product infinite or 0
     const Value y = given.gt(most).where(most, given.lt(-most).where(-most, given));
     const Value third = (y.detach() / 3).trunc(), whole = third.exp2(), rest = (y - third * 2).exp2();
-    // A slope by what is not taken would be 0 times infinity.
+    // An infinite exponent is computed apart: in the common branch its derivative would be 0 * infinity.
     const Value is_end = given.isinf(), end = is_end.where(x, 0) * is_end.where(given, 0).exp2();
     return is_end.where(end, is_end.where(0, x) * whole * whole * rest);
   });
 }
-/// The bits of floats of one sign count as the floats do.
+/// Uses that the bit patterns of floats of one sign, as integers, are in the order of the floats.
 Value nextafter(const Operand& a, const Operand& b) {
   const DType d = dtype_of(a, b);
   STRATA_CHECK(d.is_float(), domain, "[nextafter] takes floats, not ", d.name());
@@ -396,7 +399,7 @@ Value lt(const Operand& a, const Operand& b) {
   return apply("lt", Ops::CMPLT, a, b);
 }
 Value gt(const Operand& a, const Operand& b) { return lt(b, a); }
-/// NOTE: not the opposite of above, as of NaN neither holds.
+/// NOTE: not !(b < a), which would be true for a NaN.
 Value le(const Operand& a, const Operand& b) {
   if (const auto known = decided(a, b, true, false)) return *known;
   const std::vector<LazyOp> promoted = promote_operands("le", {&a, &b});
@@ -418,13 +421,13 @@ Value Value::where(const Operand& a, const Operand& b) const {
 Value Value::masked_fill(const Value& mask, const Operand& value) const {
   STRATA_CHECK(mask.dtype().is_bool(), domain, "[masked_fill] a mask of ", mask.dtype().name(),
                ": of bools is expected, such as mask != 0");
-  // NOTE: elements that stay do not go by way of the promoted dtype of them and the value.
+  // NOTE: the value is cast, not the elements: these must not pass through a promoted dtype.
   if (value.value() != nullptr) return mask.where(value.value()->cast(dtype()), *this);
   const LazyOp number = LazyOp::constant(scalar_of(value.number(), dtype()), Ints{});
   return mask.where(Value(number), *this);
 }
 namespace {
-/// f of tensors in their promoted dtype, where that is a float: none rounds to a narrower one on the way.
+/// f(x...) with all tensors cast to their promoted dtype, if that is a float, so that no intermediate result is rounded to a narrower one.
 template <class F, class... T>
 Value in_promoted_dtype(const F& f, const T&... x) {
   const Operand operands[] = {x...};
@@ -460,7 +463,7 @@ Value Value::sub(const Operand& other, const Number& alpha) const {
   return with_multiple(*this, other, alpha, true);
 }
 
-/// From the end that is nearer, so that one that is infinite stays.
+/// Computed from the nearer end: a + (b - a)*w or b - (b - a)*(1 - w): exact at w = 0 and w = 1.
 Value Value::lerp(const Value& end, const Operand& weight) const {
   if (weight.value() != nullptr)
     return in_promoted_dtype(

@@ -1,4 +1,4 @@
-// Combinations of elements: products of sets, choices, powers.
+// Combinations of elements: Cartesian products, r-element choices, powers of a vector (vander).
 
 #include <algorithm>
 #include <vector>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kMostChoices = std::int64_t{1} << 24;
 
-/// Places of r of n in order, each below (or, with_replacement, at most) the next.
+/// All choices of r of n indices in lexicographic order, row after row. In each row the indices ascend; with_replacement they may repeat.
 std::vector<std::int64_t> choices(std::int64_t n, std::int64_t r, bool with_replacement) {
   std::vector<std::int64_t> out, row(static_cast<std::size_t>(r));
   const std::int64_t step = with_replacement ? 0 : 1;

@@ -1,4 +1,5 @@
-// Convolutions: windows of the input times the weight, summed over channels and kernel at once.
+// Convolutions, as one sum of products over input channels and kernel elements of the input's windows and the weight; transposed
+// convolutions; unfold() and fold().
 
 #include <algorithm>
 
@@ -80,7 +81,7 @@ Value windows_of(const Value& x, std::span<const Window> each, std::span<const s
 
 namespace {
 
-/// Windows over padded sizes, and how many.
+/// The windows along each spatial axis of the padded input, and their numbers (the output sizes).
 struct ConvPlan {
   std::vector<Window> windows;
   Numbers counts;
@@ -124,7 +125,7 @@ Value with_bias(const char* operation, const Value& y, const std::optional<Value
   return y + bias->reshape(sizes);
 }
 
-/// (batch, channels, sizes...) with a weight (out channels, channels / groups, kernel...).
+/// The convolution of x (batch, channels, padded sizes...) with a weight (out channels, channels / groups, kernel...).
 Value convolved(const char* operation, const Value& x, const Value& weight, const ConvPlan& p,
                 std::int64_t groups) {
   const std::size_t n = p.counts.size();
@@ -174,7 +175,7 @@ Value conv(const char* operation, const Value& input, const Value& weight,
       operation, convolved(operation, padded(x.batched(), sides), weight, p, o.groups), bias));
 }
 
-/// Each element of the input times the weight, (batch, out channels, sizes..., kernel...).
+/// For each element of the input its products with the kernel, summed over input channels: (batch, out channels, sizes..., kernel...).
 Value spread_by(const char* operation, const Value& x, const Value& weight, std::int64_t groups) {
   const Int in = number_of(x.size(1), operation) / groups, &out = weight.size(1);
   Ints inputs = {x.size(0), groups, in, 1}, weights = {groups, in, out},
@@ -186,7 +187,7 @@ Value spread_by(const char* operation, const Value& x, const Value& weight, std:
   return sum_of_products(operation, x.reshape(inputs), weight.reshape(weights), {2}).reshape(result);
 }
 
-/// What each element of the input adds to the output, added up.
+/// The transposed convolution: spread_by(), and then all overlapping kernels added into the output.
 Value conv_transpose(const char* operation, const Value& input, const Value& weight,
                      const std::optional<Value>& bias, const ConvTransposeOptions& o) {
   const Numbers kernel = kernel_of(operation, weight);
@@ -253,7 +254,7 @@ STRATA_CONV(conv_transpose3d, conv_transpose, ConvTransposeOptions, 3)
 
 namespace {
 
-/// What unfold() and fold() are told.
+/// The windows of unfold() and fold().
 struct Columns {
   Columns(const char* operation, const PerAxis& kernel, const UnfoldOptions& o, const Numbers& sizes) {
     const Numbers padding = o.padding.of(operation, "padding", 2, 0);
@@ -265,7 +266,7 @@ struct Columns {
   std::int64_t elements() const {
     return (Int(p.windows[0].size) * Int(p.windows[1].size)).value();
   }
-  /// (batch, channels, height, width) as (batch, channels * elements, windows).
+  /// (batch, channels, height, width) becomes (batch, channels * elements of a window, windows).
   LazyOp of(const LazyOp& image) const {
     const LazyOp seen = windows_of(image.pad(around), p.windows, p.counts);
     return seen.permute({0, 1, 4, 5, 2, 3})

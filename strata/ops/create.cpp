@@ -1,4 +1,4 @@
-// Values of numbers alone.
+// Creation of Values from numbers: constants, tables, ranges.
 
 #include <cmath>
 
@@ -24,11 +24,12 @@ Value count_up(std::int64_t count, DType dtype) {
   return Value(LazyOp::iota(dtype, ShapeTracker::from_shape({count})));
 }
 
+/// A realized table in host memory.
 template <class T>
 Value table(std::span<const T> elements, const Ints& shape, DType dtype) {
   const LazyOp out = LazyOp::empty(dtype, shape);
   out.realize_as(std::make_shared<HostTable>(elements));
-  return out.copied();  // to the device that needs it
+  return out.copied();  // to the device of the kernel that reads it
 }
 
 }  // namespace
@@ -85,7 +86,7 @@ Value Value::linspace(double begin, double end, std::int64_t steps, DType dtype)
   if (steps < 2) return full({steps}, begin, dtypes::float64).cast(dtype);
   const std::int64_t last = steps - 1;
   const auto parts = static_cast<double>(last);
-  // Their difference may be beyond the largest number where both are not.
+  // The difference of two finite ends may overflow.
   const double by = std::isfinite(end - begin) ? (end - begin) / parts : end / parts - begin / parts;
   const Value k = count_up(steps, dtypes::float64);
   return k.lt(std::floor(static_cast<double>(steps) / 2))

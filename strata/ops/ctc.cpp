@@ -1,7 +1,7 @@
-// Connectionist temporal classification (Graves and others, 2006): the sum over alignments, step by step.
+// Connectionist temporal classification (Graves et al., 2006): the sum over all alignments by the forward algorithm, step by step.
 //
-// An alignment goes through a target's classes in order with blanks before, between and behind, which may be left out but
-// between equal ones. What cannot be is a very small logarithm, not -infinity, so that differences are numbers.
+// The states of an alignment are the target's classes in order, with a blank before, between and behind them. A blank between two
+// different classes may be skipped. An impossible state has the logarithm kNever, not -infinity, so that differences are not NaN.
 
 #include <algorithm>
 #include <limits>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kNever = -1e30, kSeldom = -1e29;
 
-/// (batch, longest) of targets that stand one after another, -1 where there are not so many.
+/// (batch, longest): concatenated targets as rows, filled up with 0; -1 where a length exceeds the targets that are there.
 Value padded_targets(const Value& targets, const Value& lengths, const CtcOptions& options) {
   STRATA_CHECK(options.longest || lengths.numel() == Int(0), domain,
                "[ctc_loss] targets one after another, and nothing says how long the longest is: "
@@ -32,13 +32,13 @@ Value padded_targets(const Value& targets, const Value& lengths, const CtcOption
   return place.lt(lengths.unsqueeze(1)).where(is_there.where(picked(targets, at), -1), 0);
 }
 
-/// (batch, 2*longest + 1): the classes with blanks around.
+/// (batch, 2*longest + 1): the states, blank, class, blank, class, ..., blank.
 Value with_blanks(const Value& targets, std::int64_t blank) {
   const std::vector both = {targets.full_like(blank), targets};
   return Value::stack(both, 2).flatten(1).pad({{0, 0}, {0, 1}}, PadMode::constant, blank);
 }
 
-/// By so many places to the right, `filler` in front.
+/// x shifted right by `by` along the last axis, with `filler` in front.
 Value shifted(const Value& x, std::int64_t by, const Number& filler) {
   return x.pad({{0, 0}, {by, -by}}, PadMode::constant, filler);
 }
@@ -48,12 +48,13 @@ Value log_of_sum_of_three(const Value& a, const Value& b, const Value& c) {
   return ((a - most).exp() + (b - most).exp() + (c - most).exp()).log() + most;
 }
 
-/// `is_wrong`, one of each target: where a class or a length is outside of its range. What is not a class is 0.
+/// The checked inputs. `is_wrong` is true for a target (one of the batch) with a class or length out of range; such classes are replaced
+/// by 0.
 struct CtcInputs {
   Value log_probs, targets, input_lengths, target_lengths, is_wrong;
 };
 
-/// For each of the batch, the logarithms of all that ends at a place when its input does.
+/// (batch, states): the log-probability of all alignments of the whole input that end in a state.
 Value last_logarithms(const CtcInputs& in, std::int64_t steps, std::int64_t blank) {
   const Value classes = with_blanks(in.targets, blank);
   const std::int64_t width = number_of(classes.size(1), "ctc_loss");
@@ -73,7 +74,7 @@ Value last_logarithms(const CtcInputs& in, std::int64_t steps, std::int64_t blan
   return out;
 }
 
-/// At the last class, or the blank behind it.
+/// The losses: alignments end in the last class or the blank behind it.
 Value losses_of(const CtcInputs& in, const Value& last) {
   const double infinity = std::numeric_limits<double>::infinity();
   const Value end = in.is_wrong.where(0, in.target_lengths * 2).unsqueeze(1);
@@ -86,7 +87,7 @@ Value losses_of(const CtcInputs& in, const Value& last) {
   return nan_where(in.is_wrong, losses.cast(last.dtype()));
 }
 
-/// Classes that the host has, as far as it has the lengths that count them.
+/// Checks the classes if targets and lengths are in host memory.
 void check_classes_at_hand(const Value& targets, const Value& lengths, std::int64_t classes) {
   const auto each = integers_at_hand(targets), counts = integers_at_hand(lengths);
   if (!each || !counts) return;
@@ -109,7 +110,7 @@ void check_classes_at_hand(const Value& targets, const Value& lengths, std::int6
   }
 }
 
-/// What is wrong with what the host has.
+/// Checks lengths and classes that are in host memory. @throws Error (shape)
 void check_ctc_at_hand(const Value& logs, const Value& targets, const Value& input_lengths,
                        const Value& target_lengths) {
   const std::int64_t steps = number_of(logs.size(0), "ctc_loss"),
@@ -119,7 +120,7 @@ void check_ctc_at_hand(const Value& logs, const Value& targets, const Value& inp
   check_classes_at_hand(targets, target_lengths, number_of(logs.size(2), "ctc_loss"));
 }
 
-/// One of each target (batch, longest): whether something is not in its range.
+/// (batch): true where a class or a length of a target is out of range.
 Value wrong_targets(const CtcInputs& in, const Value& is_class) {
   const std::int64_t longest = number_of(in.targets.size(1), "ctc_loss"),
                      steps = number_of(in.log_probs.size(0), "ctc_loss");

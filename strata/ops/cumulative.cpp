@@ -1,7 +1,7 @@
-// Cumulative reductions.
+// Cumulative reductions (scans) along an axis.
 //
-// Short rows are one reduction: each element of the elements up to it, under a mask. Longer ones are cut into blocks:
-// each block on its own, then the blocks' totals, which go on with what comes behind them.
+// Short rows are one masked reduction: result i reduces the elements up to i. Longer rows are split into blocks: each block is scanned
+// by itself, the totals of the blocks are scanned recursively, and each block is combined with the total in front of it.
 
 #include <array>
 #include <limits>
@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::int64_t kMostScanAtOnce = 512, kScanBlock = 256;
 
-/// How elements go together: a reduction, the op between two, and what changes nothing.
+/// The operation of a scan.
 struct Combination {
-  Value (*among)(const Value& x);  ///< (..., i, j): over j up to i, without the last axis
+  Value (*among)(const Value& x);  ///< the scan of a short last axis: result i reduces elements 0 to i
   Value (*of_two)(const Value& a, const Value& b);
-  Number (*nothing)(DType dtype);
+  Number (*nothing)(DType dtype);  ///< the identity
 };
 
-/// (..., n) as (..., n, n), `filler` behind the diagonal.
+/// (..., n) becomes (..., n, n): row i has the elements up to i, then `filler`.
 Value up_to_each(const Value& x, const Number& filler) {
   const Value j = counting(x.size(-1)), i = j.unsqueeze(1);
   return j.le(i).where(x.unsqueeze(-2), filler);
@@ -49,7 +49,7 @@ const Combination kMin = {among<Ops::REDUCE_MIN>,
                           [](const Value& a, const Value& b) { return a.minimum(b); },
                           nothing<Ops::REDUCE_MIN>};
 
-/// The largest so far is taken away before exp; where it is infinite it stays.
+/// The scan of log-sum-exp. The largest element so far is subtracted before exp(), unless it is infinite.
 Value log_of_sums(const Value& x) {
   const double infinity = std::numeric_limits<double>::infinity();
   const Value largest = among<Ops::REDUCE_MAX>(x).detach();
@@ -68,7 +68,7 @@ Value padded_last(const Value& x, const Int& before, const Int& after, const Num
   return x.pad(padding, PadMode::constant, value);
 }
 
-/// Along the last axis. The depth is the logarithm of its size.
+/// The scan along the last axis, of size n. The depth is logarithmic in n.
 Value scan(const Combination& c, const Value& x, std::int64_t n) {
   if (n <= kMostScanAtOnce) return c.among(x);
   const std::int64_t blocks = (n + kScanBlock - 1) / kScanBlock;
@@ -79,7 +79,7 @@ Value scan(const Combination& c, const Value& x, std::int64_t n) {
   for (const Int& size : inside.shape()) last.push_back({0, size});
   last.back() = {kScanBlock - 1, kScanBlock};
   const Value totals = scan(c, inside.shrink(last).squeeze(-1), blocks);
-  const Value before = padded_last(totals, 1, -1, filler);  // what stands in front of each block
+  const Value before = padded_last(totals, 1, -1, filler);  // the total in front of each block
   const Value out = c.of_two(before.unsqueeze(-1), inside).flatten(-2);
   return padded_last(out, 0, n - blocks * kScanBlock, 0);
 }
@@ -91,13 +91,13 @@ Value scan_along(const char* operation, const Combination& c, const Value& x, st
   return scan(c, x.movedim({a}, {-1}), n).movedim({-1}, {a});
 }
 
-/// The sum of what comes from each element on.
+/// The suffix sums along the last axis: result i is the sum of elements i, i + 1, ...
 Value sums_from_each(const Value& x) {
   return scan_along("cumprod", kSum, x.flip(-1), -1).flip(-1);
 }
 
-/// dy * y summed from each element on, over x. From the first 0 on all products are 0: before it that holds; by it
-/// itself the products without it count; behind it nothing does.
+/// The gradient of cumprod: suffix_sum(dy * y) / x, with zeros of x handled apart. From the first 0 on all products are 0. For elements
+/// in front of it the formula holds; for that 0 itself the products without it are used; elements behind it have the gradient 0.
 Value product_gradient_value(const Value& x, const Value& dy) {
   const Value is_zero = x.eq(0), zeros = scan_along("cumprod", kSum, is_zero.cast(dtypes::int32), -1);
   const Value is_first = is_zero & zeros.eq(1);
@@ -107,8 +107,8 @@ Value product_gradient_value(const Value& x, const Value& dy) {
   return zeros.eq(0).where(before, is_first.where(at, 0));
 }
 
-/// The same in a form whose own gradient holds at zeros, too: what is in front of each element, times what stands behind
-/// it up to each place, dy there.
+/// The same gradient in a quadratic form that can itself be differentiated at zeros: for element k, the product of the elements in front
+/// of k, times the sum over places j >= k of dy[j] times the product of the elements between k and j.
 Value product_gradient_by_pairs(const Value& x, const Value& dy) {
   const Value j = counting(x.size(-1)), k = j.unsqueeze(1);
   const Value before = padded_last(x, 1, -1, 1).cumprod(-1);
@@ -116,7 +116,7 @@ Value product_gradient_by_pairs(const Value& x, const Value& dy) {
   return before * j.ge(k).where(dy.unsqueeze(-2) * behind, 0).sum(-1);
 }
 
-/// The value by the short way, gradients by the other.
+/// The value by product_gradient_value(), with the gradients of product_gradient_by_pairs().
 Value product_gradient(const Value& x, const Value& dy) {
   Value value = product_gradient_value(x.detach(), dy.detach());
   if (!x.is_tracked() && !dy.is_tracked()) return value;
@@ -129,7 +129,7 @@ Value product_gradient(const Value& x, const Value& dy) {
   return with_gradient(value, inputs, backward, Saved({x, dy}));
 }
 
-/// Values, and where they are: the last of equal ones. A gradient goes there alone.
+/// cummax and cummin: the values, and their indices (the last of equal elements). The gradient goes to the element at the index.
 std::pair<Value, Value> extremes(const char* operation, const Combination& c, const Value& x,
                                  std::int64_t axis) {
   const std::int64_t a = axis_of(axis, x.ndim(), operation);

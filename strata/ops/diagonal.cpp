@@ -1,4 +1,4 @@
-// Triangles and diagonals.
+// Triangles and diagonals of matrices.
 
 #include <algorithm>
 
@@ -9,10 +9,10 @@ namespace strata::ops {
 
 namespace {
 
-/// Farther than any diagonal, and far from overflow.
+/// An offset beyond every diagonal, and far from overflow.
 constexpr std::int64_t kFar = std::int64_t{1} << 62;
 
-/// The places (row, column) whose column minus row is at most `diagonal`.
+/// A mask of the matrices of x: column - row <= diagonal.
 Value up_to(const Value& x, std::int64_t diagonal) {
   const Value rows = counting(x.size(-2)).unsqueeze(1), columns = counting(x.size(-1));
   return columns.lt(rows + std::clamp(diagonal, -kFar, kFar - 1) + 1);
@@ -23,7 +23,7 @@ void check_matrices(const Value& x, const char* operation) {
                ": two dimensions at least are needed");
 }
 
-/// Two different axes of a tensor of `ndim` dimensions, from 0.
+/// The two axes as numbers in [0, ndim). @throws Error (shape) for an axis out of range, or equal axes
 std::pair<std::int64_t, std::int64_t> two_axes(std::int64_t ndim, std::int64_t first,
                                                std::int64_t second, const char* operation) {
   const std::int64_t a = axis_of(first, ndim, operation), b = axis_of(second, ndim, operation);
@@ -32,7 +32,7 @@ std::pair<std::int64_t, std::int64_t> two_axes(std::int64_t ndim, std::int64_t f
   return {a, b};
 }
 
-/// Rows and columns of the places for which `holds`, whose number is known when the sizes are.
+/// (2, count): the rows and columns of a triangle's places, in row-major order. range(r) gives the columns [begin, end) of row r.
 template <class F>
 Value triangle_places(const char* operation, std::int64_t rows, std::int64_t columns, const F& range) {
   STRATA_CHECK(rows >= 0 && columns >= 0, shape, "[", operation, "] ", rows, " rows and ", columns,
@@ -50,7 +50,7 @@ Value triangle_places(const char* operation, std::int64_t rows, std::int64_t col
   return Value::from(row_of, {2, count});
 }
 
-/// The column behind the diagonal in a row.
+/// The first column behind the diagonal in a row.
 std::int64_t behind_diagonal(std::int64_t row, std::int64_t offset, std::int64_t columns) {
   const std::int64_t near = std::clamp(offset, -(std::int64_t{1} << 61), std::int64_t{1} << 61);
   return std::clamp<std::int64_t>(row + near + 1, 0, columns);
@@ -73,7 +73,7 @@ Value Value::diag(std::int64_t diagonal) const {
   return ndim() == 1 ? diag_embed(diagonal) : this->diagonal(diagonal);
 }
 
-/// In a square of n by n, in one row, every (n + 1)-th element.
+/// A square of n by n, flattened, has its diagonal at every (n + 1)-th element.
 Value Value::diagonal(std::int64_t offset, std::int64_t axis1, std::int64_t axis2) const {
   const auto [a, b] = two_axes(ndim(), axis1, axis2, "diagonal");
   const Value x = movedim({a, b}, {-2, -1});
@@ -92,7 +92,7 @@ Value Value::diagonal(std::int64_t offset, std::int64_t axis1, std::int64_t axis
   return Value(x.shrink(bounds).reshape(flat).node().stride(steps));
 }
 
-/// n zeros behind each element, and what is one row then is cut into rows of n.
+/// The inverse of diagonal(): n zeros behind each element, flattened, and cut into rows of n.
 Value Value::diag_embed(std::int64_t offset, std::int64_t axis1, std::int64_t axis2) const {
   STRATA_CHECK(ndim() > 0, shape, "[diag_embed] of a scalar");
   STRATA_CHECK(-kFar < offset && offset < kFar, shape, "[diag_embed] the offset ", offset,

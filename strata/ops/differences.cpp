@@ -1,4 +1,4 @@
-// What is between neighbours, and sums of areas.
+// Differences of neighbours, and integrals by the trapezoidal rule.
 
 #include "strata/ops/indexed.h"
 #include "strata/ops/operand_promotion.h"
@@ -7,14 +7,14 @@ namespace strata::ops {
 
 namespace {
 
-/// Neighbours along an axis: all but the last, all but the first.
+/// The pairs of neighbours along an axis: {all elements but the last, all but the first}.
 std::pair<Value, Value> neighbours(const Value& x, std::int64_t axis) {
   const std::int64_t n = number_of(x.size(axis), "diff");
   if (n == 0) return {x, x};
   return {x.narrow(axis, 0, n - 1), x.narrow(axis, 1, n - 1)};
 }
 
-/// The area between each two places along an axis.
+/// The area of each trapezoid along an axis.
 Value areas(const char* operation, const Value& y, const Operand& spacing, std::int64_t axis) {
   STRATA_CHECK(y.ndim() > 0, shape, "[", operation, "] of a scalar");
   const auto [before, after] = neighbours(y, axis);
@@ -31,7 +31,7 @@ Value areas(const char* operation, const Value& y, const Operand& spacing, std::
   return heights * (to - from);
 }
 
-/// What `sum` makes of the areas, rounded once.
+/// sum(areas(...)), with 16-bit floats rounded once.
 Value sum_of_areas(const char* operation, const Value& y, const Operand& spacing, std::int64_t axis,
                    Value (*sum)(const Value& areas, std::int64_t axis)) {
   if (spacing.value() == nullptr)
@@ -56,7 +56,7 @@ Value Value::diff(std::int64_t times, std::int64_t axis, const std::optional<Val
   if (append) parts.push_back(*append);
   return rounded_once(cat(parts, a), [&](const Value& x) {
     Value out = x;
-    const std::int64_t most = number_of(x.size(a), "diff");  // then nothing is left
+    const std::int64_t most = number_of(x.size(a), "diff");  // after so many differences nothing is left
     for (std::int64_t k = 0; k < std::min(times, most); ++k) {
       const auto [before, after] = neighbours(out, a);
       out = dtype().is_bool() ? after.logical_xor(before) : after - before;

@@ -1,9 +1,8 @@
-// Einstein's sums: "ij,jk->ik".
+// Einstein summation: "ij,jk->ik".
 //
-// Each operand is brought to one order of dimensions: those of the ellipsis, the labels of the result, the labels that
-// are summed over. What one operand alone has is summed over first. Then two at a time are multiplied, in the order that
-// multiplies the fewest numbers (pair_order.h), each label summed over as soon as nothing to come has it. What is summed in
-// between has memory of its own.
+// All operands are permuted to one common order of dimensions: the ellipsis, the labels of the result, then the summed labels. Labels
+// of only one operand are summed first. Operands are then multiplied two at a time in the cheapest order (pair_order.h); a label is
+// summed as soon as no remaining factor has it. Intermediate results with a sum are materialized.
 
 #include <algorithm>
 #include <array>
@@ -26,7 +25,7 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
               detail::message("[einsum] \"", formula, "\", column ", at + 1, ": ", why), at + 1);
 }
 
-/// The labels of an operand or of the result, in order, an ellipsis as one '.'; ends at a comma, an arrow or the end.
+/// Reads the labels of an operand or of the result, with an ellipsis as one '.', up to a comma, an arrow or the end of the formula.
 std::string read_labels(std::string_view formula, std::size_t& at) {
   std::string out;
   for (; at < formula.size() && formula[at] != ',' && formula[at] != '-'; ++at) {
@@ -49,7 +48,7 @@ struct Formula {
   std::string result;
 };
 
-/// The result where none is written: the ellipsis, then what is there once, in the order of letters.
+/// The result of a formula without an arrow: the ellipsis, then the labels that occur once, in alphabetical order.
 std::string implied_result(const std::vector<std::string>& operands) {
   std::string all, out;
   for (const std::string& labels : operands) all += labels;
@@ -60,7 +59,7 @@ std::string implied_result(const std::vector<std::string>& operands) {
   return out;
 }
 
-/// What stands behind the arrow at `at`, which has to be labels of operands, each once.
+/// Reads the result behind the arrow at `at`. @throws Error (parse) for a label that occurs twice, or in no operand
 std::string read_result(std::string_view formula, std::size_t at,
                         const std::vector<std::string>& operands) {
   if (formula.substr(at, 2) != "->") refuse(formula, at, "-> is expected");
@@ -92,11 +91,11 @@ Formula parse(std::string_view formula) {
   return out;
 }
 
-/// An operand whose labels are each there once, with the place of its ellipsis.
+/// An operand with a label for each dimension outside of its ellipsis.
 struct Labelled {
   Value x;
   std::string labels;                  // without the ellipsis
-  std::size_t dots = 0, ellipsis = 0;  // dimensions of the ellipsis, and where they begin
+  std::size_t dots = 0, ellipsis = 0;  // the number of dimensions of the ellipsis, and the first of them
 };
 
 Labelled labelled(const Value& x, const std::string& labels, std::size_t operand) {
@@ -117,7 +116,7 @@ std::int64_t axis_of_label(const Labelled& o, std::size_t label) {
   return static_cast<std::int64_t>(label < o.ellipsis ? label : label + o.dots);
 }
 
-/// Labels that are there twice as the diagonal, which becomes the last dimension.
+/// Replaces the two dimensions of a repeated label by their diagonal, which becomes the last dimension.
 Labelled without_repeats(Labelled o, std::size_t operand) {
   for (std::size_t p = 0; p < o.labels.size();) {
     const std::size_t q = o.labels.find(o.labels[p], p + 1);
@@ -137,7 +136,7 @@ Labelled without_repeats(Labelled o, std::size_t operand) {
   return o;
 }
 
-/// In the common order: `dots` dimensions, then one for each of `order`, of size 1 where the operand has none.
+/// The operand in the common order: `dots` dimensions, then one for each label of `order`, of size 1 where the operand lacks the label.
 Value aligned(const Labelled& o, std::size_t dots, const std::string& order) {
   Axes axes;
   Ints sizes(dots - o.dots, 1);
@@ -153,10 +152,10 @@ Value aligned(const Labelled& o, std::size_t dots, const std::string& order) {
   return o.x.permute(axes).reshape(sizes);
 }
 
-/// Bools as i64, which products and sums are in.
+/// `x`; bools as i64, the dtype of their products and sums.
 Value without_bools(const Value& x) { return x.dtype().is_bool() ? x.cast(dtypes::int64) : x; }
 
-/// The sum over `axes`, which stay as size 1, in x's dtype.
+/// The sum over `axes`, which stay with size 1, in x's dtype.
 Value sum_keeping(const Value& x, const Axes& axes) {
   return axes.empty() ? x : Value(LazyOp::reduce(Ops::SUM, x.node(), axes));
 }
@@ -167,10 +166,10 @@ Value product_keeping(const Value& a, const Value& b, const Axes& axes) {
   return sum_of_products("einsum", a, b, axes).reshape(kept);
 }
 
-/// The operands in the common order, and what becomes of them two at a time.
+/// Multiplies the operands, which are in the common order, two at a time.
 class Contraction {
  public:
-  /// @param kept of each dimension, whether the result has it
+  /// @param kept for each dimension, whether the result has it
   Contraction(std::vector<Value> operands, std::vector<bool> kept)
       : operands_(std::move(operands)), kept_(std::move(kept)) {}
 
@@ -184,7 +183,7 @@ class Contraction {
 
  private:
   static bool has(const Value& x, std::size_t d) { return !(x.shape()[d] == Int(1)); }
-  /// Dimensions that one of `mine` has, nothing else, and not the result.
+  /// The dimensions that can be summed: a factor of `mine` has them, but no other remaining factor and not the result.
   Axes done_axes(std::initializer_list<std::size_t> mine) const {
     Axes out;
     for (std::size_t d = 0; d < kept_.size(); ++d) {
@@ -210,12 +209,12 @@ class Contraction {
     operands_.push_back(!is_last && !done.empty() ? both.contiguous() : both);
   }
 
-  std::vector<Value> operands_;  // those that are given, then products in the order in which they are made
+  std::vector<Value> operands_;  // the operands, then the products in order
   std::vector<bool> kept_;
   std::vector<std::size_t> used_;
 };
 
-/// Labels of the result, then the others in order of their first use.
+/// The common order of labels: those of the result, then the others by first occurrence.
 std::string order_of(const Formula& f) {
   std::string out;
   const auto add = [&](const std::string& labels) {
@@ -227,7 +226,7 @@ std::string order_of(const Formula& f) {
   return out;
 }
 
-/// The ellipsis stands in front; it goes where the result has it.
+/// Moves the dimensions of the ellipsis from the front to their place in the result, and drops summed dimensions.
 Value arranged(const Formula& f, const Value& x, std::size_t dots) {
   const std::size_t before = f.result.find(kEllipsis);
   const bool has_dots = before != std::string::npos;

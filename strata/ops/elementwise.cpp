@@ -1,4 +1,5 @@
-// Functions of one tensor and of two, element by element.
+// Elementwise functions of one tensor: primitives, compositions and activations. Many compositions are computed in two parts (exact.h)
+// to be accurate, with their derivatives given explicitly.
 
 #include <array>
 #include <cmath>
@@ -16,14 +17,14 @@ namespace {
 
 Value apply(Ops op, const Value& x) { return Value(LazyOp::alu(op, {x.node()})); }
 
-/// A function of real numbers.
+/// `op` on floats; integers are cast to f32.
 Value real(Ops op, const Value& x) { return apply(op, as_real(x)); }
-/// A function that leaves integers and bools as they are.
+/// A rounding op; integers and bools are unchanged.
 Value rounded(Ops op, const Value& x) {
   return x.dtype().is_float() ? flat_in(apply(op, x), {x}) : x;
 }
 
-// Fits of ours (tests/accuracy/fit.cpp): (f(x) - x) / x^3 by x^2, of asin and asinh up to 1/2, of tanh up to 1.1.
+// Polynomials in x^2 for (f(x) - x) / x^3, fitted by tests/accuracy/fit.cpp: asin and asinh for |x| <= 1/2, tanh for |x| <= 1.1.
 constexpr std::array kAsinOfFloats = {0.0336908475, 0.0171492379, 0.0311006624,
                                       0.0445994027, 0.0750009418, 0.166666657};
 constexpr std::array kAsin = {0.02961201126495512,   -0.01924167174674304, 0.019554513336123378,
@@ -40,7 +41,7 @@ constexpr std::array kAsinh = {
     -0.16666666666666666};
 constexpr std::array kTanhOfFloats = {
     0.000110432104, -0.000807015878, 0.00304234993,  -0.00858298386, 0.0217884934,
-    -0.0539564555,  0.133332666,     -0.333333327053};  // 1/4 is taken of it before it is rounded
+    -0.0539564555,  0.133332666,     -0.333333327053};  // not rounded to f32: tanhshrink() scales it first
 constexpr std::array kTanh = {
     -4.9452537729665768e-09, 6.3068063121211949e-08,  -3.9413252595478428e-07,
     1.6475071788647499e-06,  -5.3515946172822966e-06, 1.4949258540614279e-05,
@@ -49,7 +50,7 @@ constexpr std::array kTanh = {
     -0.0088632354095915575,  0.021869488528960103,    -0.05396825396802662,
     0.13333333333333048,     -0.33333333333333333};
 
-/// 1/11!, 1/9!, ...: (sinh(x) - x) / x^3 by x^2, up to 1.
+/// 1/21!, 1/19!, ..., 1/3!: the Taylor polynomial in x^2 of (sinh(x) - x) / x^3, for |x| <= 1.
 constexpr std::array kSinh = {
     1.9572941063391263e-20, 8.2206352466243297e-18, 2.8114572543455208e-15, 7.6471637318198165e-13,
     1.6059043836821615e-10, 2.5052108385441719e-08, 2.7557319223985893e-06, 1.9841269841269841e-04,
@@ -64,37 +65,38 @@ Value cube_part(const Value& x, std::span<const double> p) {
 /// x + x^3 * p(x^2)
 Value with_cube(const Value& x, std::span<const double> p) { return x + cube_part(x, p); }
 
-/// f of the argument as a real of 32 bits at least, in the argument's dtype: 16-bit floats are rounded once.
+/// f(x) for floats; integers are cast to f32, 16-bit floats are computed in f32 and rounded once.
 template <class F>
 Value compound(const Value& x, const F& f) {
   return rounded_once(as_real(x), f);
 }
 
-/// factor / (1 + e^-w) for a w in two parts, where nothing is infinite that the result is not.
+/// factor / (1 + e^-w) for a w in two parts, without overflow of intermediate results.
 Value share_of(const Value& factor, const TwoParts& w) {
   const Value is_below = w.high.lt(0);
   const auto [more, power, scale] = small_power({-w.high.abs(), is_below.where(w.low, -w.low)});
   const Value size = power * scale, e = size + size * more, sum = e + 1, lost = e - (sum - 1);
   const auto [above, low] = with_more(factor, is_below.where(more, 0));
   const Value share = above / sum, is_small = e.lt(0.25);
-  // What the sum and the quotient lost matters: it is given back, or taken where it is small.
+  // Correct for the rounding of the sum: e + 1 == sum + lost. For a small e the quotient is corrected as above + rest.
   const Value rest = low - share * is_small.where(e, lost);
   const Value out = is_small.where(above + rest, share + rest * (1 - e * 0.5));
   return out * is_below.where(power, 1 / scale) * scale;
 }
-/// x / (1 + e^-w); at -infinity 0, which is not what infinities make of each other.
+/// x / (1 + e^-w(x)). The argument is clamped, so that the result at -infinity is 0, not NaN.
 Value gated(const Value& x, TwoParts (*w)(const Value& x)) {
   const double most = is_wide(x) ? 1e4 : 1e3;
   const Value bounded = x.lt(-most).where(-most, x), near = bounded.gt(most).where(most, bounded);
   return x.gt(most).where(x, share_of(near, w(near)));
 }
+// The w of silu(), quick_gelu() and gelu(tanh).
 TwoParts itself(const Value& x) { return {x, x.zeros_like()}; }
 TwoParts quick(const Value& x) { return product_with(x, 1.702, 4.263256414560601e-17); }
 /// sqrt(8/pi) * (x + 0.044715*x^3)
 TwoParts cubic(const Value& given) {
   constexpr double first = 1.5957691216057308, first_low = -9.96930880911092e-17,
                    third = 0.07135481627260025, third_low = -6.175149918155315e-19;
-  const Value x = given.clip(-30, 30);  // beyond nothing changes
+  const Value x = given.clip(-30, 30);  // the sigmoid is 0 or 1 beyond
   const TwoParts square = square_of(x);
   const auto upper = [&](double v) {
     const int places = is_wide(x) ? 25 : 11, shift = places - std::ilogb(v);
@@ -109,21 +111,21 @@ TwoParts cubic(const Value& given) {
   return {x_high * high, x_high * low + (x - x_high) * (high + low)};
 }
 
-/// Of x * s, where s is the sigmoid of what has the slope `inner`.
+/// The derivative of x * s, where s = sigmoid(w) and `inner` is the derivative of w.
 Value slope_of_gate(const Value& x, const Value& s, const Value& inner) {
   return s + x * inner * (s * (1 - s));
 }
 
 constexpr double kHalfPiLow = 6.123233995736766e-17;
 
-/// n*log10(2) + log10(m) for x = 2^n * m: the logarithm times log10(e), both in two parts where m is far from 1.
+/// log(x) * log10(e), with log10(e) in two parts.
 Value log10_of(const Value& x) {
   const auto [high, low] = parts_for(x, std::numbers::log10e, 1.098319650216765e-17);
   const Value y = x.log();
   return y.isinf().where(y, y * high + y * low);
 }
 
-/// The smaller of x and 0. Unlike minimum() it has the slope 1 at 0.
+/// min(x, 0), with the derivative 1 at 0; that of minimum() is 1/2.
 Value not_above_zero(const Value& x) { return x.gt(0).where(0, x); }
 
 }  // namespace
@@ -174,13 +176,12 @@ Value Value::square() const { return dtype().is_bool() ? cast(dtypes::int64) : m
 Value Value::rsqrt() const {
   return compound(*this, [](const Value& x) { return x.sqrt().reciprocal(); });
 }
-/// Of the logarithm and its last places: log10(e) in two parts.
 Value Value::log10() const {
   return differentiated(
       *this, [](const Value& x) { return log10_of(x); },
       [](const Value& x, const Value&) { return x.reciprocal() * std::numbers::log10e; });
 }
-/// Beyond 1/2 it is pi/2 less twice that of sqrt((1 - |x|)/2).
+/// For |x| > 1/2: asin(|x|) = pi/2 - 2*asin(sqrt((1 - |x|)/2)).
 Value Value::asin() const {
   return differentiated(
       *this,
@@ -188,7 +189,7 @@ Value Value::asin() const {
         const Value a = x.abs(), is_far = a.gt(0.5), near = is_far.where(((1 - a) * 0.5).sqrt(), a);
         const Value cube = cube_part(near, places_for(x, kAsinOfFloats, kAsin)), y = near + cube;
         const auto [high, low] = parts_for(x, std::numbers::pi / 2, kHalfPiLow);
-        // NOTE: in f64 the sum y would be rounded once too often.
+        // NOTE: f64 does not use y, whose rounding would add to the error.
         const Value far = is_wide(x) ? (high - near * 2) - (cube * 2 - low) : (high - y * 2) + low;
         const Value out = is_far.where(far, y);
         return x.lt(0).where(-out, out) + x * 0;
@@ -239,7 +240,7 @@ Value Value::asinh() const {
       },
       [](const Value& x, const Value&) { return (x * x + 1).rsqrt(); });
 }
-/// Near 1 it is asinh(sqrt(x*x - 1)).
+/// Near 1: acosh(x) = asinh(sqrt(x*x - 1)).
 Value Value::acosh() const {
   return differentiated(
       *this,
@@ -294,7 +295,7 @@ Value Value::signbit() const {
   return bitcast(bits).lt(0);
 }
 namespace {
-/// By the difference as a number without a sign, which is exact.
+/// isclose() of integers. The difference is computed as an unsigned integer, which is exact.
 Value is_close_of_integers(const Value& a, const Value& b, double rtol, double atol) {
   const bool is_wide = a.dtype() == dtypes::uint64 && b.dtype() == dtypes::uint64;
   if (!is_wide && (a.dtype() == dtypes::uint64 || b.dtype() == dtypes::uint64))  // promoted to f64
@@ -322,7 +323,7 @@ Value Value::nan_to_num(double nan, std::optional<double> inf, std::optional<dou
                             eq(-infinity).where(neg_inf.value_or(lowest(dtype())), numbers));
 }
 
-/// The exponent's bits are put to those of 1/2. What is below the least normal number is made larger first.
+/// Replaces the exponent bits by those of 1/2. Subnormal numbers are scaled to normal ones first.
 std::pair<Value, Value> Value::frexp() const {
   STRATA_CHECK(dtype().is_float(), domain, "[frexp] takes floats, not ", dtype().name());
   if (itemsize() == 2) {
@@ -354,9 +355,10 @@ std::pair<Value, Value> Value::frexp() const {
 
 Value Value::relu() const {
   const LazyOp& x = node();
-  const DType d = x.dtype().is_bool() ? dtypes::int64 : x.dtype();  // as where() of a number has it
+  const DType d =
+      x.dtype().is_bool() ? dtypes::int64 : x.dtype();  // as where() promotes bools and a number
   const LazyOp from = x.cast(d), zero = LazyOp::constant(Scalar::of(d, std::int64_t{0}), x.shape());
-  return Value(LazyOp::alu(Ops::WHERE, {at_or_below(from, zero), zero, from}));  // NaN stays
+  return Value(LazyOp::alu(Ops::WHERE, {at_or_below(from, zero), zero, from}));  // NaN stays NaN
 }
 Value Value::relu6() const { return hardtanh(0, 6); }
 Value Value::sigmoid() const {
@@ -378,8 +380,10 @@ Value Value::silu() const {
       *this, [](const Value& x) { return gated(x, itself); },
       [](const Value& x, const Value&) { return slope_of_gate(x, x.sigmoid(), x.ones_like()); });
 }
-/// With e = e^-|x|: tanh(log(1 + e^x)) is 1 - 2e^2 / (1 + 2e + 2e^2), below 0 e - e * e*(e + 1) / (e*(e + 2) + 2). Where e is large
-/// what is taken of 1 would have too many places: there it is added to 1/2.
+/// x * t with t = tanh(log(1 + exp(x))). With e = exp(-|x|):
+///   x >= 0: t = 1 - 2*e^2 / (1 + 2*e + 2*e^2)
+///   x < 0:  t = e * (1 - e*(e + 1) / (e*(e + 2) + 2))
+/// For e > 1/2 the subtraction from 1 would lose accuracy; there t, or t/e, is written as 1/2 plus a small quotient.
 Value Value::mish() const {
   return differentiated(
       *this,
@@ -425,9 +429,9 @@ Value Value::softplus(double beta, double threshold) const {
   });
 }
 Value Value::hardtanh(double low, double high) const {
-  if (low > high) return hardtanh(high, high);  // as clip() has it
+  if (low > high) return hardtanh(high, high);  // as clip()
   const Number least = number_for(low, dtype()), most = number_for(high, dtype());
-  return le(least).where(least, ge(most).where(most, *this));  // no gradient at the ends
+  return le(least).where(least, ge(most).where(most, *this));  // the gradient at both bounds is 0
 }
 Value Value::hardsigmoid() const {
   return compound(*this, [](const Value& x) { return (x + 3).relu6() / 6; });
@@ -445,7 +449,7 @@ Value Value::tanhshrink() const {
       *this,
       [](const Value& x) {
         const Value a = x.abs(), square = x * x;
-        // x^3 / 3 and so on, of which x^3 / 4 is exact
+        // x^3/3 - ... as x^3/4 (exact in two parts) plus a polynomial for the rest
         const auto [cube, low] = cube_of(x);
         const std::span<const double> table = places_for(x, kTanhOfFloats, kTanh);
         std::vector<double> beyond(table.begin(), table.end());
@@ -458,7 +462,7 @@ Value Value::tanhshrink() const {
       [](const Value& x, const Value&) { return x.tanh().square(); });
 }
 Value Value::hardshrink(double lambda) const {
-  return abs().le(lambda).where(0, *this);  // a NaN stays one, here and in the next ones
+  return abs().le(lambda).where(0, *this);  // NaN stays NaN, here and in the functions below
 }
 Value Value::softshrink(double lambda) const {
   return gt(lambda).where(*this - lambda, ge(-lambda).where(0, *this + lambda));

@@ -1,4 +1,5 @@
-// The number of the column is an element in memory that counts up, so that all steps are the same kernels.
+// The number of the current column is an element in memory (Counter), not a constant in the graph. All steps therefore have equal graphs
+// and share their compiled kernels.
 #include "strata/ops/eliminate.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ namespace strata::ops::linalg {
 
 namespace {
 
-/// Counts in memory, from a number on.
+/// A counter in memory: begin, begin + step, ...
 class Counter {
  public:
   Counter(std::int64_t begin, std::int64_t step)
@@ -23,6 +24,7 @@ class Counter {
   std::int64_t step_;
 };
 
+/// The row and column numbers of a matrix.
 struct Numbered {
   explicit Numbered(const Value& a)
       : rows(counting(a.size(-2))), columns(counting(a.size(-1))), down(rows.unsqueeze(1)) {}
@@ -30,16 +32,18 @@ struct Numbered {
   Value down;           ///< (m, 1)
 };
 
-/// (..., m): column `c`; (..., n): row `c`. `c` is () or (...).
+// column(x, c): (..., m), column c of the matrices x; row(x, c): (..., n), row c. The number c has the shape () or (...).
 Value column(const Value& x, const Value& c) {
   return picked(x, c.ndim() == 0 ? c : c.unsqueeze(-1));
 }
 Value row(const Value& x, const Value& c) { return column(x.transpose(-2, -1), c); }
-/// (...): the element of a row or column.
+/// (...): element c of a row or column.
 Value element(const Value& x, const Value& c) { return picked(x, c); }
+// A vector as a matrix of one column, or of one row.
 Value upright(const Value& x) { return x.unsqueeze(-1); }
 Value level(const Value& x) { return x.unsqueeze(-2); }
 
+/// x with zeros replaced by 1: a divisor that makes no NaN of 0 / 0.
 Value ones_of(const Value& x) { return x.eq(0).where(1, x); }
 
 }  // namespace
@@ -107,15 +111,15 @@ Value cholesky_columns(const Value& a) {
 
 namespace {
 
-/// A reflection 1 - factor * v v.T, and what it makes of the column's first element.
+/// The Householder reflection 1 - factor * v v.T.
 struct Reflection {
   Value v, factor;  ///< (..., m), (...)
 };
 
-/// Takes what is below row c of a column to 0. Where it is 0, nothing is done, as LAPACK does.
+/// The reflection that maps the elements of a column below row c to 0. Where they are 0 already it is the identity, as in LAPACK.
 Reflection reflection(const Value& given, const Value& rows, const Value& c) {
   const Value x = rows.ge(c).where(given, 0), first = element(given, c);
-  // Scaled, so that squares neither overflow nor vanish.
+  // Scaled, so that squares neither overflow nor underflow.
   const Value largest = x.abs().max(-1), scale = ones_of(largest);
   const Value length = (x / upright(scale)).square().sum(-1).sqrt() * scale;
   const Value is_zero = rows.gt(c).where(given, 0).abs().max(-1).eq(0);
@@ -125,6 +129,7 @@ Reflection reflection(const Value& given, const Value& rows, const Value& c) {
   return {v.contiguous(), factor.contiguous()};
 }
 
+/// The reflection `r` applied to the columns of x.
 Value reflected(const Value& x, const Reflection& r) {
   const Value products = (upright(r.v) * x).sum(-2).contiguous();  // (..., n)
   return (x - upright(r.v) * level(products * upright(r.factor))).contiguous();

@@ -10,11 +10,11 @@ namespace strata::ops {
 
 namespace {
 
-constexpr double kLn2High = 0x1.62e42fefa38p-1;  // times small integers it is exact
+constexpr double kLn2High = 0x1.62e42fefa38p-1;  // products with small integers are exact
 constexpr double kLn2Low = 5.497923018708371e-14;
 
-/// count * ln(2) to as many places as arguments from 64 on (f64: from 512 on) have behind the point, and how much more
-/// e^that is than 2^count, as a part of it: where such an argument is moved by `by`, nothing is rounded.
+/// A shift of large exponents: e^x / 2^count == e^(x - by) * (1 + more). `by` is count * ln(2), rounded to the fraction bits that an x
+/// from 64 on (f64: from 512 on) has, so that x - by is exact; `more` corrects for this rounding.
 struct Move {
   double by, more;
 };
@@ -24,7 +24,7 @@ Move whole_powers(const Value& x, int count) {
   const double by = std::round((high + low) * places) / places;
   return {by, std::expm1((by - high) - low)};
 }
-/// The same for f32.
+/// kLn2High and kLn2Low for f32.
 constexpr double kLn2HighOfFloats = 0x1.62e4p-1, kLn2LowOfFloats = 1.4286068203094173e-06;
 
 /// e^x = 1 + x + x^2 * p(x), |x| <= ln(2)/2, as strata/codegen/math_exp.cpp has it.
@@ -34,13 +34,13 @@ constexpr std::array kExp = {2.510866101217517e-08, 2.7631566673752416e-07, 2.75
                              0.008333333333323895,  0.04166666666651129,    0.1666666666666667,
                              0.5000000000000013};
 
-/// x without its last `count` places.
+/// x with the last `count` bits of its significand cleared.
 Value without(const Value& x, int count) {
   const DType bits = is_wide(x) ? dtypes::int64 : dtypes::int32;
   const std::int64_t low = (std::int64_t{1} << count) - 1;
   return x.bitcast(bits).bitwise_and(~low).bitcast(x.dtype());
 }
-/// From where on arguments are moved.
+/// The size from which exp_over() shifts the exponent.
 double far(const Value& x) { return is_wide(x) ? 512 : 64; }
 
 }  // namespace
@@ -59,7 +59,8 @@ TwoParts square_of(const Value& x) {
 }
 
 TwoParts cube_of(const Value& x) {
-  const Value upper = without(x, is_wide(x) ? 36 : 16), square = upper * upper;  // whose cube is exact
+  const Value upper = without(x, is_wide(x) ? 36 : 16),
+              square = upper * upper;  // a third of the bits: the cube is exact
   return {square * upper, (x - upper) * (x * (x + upper) + square)};
 }
 
@@ -90,7 +91,7 @@ SmallPower small_power(const TwoParts& exponent) {
   const double ln2_high = wide ? kLn2High : kLn2HighOfFloats,
                ln2_low = wide ? kLn2Low : kLn2LowOfFloats;
   const Value high = exponent.high.lt(least).where(least, exponent.high);
-  // The bits of `shifted` end in the exponent of 2^(count + by).
+  // The low bits of `shifted` are the biased exponent of 2^(count + by).
   const double shifter = std::ldexp(1.5, places) + bias + by;
   const Value shifted = high * std::numbers::log2e + shifter, count = shifted - shifter;
   const Value rest = ((high - count * ln2_high) - count * ln2_low) + exponent.low;

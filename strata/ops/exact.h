@@ -1,7 +1,8 @@
-// What formulas of tensors are made of that lose no digits. All of it computes values alone: gradients are said beside it.
+// Double-word arithmetic for accurate formulas (special functions, attention): a number with more significand bits than its dtype is a
+// sum high + low (TwoParts). The functions compute values only; formulas add gradients of their own.
 //
-// A number is `high + low` where its own dtype has too few places for it. Products of two upper halves are exact, whether or not
-// the target rounds a product that goes into a sum.
+// "Places" are significand bits: 24 of f32, 53 of f64. The product of two numbers of half the places is exact, so that the results do
+// not depend on whether the target fuses multiplications and additions.
 #pragma once
 
 #include <span>
@@ -12,45 +13,47 @@ namespace strata::ops {
 
 inline bool is_wide(const Value& x) { return x.dtype() == dtypes::float64; }
 
-/// `of_floats` for f32, `of_doubles` for f64.
+/// The coefficients for the dtype of x: `of_floats` for f32, `of_doubles` for f64.
 inline std::span<const double> places_for(const Value& x, std::span<const double> of_floats,
                                           std::span<const double> of_doubles) {
   return is_wide(x) ? of_doubles : of_floats;
 }
 
-/// The highest power first.
+/// The polynomial with these coefficients, highest power first, by Horner's rule.
 Value polynomial(std::span<const double> coefficients, const Value& x);
 
-/// x without the lower half of its places. @pre x is f32 or f64 that no gradient passes
+/// x with the lower half of its places set to 0: 12 places of f32, 26 of f64 remain. @pre x is a detached f32 or f64
 Value upper_half(const Value& x);
 
-/// A number as the sum of one of half the places, or of all, and a small one.
+/// The number high + low. `low` is small beside `high`; some functions guarantee that `high` has half the places.
 struct TwoParts {
   Value high, low;
 };
 /// x*x; `high` has half the places.
 TwoParts square_of(const Value& x);
-/// x*x*x, where `high` is nearly all of it.
+/// x*x*x; `high` is exactly the cube of the upper third of x's places.
 TwoParts cube_of(const Value& x);
-/// a*b. @pre their high parts have half the places
+/// a*b; `high` has half the places. @pre a.high and b.high have half the places
 TwoParts product_of_parts(const TwoParts& a, const TwoParts& b);
-/// x*factor for a number of more places than x's dtype has.
+/// x * (factor + factor_low), a factor with more places than a double.
 TwoParts product_with(const Value& x, double factor, double factor_low);
-/// The two parts of a double in a dtype of 24 places; in f64 `low` is what is given.
+/// The constant value + low as {high, low} in the dtype of x: f32 {float(value), value - float(value)}, f64 {value, low}.
 std::pair<double, double> parts_for(const Value& x, double value, double low);
 
-/// e^exponent as (1 + more) * power * scale, of which `power` and `scale` are powers of two: products with them are exact, but for
-/// those that are no normal numbers.
+/// e^exponent as (1 + more) * power * scale. `power` and `scale` are powers of two, so that multiplying by them is exact as long as
+/// the product is a normal number.
 struct SmallPower {
-  Value more;  ///< from -0.3 to 0.42
+  Value more;  ///< in [-0.3, 0.42]
   Value power;
   double scale;
 };
-/// e^exponent, or what rounds to 0 as that does. @pre exponent.high <= 0, exponent.low is small beside 1
+/// e^(exponent.high + exponent.low); exponents so small that the power rounds to 0 are clamped. @pre exponent.high <= 0, and
+/// |exponent.low| is small beside 1
 SmallPower small_power(const TwoParts& exponent);
-/// factor * (1 + more), for a small `more`.
+/// factor * (1 + more) for a small `more`.
 TwoParts with_more(const Value& factor, const Value& more);
-/// e^size / 2^count, infinite only where that is. @pre size >= 0, count > 0
+/// e^size / 2^count. Infinite only where the quotient itself overflows, although e^size may overflow earlier.
+/// @pre size >= 0, count > 0
 Value exp_over(const Value& size, int count);
 
 }  // namespace strata::ops

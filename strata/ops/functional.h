@@ -1,4 +1,5 @@
-// The functions of neural networks, of Values: their formulas. Tensors' are in tensor/functional.h.
+// Formulas of the functions of neural networks, on Values. tensor/functional.h declares the same functions for Tensors, which call
+// these.
 #pragma once
 
 #include <optional>
@@ -26,14 +27,15 @@ using TripletDistanceOptions = BasicTripletDistanceOptions<Value>;
 #undef STRATA_ARRAY
 #undef STRATA_OPERAND
 
-/// What the running mean and variance of batch_norm() become in training.
+/// The running mean and variance of batch_norm() after a training step: (1 - momentum)*old + momentum*(statistic of `input`). The
+/// variance is the unbiased one. Each result is absent where its old value is.
 std::pair<std::optional<Value>, std::optional<Value>> running_statistics(
     const Value& input, const std::optional<Value>& mean, const std::optional<Value>& var,
     double momentum);
-/// The weights of scaled_dot_product_attention(), (..., queries, keys), before any is dropped.
+/// The weights of scaled_dot_product_attention() before dropout: softmax(q @ k.T * scale) with the mask applied, (..., queries, keys).
 Value attention_weights(const Value& q, const Value& k, const Value& v,
                         const AttentionOptions& options);
-/// The weights times the values.
+/// weights @ v; with enable_gqa the heads of `v` are repeated to match those of `q`.
 Value attended(const Value& weights, const Value& q, const Value& v, const AttentionOptions& options);
 
 }  // namespace strata::ops

@@ -1,4 +1,4 @@
-// Elements at indices that tensors hold.
+// Gathering: elements at computed indices.
 
 #include <array>
 
@@ -14,8 +14,8 @@ std::int64_t indexed_axis(const Value& x, std::int64_t axis, const char* operati
   return axis_of(axis, x.ndim(), operation);
 }
 
-/// Whether the gradient by `values` of what picked() gives, of that shape, is better summed by order: the dimensions in which values
-/// repeat are then one with the index.
+/// True iff summed_by_index() is the cheaper gradient by values of picked(values, index). `values` is the shape of the values and `shape`
+/// the shape of the result. The dimensions along which values repeat are merged with the index into one long axis.
 bool is_gradient_by_order(const Ints& values, const Value& index, const Ints& shape) {
   Ints rows, places;
   Int picks = 1;

@@ -29,7 +29,7 @@ LazyOp choose(const LazyOp& condition, const LazyOp& a, const LazyOp& b) {
   return LazyOp::alu(Ops::WHERE, {condition, a, b});
 }
 
-/// `dy` to the one that was chosen; half of it to each of equal ones, all of it to both where one is NaN.
+/// MAX and MIN: dy to the operand that was chosen; half of dy to each of two equal operands; dy to both where one is NaN.
 Grads of_the_chosen(const LazyOp& y, const LazyOp& dy, Ops op) {
   const LazyOp &a = y.src(0), &b = y.src(1), zero = number(dy, 0), half = dy * 0.5;
   const LazyOp is_not_first = op == Ops::MAX ? less(a, b) : less(b, a),
@@ -40,7 +40,7 @@ Grads of_the_chosen(const LazyOp& y, const LazyOp& dy, Ops op) {
 
 LazyOp widened(const LazyOp& reduced, const LazyOp& like) { return reduced.expand(like.shape()); }
 
-/// To all that are the largest or smallest, in equal parts.
+/// REDUCE_MAX and REDUCE_MIN: dy in equal parts to all elements that equal the result.
 Grads of_the_extremes(const LazyOp& y, const LazyOp& dy) {
   const LazyOp& x = y.src(0);
   const LazyOp is_it = equal_to(x, widened(y, x)).cast(dy.dtype());
@@ -48,7 +48,7 @@ Grads of_the_extremes(const LazyOp& y, const LazyOp& dy) {
   return {is_it * widened(dy / count, x)};
 }
 
-/// dy times the product of the others, which division would not give where one is 0.
+/// PROD: dy times the product of all other elements. Computed as such a product: y / x would be wrong where an element is 0.
 Grads of_product(const LazyOp& y, const LazyOp& dy) {
   const LazyOp& x = y.src(0);
   const Axes& axes = std::get<Axes>(y.arg());
@@ -105,7 +105,7 @@ Grads of_shrink(const LazyOp& y, const LazyOp& dy) {
   return {dy.pad(around)};
 }
 
-/// Elements go apart again, with zeros between; what was turned is turned back.
+/// STRIDE: the elements of dy at their original distance, with zeros between; flipped axes are flipped back.
 Grads of_stride(const LazyOp& y, const LazyOp& dy) {
   const Ints& steps = std::get<Ints>(y.arg());
   Axes turned;
@@ -148,7 +148,7 @@ Grads of_parts(const LazyOp& y, const LazyOp& dy) {
   return out;
 }
 
-/// dy where the index says, 0 elsewhere.
+/// GATHER: dy at the gathered places, 0 elsewhere.
 Grads of_gather(const LazyOp& y, const LazyOp& dy) {
   const LazyOp& index = y.src(1);
   const Ints& shape = y.src(0).shape();
@@ -161,7 +161,7 @@ Grads of_gather(const LazyOp& y, const LazyOp& dy) {
   return {choose(is_it, spread, number(spread, 0)), std::nullopt};
 }
 
-/// The gradients that the user's function gives, by the sources behind the value.
+/// The gradients that the user's function computes, one for each source behind the value.
 Grads of_custom_grad(const LazyOp& y, const LazyOp& dy) {
   const std::vector<LazyOp> by_inputs = std::get<IdentityArg>(y.arg()).backward->gradients(dy);
   STRATA_CHECK(by_inputs.size() + 1 == y.src().size(), domain, "[gradient] ", by_inputs.size(),
@@ -181,7 +181,7 @@ Grads of_custom_grad(const LazyOp& y, const LazyOp& dy) {
 Grads of_power(const LazyOp& y, const LazyOp& dy) {
   const LazyOp &a = y.src(0), &b = y.src(1), zero = number(a, 0);
   const LazyOp by_a = choose(equal_to(b, zero), zero, dy * b * LazyOp::alu(Ops::POW, {a, b + -1.0}));
-  // 0^b is 0 on both sides of a b above 0. Below 0 there is no logarithm.
+  // 0^b is constant 0 around a b above 0, so its derivative by b is 0, although log(0) is infinite.
   const LazyOp is_zero = LazyOp::alu(
       Ops::AND, {equal_to(a, zero), LazyOp::alu(Ops::OR, {less(zero, b), equal_to(zero, b)})});
   const LazyOp by_b = choose(is_zero, zero, dy * y * alu(Ops::LOG, choose(is_zero, number(a, 1), a)));
@@ -255,7 +255,7 @@ const GradientRule* rule_of(Ops op) {
   return it == kRules.end() ? nullptr : &*it;
 }
 
-/// Tracked nodes below `y`, sources first.
+/// The tracked nodes below `y`, y included, sources first.
 std::vector<LazyOp> tracked_below(const LazyOp& y) {
   std::vector<LazyOp> out;
   std::unordered_set<const LazyNode*> seen;

@@ -1,7 +1,8 @@
-// Gradients of graphs: one rule for each op, applied from the result to what it was made of.
+// Reverse-mode differentiation of LazyOp graphs: a table with one gradient rule per op, and backpropagate(), which applies the rules
+// from the result to its sources. The basis of Tensor::backward() and gradients().
 //
-// What a rule gives is a graph again, so that gradients of gradients need nothing more. Ops without a row (comparisons, integer
-// ops, rounding) have the gradient 0 wherever they have one.
+// A rule builds graph nodes, so that gradients can be differentiated again. Ops without a row (comparisons, integer ops, rounding) have
+// the gradient 0 wherever it is defined.
 #pragma once
 
 #include <optional>
@@ -14,20 +15,20 @@
 
 namespace strata {
 
-/// The gradients by the sources of `y`, given that by `y`; nothing where it is 0.
+/// Returns the gradient by each source of `y`, in order, given `dy`, the gradient by `y`. An absent gradient is 0.
 using GradientRuleFunction = std::vector<std::optional<LazyOp>> (*)(const LazyOp& y, const LazyOp& dy);
 
-/// A row: an op, and the gradients by its sources.
+/// A row of the table.
 struct GradientRule {
   Ops op;
-  std::string_view text;  ///< by a, b, c in order, with y and dy
+  std::string_view text;  ///< the gradients by the operands a, b, c in order, as formulas of a, b, c, y and dy: "dy*b, dy*a" for MUL
   GradientRuleFunction gradients;
 };
 /// The table, in the order of ops.def.
 std::span<const GradientRule> gradient_rules();
 
-/// The gradient of `y` (times `dy`) by every node below on the way to what is tracked. Nothing for nodes that it does not depend on.
-/// Linear in the size of the graph; no recursion. @pre dy has y's shape and dtype
+/// Returns the gradient of `y`, times `dy`, by each tracked node of floats below y, y included. A node without an entry has the gradient
+/// 0. Linear in the size of the graph; no recursion. @pre dy has y's shape and dtype
 std::unordered_map<const LazyNode*, LazyOp> backpropagate(const LazyOp& y, const LazyOp& dy);
 
 }  // namespace strata

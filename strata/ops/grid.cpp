@@ -1,4 +1,4 @@
-// Elements at places that a grid names, between them where a place is, and grids that matrices make.
+// grid_sample(): samples an image at the places of a grid, with interpolation; and affine_grid(), the grid of an affine map.
 
 #include <algorithm>
 #include <array>
@@ -14,13 +14,13 @@ namespace {
 
 using Outside = GridSampleOptions::Outside;
 
-/// From [-1, 1] to elements of an axis.
+/// Grid coordinates in [-1, 1] as positions in elements of an axis.
 Value unnormalized(const Value& g, std::int64_t size, bool align_corners) {
   const auto n = static_cast<double>(size);
   return align_corners ? (g + 1) * ((n - 1) / 2) : ((g + 1) * n - 1) * 0.5;
 }
 
-/// There and back between the outermost elements' centres, or edges.
+/// Positions reflected at the centres (align_corners) or outer edges of the outermost elements, as often as needed.
 Value reflected_into(const Value& x, std::int64_t size, bool align_corners) {
   const double low = align_corners ? 0 : -0.5,
                span = static_cast<double>(align_corners ? size - 1 : size);
@@ -30,10 +30,11 @@ Value reflected_into(const Value& x, std::int64_t size, bool align_corners) {
   return is_even.where(rest, span - rest) + low;
 }
 
+/// An axis of the image.
 struct SampledAxis {
   std::int64_t size;
   const GridSampleOptions& options;
-  /// Where a place outside of the axis is looked for.
+  /// The position that is sampled for position x, by the padding mode.
   Value inside(const Value& x) const {
     if (options.padding_mode == Outside::zeros) return x;
     const Value back = options.padding_mode == Outside::reflection
@@ -43,7 +44,7 @@ struct SampledAxis {
   }
 };
 
-/// An element of an axis for each place, -1 where there is none, and how much of it.
+/// One element that contributes to each place: its index (-1: outside, contributes 0) and its weight (none: 1).
 struct Tap {
   Value element;
   std::optional<Value> weight;
@@ -54,10 +55,11 @@ Tap tap_at(const Value& place, std::int64_t size, const std::optional<Value>& we
   return {is_there.where(is_there.where(p, 0).cast(dtypes::int64), -1), weight};
 }
 
-/// Keys' cubic with a = -3/4: of a distance below 1, and of one below 2.
+/// The cubic convolution kernel of Keys with a = -3/4: for distances in [0, 1], and in [1, 2].
 Value keys_near(const Value& x) { return (x * 1.25 - 2.25) * x * x + 1; }
 Value keys_far(const Value& x) { return ((x * -0.75 + 3.75) * x - 6) * x + 3; }
 
+/// The elements along one axis that contribute: 1, 2 or 4 by the mode.
 std::vector<Tap> taps_of(const Value& grid, const SampledAxis& axis) {
   const Value place = unnormalized(grid, axis.size, axis.options.align_corners);
   if (axis.options.mode == Interpolation::nearest)
@@ -67,7 +69,7 @@ std::vector<Tap> taps_of(const Value& grid, const SampledAxis& axis) {
     return {tap_at(first, axis.size, 1 - share), tap_at(first + 1, axis.size, share)};
   }
   const Value first = place.floor().detach(),
-              share = place - first;  // each element is looked for by itself
+              share = place - first;  // the padding mode applies to each of the four elements
   const std::array weights = {keys_far(share + 1), keys_near(share), keys_near(1 - share),
                               keys_far(2 - share)};
   std::vector<Tap> out;
@@ -77,7 +79,7 @@ std::vector<Tap> taps_of(const Value& grid, const SampledAxis& axis) {
   return out;
 }
 
-/// The product of one tap of each axis: places in row-major order, -1 where an axis has none.
+/// Combines taps of two axes: the row-major index (-1 if one is outside) and the product of the weights.
 Tap combined(const Tap& outer, const Tap& inner, std::int64_t size) {
   const Value is_there = outer.element.ge(0) & inner.element.ge(0);
   std::optional<Value> weight = outer.weight ? outer.weight : inner.weight;

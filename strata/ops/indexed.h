@@ -1,4 +1,5 @@
-// Elements at indices that tensors hold, and into places that tensors name: what indexing is made of.
+// Building blocks of indexing, gathering, scattering and sorting: reading elements at computed indices, and combining values into
+// places that an index tensor names.
 #pragma once
 
 #include "strata/graph/index_range.h"
@@ -6,49 +7,55 @@
 
 namespace strata::ops {
 
-/// 0, 1, ..., count - 1 (i64).
+/// 0, 1, ..., count - 1: shape (count,), i64.
 Value counting(const Int& count);
 
-/// `x` with the axis as its last one.
+/// `x` with `axis` moved to the end.
 inline Value with_last(const Value& x, std::int64_t axis) { return x.movedim({axis}, {-1}); }
 
-/// A size that has to be a number. @throws Error (shape) naming `operation`
+/// The number that `size` is. @throws Error (shape) naming `operation` where the size is symbolic
 std::int64_t number_of(const Int& size, const char* operation);
 
-/// The same integers, which the flag CHECK_INDEX looks at when they are used.
+/// The same integers; the flag CHECK_INDEX checks them against `range` when they are computed.
 Value in_range(const Value& integers, const IndexRange& range);
 
-/// How often each of 0, 1, ..., count - 1 is among places of one dimension, which may be beyond; or the sum of weights.
+/// (count,): element v is the sum of the weights[i] with places[i] == v. `places` and `weights` have one dimension; places outside of
+/// [0, count) are ignored.
 Value counts_of(const Value& places, std::int64_t count, const Value& weights);
 
-/// Indices into `size` as i64, those below 0 from the end, which have to be inside for CHECK_INDEX.
-/// @throws Error (domain) naming `operation` unless integers
+/// Indices into an axis of `size` as i64, with `size` added to negative ones. CHECK_INDEX checks that they are in [-size, size).
+/// @throws Error (domain) naming `operation` unless `index` is of integers
 Value wrapped(const Value& index, std::int64_t size, const char* operation);
 
-/// (..., count) of i64: 1 where the class is this, none for what is no class. @pre integers
+/// (..., count), i64: element c is 1 where the class is c, else 0; a class outside of [0, count) gives zeros. @pre `classes` are integers
 Value one_hot(const Value& classes, std::int64_t count);
 
-/// values[..., index[...]], dimensions in front of the last broadcast; 0 where the index is outside.
+/// result[i...] = values[i..., index[i...]], 0 where the index is outside of the last axis of `values`. The dimensions of `values` in
+/// front of the last one broadcast with those of `index`.
 Value picked(const Value& values, const Value& index);
 
-/// (..., n): the sums of values (..., k) whose index (..., k) is 0, 1, ..., n - 1. Both broadcast in front of the last axis.
+/// (..., n): element v is the sum of the values[..., i] with index[..., i] == v. `values` and `index` are (..., k) and broadcast in front
+/// of the last axis. Sorts by index: O(log k) operations for each of k values (segments.cpp).
 Value summed_by_index(const Value& values, const Value& index, std::int64_t n);
-/// Whether that takes less than asking each place for each value: `rows` in front of the last axis, an index of that shape, and
-/// so many places. False where a size is symbolic.
+/// True iff summed_by_index() is estimated cheaper than comparing each place with each index, which takes places * k operations in each
+/// row. @param rows the shape in front of the last axis  @param index the shape of the index  @param places n
+/// Returns false where a size is symbolic.
 bool is_sum_by_order(const Ints& rows, const Ints& index, const Int& places);
-/// `plain`, what picked() gives, whose gradient by `values` is summed_by_index().
+/// `plain`, which is picked(values, index), with summed_by_index() as its gradient by `values`.
 Value picked_by_order(const Value& plain, const Value& values, const Value& index);
 
-/// Integers in the order of the values, or in the opposite one; NaN is the largest, -0 is 0.
+/// Integers that sort as `values` do, or in the opposite order with `descending`. NaN counts as the largest value, -0 equals 0.
 Value order_keys(const Value& values, bool descending);
 
-/// One value that becomes part of a place (none: it takes the place).
+/// How put_at() combines values with an element.
 struct Combine {
+  /// None: a value replaces the element; of several values the last one wins.
   std::optional<Reduce> how = std::nullopt;
-  bool include_self = true;
+  bool include_self = true;  ///< whether the old element is one of the reduced values
 };
-/// `target` (..., n) with source[..., k] at index[..., k], which is wrapped. Index and source broadcast but in the last
-/// axis, in which one of size 1 stands for all. @pre dtypes of target and source are equal
+/// `target` (..., n) where element index[..., k] is combined with source[..., k]. Indices are wrapped; an index outside of [0, n) goes
+/// nowhere. Index and source broadcast in front of the last axis; in the last axis size 1 stands for all.
+/// @pre target and source have one dtype
 Value put_at(const Value& target, const Value& index, const Value& source, const Combine& combine);
 
 }  // namespace strata::ops

@@ -1,4 +1,5 @@
-// Brackets: what stands in them as movements, and as indices of axes that are left.
+// Indexing with brackets. Integers, slices and new axes become movement ops; index tensors and masks then gather from, or scatter into,
+// the axes that are left.
 
 #include <algorithm>
 #include <numeric>
@@ -13,20 +14,20 @@ namespace strata::ops {
 
 namespace {
 
-/// Indices, wrapped, into an axis of what the movements leave.
+/// An index tensor (wrapped) for an axis of the result of the movement ops.
 struct ByTensor {
   std::int64_t axis;
   Value index;
 };
-/// First the bounds, then every step-th, then the shape: without axes of integers, with new ones, with those of a
-/// mask as one.
+/// The movement ops, in order: shrink to `bounds`, stride by `steps`, reshape to `shape`. The reshape removes the axes of integers, adds
+/// new axes and merges the axes of a mask into one.
 struct Plan {
   Mask bounds;
   Ints steps, shape;
   std::vector<ByTensor> by_tensors;
 };
 
-/// Reads subscripts one after another.
+/// Translates subscripts into a Plan, one after another.
 class Planner {
  public:
   explicit Planner(const Value& x) : x_(x) {}
@@ -68,7 +69,7 @@ class Planner {
     check_inside(index, given);
     keep(index, index + Int(1));
   }
-  /// `index`, as which one was given, names an element of this axis.
+  /// Checks that `index` (for messages: written as `given`) is an element of the current axis.
   void check_inside(const Int& index, const Int& given) const {
     STRATA_CHECK(known(is_at_most(0, index)) && known(is_less(index, size())), shape,
                  "[index] index ", given.render(), " is outside of axis ", axis(), " of size ",
@@ -96,7 +97,7 @@ class Planner {
       out_.shape.push_back(count);
     }
   }
-  /// An end of a slice, or what stands for it, between `least` and `most`.
+  /// A bound of a slice, or `none` if it is absent, with negative values counted from the end, clamped to [least, most].
   std::int64_t cut(const std::optional<Int>& end, std::int64_t none, std::int64_t least,
                    std::int64_t most) const {
     const std::int64_t v = end ? end->value() : none;
@@ -141,11 +142,13 @@ class Planner {
   Plan out_;
 };
 
+/// The movement ops of `plan` applied to x.
 LazyOp seen(const LazyOp& x, const Plan& plan) {
   return x.shrink(plan.bounds).stride(plan.steps).reshape(plan.shape);
 }
 
-/// `value`, of the plan's shape, where the plan sees it in a tensor of `shape`; 0 elsewhere.
+/// The inverse of seen(): the elements of `value`, of the plan's shape, at the places of a tensor of `shape` that the plan selects; 0
+/// elsewhere.
 LazyOp put_back(const LazyOp& value, const Plan& plan, const Ints& shape) {
   const std::size_t ndim = shape.size();
   Ints counts, split, spread;
@@ -168,7 +171,7 @@ LazyOp put_back(const LazyOp& value, const Plan& plan, const Ints& shape) {
   return apart.reshape(spread).shrink(kept).pad(around);
 }
 
-/// Axes with tensors' indices as one, and these indices as one.
+/// Merges the axes that have index tensors into one axis, and the index tensors into one row-major index.
 class Joined {
  public:
   Joined(const Ints& shape, const std::vector<ByTensor>& by_tensors) : shape_(shape) {
@@ -188,20 +191,21 @@ class Joined {
   }
 
   const Value& index() const { return *index_; }
-  /// (rest..., n): those axes last and as one.
+  /// (rest..., n): x with the indexed axes moved to the end and merged.
   Value together(const Value& x) const {
     Ints sizes = rest();
     sizes.push_back(count_);
     return x.movedim(axes_, last_axes()).reshape(sizes);
   }
+  /// The inverse of together().
   Value apart(const Value& x) const {
     Ints sizes = rest();
     for (const std::int64_t a : axes_) sizes.push_back(shape_[static_cast<std::size_t>(a)]);
     return x.reshape(sizes).movedim(last_axes(), axes_);
   }
-  /// The result's shape: rest, with the indices' dimensions in their place.
+  /// The shape of the result: the other axes, with the dimensions of the index at the place of the indexed axes (or in front).
   Ints result() const { return with_front(index_shape_); }
-  /// (rest..., k) of a tensor of the result's shape; and back.
+  // flat(): a tensor of the result's shape as (rest..., k); shaped() is the inverse.
   Value flat(const Value& x) const {
     Ints sizes = rest();
     sizes.push_back(product(index_shape_));
@@ -237,7 +241,7 @@ class Joined {
       out.push_back(front_ + static_cast<std::int64_t>(k));
     return out;
   }
-  /// Row-major; -1, which is nowhere, where one of several is outside of its axis.
+  /// The row-major index over the indexed axes; -1, which selects nothing, where one of several indices is outside of its axis.
   Value one_index(const std::vector<ByTensor>& by_tensors) const {
     if (by_tensors.size() == 1) return by_tensors[0].index.flatten();
     std::optional<Value> sum, is_inside;
@@ -257,7 +261,7 @@ class Joined {
   std::optional<Value> index_;
 };
 
-/// `value` as the brackets' shape: it broadcasts, and more dimensions in front may have size 1.
+/// `value` broadcast to `shape`; surplus dimensions of size 1 in front are dropped. @throws Error (shape)
 Value fitted(const Value& value, const Ints& shape) {
   Value out = value;
   while (out.ndim() > static_cast<std::int64_t>(shape.size()) && out.size(0) == Int(1))
@@ -268,7 +272,7 @@ Value fitted(const Value& value, const Ints& shape) {
   return out.broadcast_to(shape);
 }
 
-/// What stands at the places that the movements see, with `value` put there.
+/// `there`, the elements that the movement ops select, with `value` put at the indexed places.
 Value replaced(const Value& there, const Plan& plan, const Value& value, bool accumulate) {
   if (plan.by_tensors.empty()) {
     const Value all = fitted(value, plan.shape);
@@ -288,7 +292,8 @@ bool is_one_for_all(const Value& value, const Value& x, const Value& mask) {
   for (std::int64_t k = 0; k < mask.ndim(); ++k)
     if (!(mask.size(k) == x.size(k))) return false;
   for (std::int64_t k = 0; k < value.ndim(); ++k) {
-    const std::int64_t axis = x.ndim() - value.ndim() + k;  // of x; in front of `rest`: the places
+    const std::int64_t axis =
+        x.ndim() - value.ndim() + k;  // of x; a dimension in front of `rest` counts the places
     const bool is_place = value.ndim() - k > rest;
     if (!(value.size(k) == Int(1)) && (is_place || !(value.size(k) == x.size(axis)))) return false;
   }

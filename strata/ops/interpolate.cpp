@@ -1,7 +1,7 @@
-// Interpolation between the elements of spatial axes, one axis after another.
+// Interpolation along spatial axes, one axis after another.
 //
-// Which elements an output is made of, and how much of each, is known when the sizes are: tables, made here in the
-// precision of the input, so that where a place falls exactly between two elements does not depend on the kernel.
+// The elements that contribute to an output and their weights depend on the sizes alone. They are computed here, as tables, in the
+// precision of the input, so that rounding of a position between two elements does not depend on the kernel.
 
 #include <algorithm>
 #include <cmath>
@@ -16,13 +16,14 @@ namespace {
 
 constexpr std::int64_t kMostPlaces = 1 << 24;  // of an axis, in a table
 
-/// What each output is made of: `taps` elements and their weights, one after another.
+/// For each output, in order, the indices and weights of its `taps` input elements.
 struct Table {
   std::int64_t taps = 1;
   std::vector<std::int64_t> elements;
-  std::vector<double> weights;  // none: 1
+  std::vector<double> weights;  // empty: all 1
 };
 
+/// The resizing of one axis.
 struct Resizing {
   std::int64_t from, to;
   std::optional<double> factor;
@@ -30,7 +31,7 @@ struct Resizing {
   bool align_corners;
 };
 
-/// How far apart outputs are, in elements.
+/// The distance of neighbouring outputs, in input elements.
 template <class Real>
 Real step_of(const Resizing& r) {
   if (r.align_corners)
@@ -56,7 +57,7 @@ void add_linear(Table& t, const Resizing& r, Real place) {
   t.weights.insert(t.weights.end(), {static_cast<double>(1 - share), static_cast<double>(share)});
 }
 
-/// Keys' cubic with a = -3/4: of a distance below 1, and of one below 2.
+/// The cubic convolution kernel of Keys with a = -3/4: for distances in [0, 1], and in [1, 2].
 double cubic_near(double x) { return (1.25 * x - 2.25) * x * x + 1; }
 double cubic_far(double x) { return ((-0.75 * x + 3.75) * x - 6) * x + 3; }
 
@@ -94,7 +95,7 @@ Value resized(const Value& x, std::int64_t axis, const Table& t, std::int64_t to
   return (chosen.unflatten(axis, {to, t.taps}) * weights).sum(axis + 1);
 }
 
-/// The size of an output, and the factor where one was given.
+/// The output size of axis k, and the scale factor if one was given.
 std::pair<std::int64_t, std::optional<double>> target(const InterpolateOptions& o,
                                                       const std::vector<std::int64_t>& sizes,
                                                       std::size_t k) {

@@ -1,4 +1,4 @@
-// Several tensors as one.
+// Joining tensors: cat(), stack() and their relatives, meshgrid().
 
 #include <algorithm>
 #include <vector>
@@ -9,7 +9,8 @@ namespace strata::ops {
 
 namespace {
 
-/// More parts or elements than these are computed into their places; fewer are added, each with zeros around it.
+/// A join of more parts or more elements stores each part directly to its place (CONCAT). A smaller one is an elementwise sum of parts
+/// padded with zeros, which fuses with its users.
 constexpr std::size_t kMostAdded = 16;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 20;
 
@@ -19,7 +20,7 @@ DType common_dtype(std::span<const Value> tensors) {
   return out;
 }
 
-/// In one dtype, without those of one dimension and size 0; one is left at least.
+/// The tensors in one dtype, without empty tensors of one dimension, which PyTorch ignores; at least one remains.
 std::vector<Value> parts_of(std::span<const Value> tensors) {
   const DType dtype = common_dtype(tensors);
   std::vector<Value> out;
@@ -39,7 +40,7 @@ void check_fits(const Value& first, const Value& x, std::int64_t axis) {
                  ", not in ", axis, " alone");
 }
 
-/// Where the axis's index is below `end`.
+/// A mask of `shape`: true where the index along `axis` is below `end`.
 LazyOp in_front_of(std::int64_t end, std::size_t axis, const Ints& shape) {
   Ints along(shape.size(), 1);
   along[axis] = shape[axis];
@@ -48,7 +49,7 @@ LazyOp in_front_of(std::int64_t end, std::size_t axis, const Ints& shape) {
   return LazyOp::alu(Ops::CMPLT, {index.reshape(along), bound}).expand(shape);
 }
 
-/// NOTE: x + 0 is x but where x is -0: floats are chosen, where their sizes are numbers.
+/// The join by padding. NOTE: x + 0 changes -0 to 0; floats of numeric sizes are therefore selected with WHERE, not added.
 LazyOp added(const std::vector<Value>& parts, std::size_t axis, const Int& total) {
   std::optional<LazyOp> out;
   Int begin = 0;
@@ -68,7 +69,7 @@ LazyOp added(const std::vector<Value>& parts, std::size_t axis, const Int& total
   return *out;
 }
 
-/// The axis in front makes each part one piece of memory.
+/// The join by CONCAT. The axis is moved to the front, so that each part is one piece of memory.
 Value placed(const std::vector<Value>& parts, std::int64_t axis, Ints shape) {
   std::vector<LazyOp> pieces;
   for (const Value& part : parts) pieces.push_back(part.movedim({axis}, {0}).node());
@@ -83,7 +84,7 @@ std::vector<Value> each(std::span<const Value> tensors, Value (Value::*f)() cons
   return out;
 }
 
-/// `total`, and the size of `part`.
+/// total + part.size(axis). @throws Error (overflow) naming the axis and the shape
 Int joined_size(const Int& total, const Value& part, std::int64_t axis) {
   try {
     return total + part.size(axis);

@@ -1,4 +1,4 @@
-// Operators, functions, methods: a shunting yard.
+// The expression parser: operator precedence by a shunting-yard algorithm, extended by function and method calls.
 
 #include "strata/ops/kernel_expression.h"
 
@@ -41,7 +41,7 @@ const OperatorRow* find_operator(const OperatorRow (&rows)[N], const Token& toke
   return at == std::end(rows) ? nullptr : at;
 }
 
-/// What waits for operands: an operator, a bracket, or a function with `first` operands below it on the stack of values.
+/// An open operator, bracket or call that waits for operands. The operands of a call are the values from `first` on.
 struct Frame {
   enum class Open : std::uint8_t { prefix, binary, group, function, method, cast, full };
   Open open;
@@ -87,7 +87,7 @@ class ExpressionReader {
     want_value_ = false;
   }
 
-  // --- where a value has to come ---
+  // --- where a value is expected ---
 
   void value() {
     const Token& t = token();
@@ -118,7 +118,7 @@ class ExpressionReader {
                 t.column);
   }
 
-  /// NAME( with what follows the bracket.
+  /// Begins the call NAME(...).
   void call() {
     const Token& t = token();
     if (t.text == "iota") return iota();
@@ -153,7 +153,7 @@ class ExpressionReader {
     at_ = end + 1;
   }
 
-  // --- where a value has ended ---
+  // --- behind a value ---
 
   void after_value() {
     const Token& t = token();
@@ -168,7 +168,7 @@ class ExpressionReader {
     done_ = true;
   }
   void binary(const OperatorRow& op) {
-    // `**` groups from the right: an equal one stays open.
+    // `**` is right-associative: an open `**` is not applied yet.
     reduce(op.precedence == kPower ? kPower + 1 : op.precedence == kCompare ? 2 : op.precedence);
     if (op.precedence == kCompare && !frames_.empty() && frames_.back().precedence == kCompare)
       throw Error(ErrorKind::parse, "[kernel] comparisons do not chain, write (a < b) & (b < c)",
@@ -190,13 +190,13 @@ class ExpressionReader {
     if (!function_arity(name.text))
       throw Error(ErrorKind::parse, "[kernel] there is no method " + in_quotes(name.text), name.column);
     push(Open::function, name.text);
-    --frames_.back().first;  // what stands before the point is the first operand
+    --frames_.back().first;  // the value in front of the dot is the first operand
     at_ += 2;
     if (!token().is(")")) return;
     want_value_ = false;
     close();
   }
-  /// The sizes or the dtype of the function on top, up to its bracket.
+  /// Reads the sizes or the dtype of the innermost open call, up to its closing bracket, and applies the call.
   void arguments() {
     const Frame top = frames_.back();
     frames_.pop_back();
@@ -292,7 +292,7 @@ class ExpressionReader {
   std::size_t at_ = 0;
   std::vector<Frame> frames_;
   std::vector<TextOperand> values_;
-  std::vector<Ints> shapes_;  // of the full() that are open
+  std::vector<Ints> shapes_;  // the shapes of open full() calls
   bool want_value_ = true;
   bool done_ = false;
 };

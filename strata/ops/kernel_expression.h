@@ -1,4 +1,5 @@
-// Expressions of a kernel's text, by an explicit stack of what is open. Internal to graph/.
+// The parser of expressions in the text form of kernels (kernel_text.h). An explicit stack of open operators replaces recursion, so
+// that no input overflows the call stack. Internal to ops/.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 namespace strata::kernel_words {
 
-/// Runs `build`; an Error without a column gets that of `token`.
+/// Returns build(). An Error without a column is rethrown with the column of `token`.
 template <class F>
 auto at_token(const Token& token, const F& build) {
   try {
@@ -23,9 +24,10 @@ auto at_token(const Token& token, const F& build) {
   }
 }
 
-/// Work on one text: a unit for each pair of dimensions that an operation may look at.
+/// Limits the work for one text, as a text of n bytes can ask for shapes of many dimensions: an operation of rank r costs (r + 1)^2.
 class Budget {
  public:
+  /// @throws Error (budget) with the column of `token` where `rank` or the total cost is too large
   void charge(std::size_t rank, const Token& token) {
     const std::size_t cost = (rank + 1) * (rank + 1);
     if (rank > kMost || cost > left_)
@@ -39,19 +41,19 @@ class Budget {
   std::size_t left_ = std::size_t{1} << 26;
 };
 
-/// The scalar dtype of a name: f32, float, float32.
+/// The scalar dtype of a name (f32, float, float32, ...); nothing for an unknown name.
 std::optional<DType> find_dtype(std::string_view name);
 
-/// Tensors, variables and the text's place: what expressions are read in.
+/// The names that expressions may use.
 struct Scope {
-  std::string_view text;
+  std::string_view text;  ///< the whole text, which the columns of tokens count in
   std::vector<Variable> variables;
   std::unordered_map<std::string_view, TextOperand> values;
   Budget budget;
 };
 
-/// The value of the tokens from `from` on, up to the end of the statement.
-/// @throws Error with the column, as parse_kernel
+/// The value of the expression tokens[from...], which reaches to the end of the statement. @throws Error with the column, as
+/// parse_kernel()
 TextOperand read_expression(Scope& scope, std::span<const Token> tokens, std::size_t from);
 
 }  // namespace strata::kernel_words

@@ -1,4 +1,4 @@
-// The functions of kernels' texts: the rows of the table of operations that work element by element, and a few more.
+// The functions of the text form of kernels: the elementwise rows of the table of operations, and a few more.
 
 #include "strata/ops/kernel_functions.h"
 
@@ -23,7 +23,7 @@ namespace {
 
 bool is_number(const TextOperand& x) { return !x.tensor; }
 
-/// The number, which has to have a value in the dtype of the tensors that it meets.
+/// `number` for an operation with tensors of `dtype`. @throws Error (domain) where it has no exact value in an integer or bool `dtype`
 Number number_as(std::string_view operation, const Scalar& number, DType dtype) {
   const Scalar out = number.cast(dtype);
   const bool holds =
@@ -34,7 +34,7 @@ Number number_as(std::string_view operation, const Scalar& number, DType dtype) 
   return Number(number);
 }
 
-/// Operands as formulas take them.
+/// Owns the operands of a formula as ops::Values and Numbers.
 class FormulaOperands {
  public:
   FormulaOperands(std::string_view operation, Operands in) {
@@ -61,7 +61,7 @@ class FormulaOperands {
 
 // --- the functions ---
 
-/// How a function of the text makes a node of operands.
+/// Applies the function `name` to operands.
 using Formula = ops::Value (*)(std::string_view name, Operands in);
 
 struct FunctionRow {
@@ -102,18 +102,18 @@ ops::Value gelu(std::string_view, Operands in) { return ops::Value(as_tensor(in[
 ops::Value matmul(std::string_view, Operands in) {
   return ops::Value(as_tensor(in[0])).matmul(as_tensor(in[1]));
 }
-/// values[..., index[...]]: dimensions in front of the last broadcast.
+/// result[i...] = values[i..., index[i...]]; dimensions in front of the last one broadcast.
 ops::Value gather(std::string_view, Operands in) {
   const LazyOp values = as_tensor(in[0]);
   STRATA_CHECK(!values.shape().empty(), shape, "[gather] a scalar has no axis");
   return ops::picked(values, as_tensor(in[1]));
 }
 
-/// The dtypes of results as the table says them.
+/// The rules of result dtypes, as named in operations.def.
 enum class Rule : std::uint8_t { same, number, promoted, real, boolean, float64, integer };
 constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
 
-/// By name. The ops of ir/ops.def are there under their own names, too.
+/// The functions by name, including the elementwise ops of ir/ops.def under their own names.
 const std::unordered_map<std::string_view, FunctionRow>& functions() {
   static const auto* const table = [] {
     auto* out = new std::unordered_map<std::string_view, FunctionRow>;
@@ -164,7 +164,7 @@ const ForkHook functions_hook(ForkOrder::tables, [] { functions(); }, [] {});
 
 // --- numbers alone ---
 
-/// The value of what is made of numbers alone, each node by `evaluate`, as the interpreter has it.
+/// The value of a graph of constants, node by node with evaluate(), as in the interpreter.
 Scalar value_of_constant(const LazyOp& x) {
   std::unordered_map<const LazyNode*, Scalar> values;
   for (const LazyNode* n : postorder(x)) {
@@ -180,7 +180,7 @@ Scalar value_of_constant(const LazyOp& x) {
   return values.at(x.node());
 }
 
-/// The function of numbers, in i64, f64 or bool.
+/// Applies a function to numbers alone (constant folding), in i64, f64 or bool.
 Scalar fold(const FunctionRow& row, Operands in) {
   const bool is_inverse = row.name == "pow" && in[1].number.as_double() < 0;
   std::vector<TextOperand> constants;

@@ -1,5 +1,5 @@
-// What the words of a kernel's text make of their operands: functions between elements, movement, reductions. Internal to
-// ops/; kernel_text.h says what each means.
+// The functions and methods of the text form of kernels: elementwise functions, movement and reductions, as LazyOps. kernel_text.h
+// documents their meaning. Internal to ops/.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace strata::kernel_words {
 
-/// A tensor, or a number that has no dtype yet: i64, f64 or bool.
+/// A tensor, or a number whose dtype is not decided yet (held as i64, f64 or bool).
 struct TextOperand {
   std::optional<LazyOp> tensor;
   Scalar number;
@@ -25,39 +25,42 @@ struct TextOperand {
 };
 using Operands = std::span<const TextOperand>;
 
-/// A size, axis or step; or a pair `first:second`, of which either may be left out.
+/// An item in the brackets of a method: a size, axis or step in `first`; or a pair `first:second`, either of which may be absent.
 struct SizeItem {
   std::optional<Int> first, second;
   bool is_pair = false;
 };
 using SizeItems = std::vector<SizeItem>;
 
-/// A function of values: how many it takes.
+/// The number of operands that a function takes.
 struct Arity {
   std::size_t least, most;
 };
-/// Nothing where there is no such function.
+/// The arity of the function `name`; nothing where there is no such function.
 std::optional<Arity> function_arity(std::string_view name);
-/// @pre function_arity(name) holds the number of operands  @throws what LazyOp's functions throw; (shape) where shapes do
-///   not broadcast, (domain) where a number is none of the other operand's dtype
+/// Applies the function `name`; of numbers alone the result is a number.
+/// @pre the number of operands is within function_arity(name)
+/// @throws Error as LazyOp's functions; (shape) where shapes do not broadcast, (domain) where a number has no value in the dtype of the
+///   other operand
 TextOperand apply_function(std::string_view name, Operands operands);
 
 /// True iff `name` is a movement or a reduction: a function of a tensor and sizes.
 bool is_method(std::string_view name);
-/// @pre is_method(name)  @throws Error (parse) for items of another form, and what LazyOp's functions throw
+/// Applies the movement or reduction `name` to `x`. @pre is_method(name)
+/// @throws Error (parse) for items that the method does not take; as LazyOp's functions
 LazyOp apply_method(std::string_view name, const LazyOp& x, const SizeItems& items);
 
-/// The sizes of a shape. @throws Error (parse) for a pair
+/// The items as sizes. @throws Error (parse) for a pair
 Ints to_sizes(std::string_view name, const SizeItems& items);
 
-/// `x` as a tensor: a number becomes one without dimensions, of bool, i32 (i64 where it does not fit) or f32.
+/// `x` as a tensor: a number becomes a scalar tensor of bool, f32, or i32 (i64 where i32 cannot hold it).
 LazyOp as_tensor(const TextOperand& x);
-/// `x` in this shape; sizes from the right, missing ones and 1 repeat.
-/// @throws Error (shape) in the name of `operation`
+/// `x` broadcast to `shape`, aligned at the right. @throws Error (shape) naming `operation`
 LazyOp broadcast(std::string_view operation, const LazyOp& x, const Ints& shape);
-/// `x` in this dtype and shape, as the value of a buffer or of full(). @throws as above; (domain) for a tensor of another dtype
+/// `x` in this dtype and shape, as the value stored to a buffer or the value of full(). @throws Error (shape) as broadcast(); (domain) for
+/// a tensor of another dtype, or a number without a value in `dtype`
 LazyOp fitted(std::string_view operation, const TextOperand& x, DType dtype, const Ints& shape);
-/// The value of a variable, i32 or i64, without dimensions.
+/// The value of a variable as a scalar tensor: i32 where the bounds fit, else i64.
 LazyOp value_of(const Variable& v);
 
 }  // namespace strata::kernel_words

@@ -1,4 +1,4 @@
-// Movement and reductions: a tensor and sizes.
+// The methods of the text form of kernels: movement ops and reductions, which take a tensor and sizes.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ namespace {
   throw Error(ErrorKind::parse, detail::message("[", name, "] expected ", expected));
 }
 
-/// Axes; below 0 from the end.
+/// The items as axes in [0, rank); negative ones count from the end.
 Axes to_axes(std::string_view name, const LazyOp& x, const SizeItems& items) {
   const auto rank = static_cast<std::int64_t>(x.shape().size());
   Axes out;
@@ -25,7 +25,7 @@ Axes to_axes(std::string_view name, const LazyOp& x, const SizeItems& items) {
   }
   return out;
 }
-/// The same; without items: all.
+/// to_axes(); all axes without items.
 Axes axes_or_all(std::string_view name, const LazyOp& x, const SizeItems& items) {
   if (!items.empty()) return to_axes(name, x, items);
   Axes out;
@@ -53,7 +53,7 @@ Mask to_bounds(std::string_view name, const LazyOp& x, const SizeItems& items) {
   return out;
 }
 
-/// NOTE: sums and products of integers stay in the dtype of the operand: a kernel says each conversion.
+/// NOTE: sum() and prod() keep the dtype of integers, unlike those of Tensors: a kernel writes each conversion explicitly.
 LazyOp mean(const LazyOp& x, const SizeItems& items) {
   return ops::as_real(x).mean(axes_or_all("mean", x, items), true);
 }

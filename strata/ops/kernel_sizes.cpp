@@ -1,4 +1,4 @@
-// Items and pairs of sizes.
+// The parser of size items and pairs.
 
 #include "strata/ops/kernel_sizes.h"
 
@@ -33,7 +33,7 @@ SizeItems SizeReader::items(std::size_t from, std::size_t to) {
   while (from < to) {
     const std::size_t end = separator(from, to, ",");
     if (end == from) expected("a size", tokens_[from]);
-    // Reading a size takes a look at each variable.
+    // Parsing a size takes time proportional to the number of variables.
     scope_.budget.charge(1 + scope_.variables.size() / 8, tokens_[from]);
     out.push_back(item(from, end));
     from = end + 1;
@@ -68,7 +68,7 @@ std::size_t SizeReader::separator(std::size_t from, std::size_t to, std::string_
   return to;
 }
 
-/// Takes the brackets off where one pair of them holds all.
+/// Removes one pair of brackets around all tokens, if there is one.
 bool SizeReader::unwrap(std::size_t& from, std::size_t& to) const {
   if (to < from + 2 || !opens(tokens_[from])) return false;
   std::size_t depth = 0, k = from;

@@ -1,4 +1,5 @@
-// Sizes in the brackets of a kernel's text: they are read as expressions over its variables. Internal to graph/.
+// The parser of sizes in the brackets of the text form of kernels, e.g. `f32[n+1, 512]` and `pad(1:0, 0:2)`. Sizes are expressions over
+// the variables of the text. Internal to ops/.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +10,15 @@
 
 namespace strata::kernel_words {
 
+/// Reads the items between brackets in the tokens of one statement.
 class SizeReader {
  public:
   SizeReader(Scope& scope, std::span<const Token> tokens) : scope_(scope), tokens_(tokens) {}
 
-  /// The index of the token `close` that ends the bracket before `from`, or of the comma that ends the first item.
-  /// @throws Error (parse) where it is not there
+  /// The index of the token `close` that closes the bracket opened in front of `from`; with `until_comma`, of the first comma in this
+  /// bracket if that comes earlier. @throws Error (parse) where the bracket is not closed
   std::size_t find_end(std::size_t from, std::string_view close, bool until_comma = false) const;
-  /// The items of [from, to), which may stand in brackets of their own.
+  /// The comma-separated items of the tokens [from, to), which may have one more pair of brackets around them: (2, 3) or ((2, 3)).
   SizeItems items(std::size_t from, std::size_t to);
 
  private:

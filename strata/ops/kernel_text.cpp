@@ -1,7 +1,7 @@
-// Statements.
+// The parser of statements.
 //
-// Slots depend on which names are outputs, which the tokens alone tell: a first look over all statements collects the names
-// that each uses, before anything is built.
+// The slots depend on which names are outputs. A first pass over the tokens of all statements finds the names that are used, and from
+// these the outputs, before anything is built.
 
 #include "strata/ops/kernel_text.h"
 
@@ -51,7 +51,7 @@ class KernelReader {
     return std::any_of(s.begin(), s.end(), [](const Token& t) { return t.is(".."); });
   }
 
-  /// Which names are inputs and which are outputs, and their slots.
+  /// Finds the inputs and outputs, and assigns their slots.
   void find_outputs() {
     std::unordered_set<std::string_view> declared, used;
     std::vector<const Token*> assigned;

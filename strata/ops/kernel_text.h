@@ -1,4 +1,5 @@
-// The text form of kernels:
+// The text form of kernels: parse_kernel() reads a small language, with the operators and functions of Tensors, into a kernel (a SINK of
+// LazyOps). The command-line tools, Python and the tests use it.
 //
 //   n: 1..100
 //   a: f32[n,512]; b: f32[512,64]
@@ -6,30 +7,32 @@
 //   c = relu(a @ b) * scale
 //
 // Statements end at `;` or at the end of a line (outside of brackets).
-//   n: 1..100             a variable and its inclusive bounds; in expressions its value, i32 or i64
-//   a: f32[n+1, 512]      an input: dtype and sizes, which are expressions over the variables before; without [...] one value
-//   c = EXPRESSION        a name for a tensor. A name that no other statement uses is an output. Where `c` is an input, the
-//                         value is stored into it, and is what `c` stands for in what follows
+//   n: 1..100             a variable with inclusive bounds; in expressions its value, i32 or i64
+//   a: f32[n+1, 512]      an input: dtype and sizes, which are expressions over variables declared earlier; without [...] a scalar
+//   c = EXPRESSION        names a tensor. A name that no other statement uses is an output. If `c` is an input, the value is stored
+//                         to the buffer of `c`, and later statements read the new value
 // Buffers: outputs are slots 0, 1, ... in order of assignment; inputs follow in order of declaration.
 //
-// Expressions, from loose to tight, as NumPy has them:
+// Operators, from lowest to highest precedence, as in NumPy:
 //   < <= > >= == !=                 do not chain
 //   |   ^   &   << >>               of integers and bools
-//   + -   * / // % @                / of integers is in f32; // and % floor; @ is matmul
+//   + -   * / // % @                / of integers gives f32; // and % round down; @ is matmul
 //   - + ~                           prefix
-//   **                              right to left; small whole powers of numbers are products
+//   **                              right-associative; powers with a small whole number are products
 //   x.method(...)  f(...)  (...)  1  0x1F  2.5e-3  True False inf nan
 //
-// Shapes broadcast from the right (EXPAND); dtypes are promoted as `promote` says; a number takes the dtype of the other operand, and
-// is bool, i32 or f32 where there is none.
-//   functions   each row of the table of operations that works element by element, under all of its names: exp(a) hypot(a,b) sigmoid(a)
-//               ...; each op between elements of ir/ops.def in lower case: recip(a) mulacc(a,b,c) ...; where(c,a,b) max(a,b,...)
-//               min(a,b,...) gelu(a) matmul(a,b); gather(table,i): table[...,i[...]], 0 where i is outside; f16(x), x.cast(f16),
-//               x.bitcast(i32); iota(n), full(shape, value)
+// Shapes broadcast, aligned at the right; dtypes are promoted by promote(); a number takes the dtype of the other operand, or is bool,
+// i32 or f32 without one.
+//   functions   each elementwise row of the table of operations, under all of its names: exp(a) hypot(a,b) sigmoid(a) ...; each
+//               elementwise op of ir/ops.def in lower case: recip(a) mulacc(a,b,c) ...; where(c,a,b) max(a,b,...) min(a,b,...)
+//               gelu(a) matmul(a,b); gather(table,i): table[...,i[...]], 0 where i is outside; f16(x), x.cast(f16), x.bitcast(i32);
+//               iota(n), full(shape, value)
 //   movement    reshape(2,3) permute(1,0) expand(4,3) pad(1:0,0:2) shrink(0:2,:) flip(0) stride(2,-1)
-//   reductions  sum prod max min mean: (axes), or () for all; axes are kept, of size 1; below 0 from the end. softmax(axis)
-// Each may follow its first operand: exp(x) is x.exp(), sum(x, 1) is x.sum(1); but max(a, b) is no reduction, and a.max(1) is one.
-// Functions and operators are those of Tensors, node for node: `%` of floats is exact and has the sign of the divisor.
+//   reductions  sum prod max min mean: (axes), or () for all axes; reduced axes stay with size 1; negative axes count from the end.
+//               softmax(axis)
+// A function may also be written as a method of its first operand: exp(x) is x.exp(), sum(x, 1) is x.sum(1). NOTE: max(a, b) is the
+// elementwise maximum, a.max(1) is the reduction.
+// Functions and operators build the same nodes as those of Tensors: e.g. `%` of floats is exact and has the sign of the divisor.
 #pragma once
 
 #include <cstddef>
@@ -41,19 +44,20 @@
 
 namespace strata {
 
-/// Bytes of a kernel's text.
+/// The most bytes that a text may have.
 inline constexpr std::size_t kMostKernelText = std::size_t{1} << 20;
 
-/// What a text says: a kernel, with the names in it.
+/// A parsed text: the kernel and the names in the text.
 struct KernelText {
   LazyOp kernel;                    ///< a SINK
   std::vector<std::string> names;   ///< of the buffers, by slot
   std::vector<Variable> variables;  ///< in order of declaration
 };
 
-/// The kernel that `text` says. No recursion; any byte string is legal input.
-/// @throws Error with the column in `text`: (parse) with what was expected; (shape, domain, overflow) naming the operation;
-///   (budget) for a text or nesting that is too large, or shapes with too many dimensions for it
+/// Parses `text` into a kernel. Does not recurse; any byte string may be passed.
+/// @throws Error with the column in `text`: (parse) naming what was expected; (shape, domain, overflow) naming the operation; (budget)
+///   for a text longer than kMostKernelText, too many variables or buffers, too deep nesting, or too many operations on shapes of many
+///   dimensions
 KernelText parse_kernel(std::string_view text);
 
 }  // namespace strata

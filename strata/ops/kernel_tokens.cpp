@@ -1,4 +1,4 @@
-// Text to tokens.
+// The lexer of the text form of kernels.
 
 #include "strata/ops/kernel_tokens.h"
 
@@ -76,7 +76,7 @@ class Lexer {
     if ((c == ')' || c == ']') && depth_ > 0) --depth_;
     add(TokenKind::symbol, 1);
   }
-  /// Digits with a point and an exponent; `1..9` is a range, and `1.sum` a method of 1.
+  /// The length of a number: digits, a point, an exponent. The dots of `1..9` (a range) and `1.sum` (a method) are not part of it.
   std::size_t number_size() const {
     std::size_t size = 0;
     if (peek(0) == '0' && (peek(1) == 'x' || peek(1) == 'X')) {

@@ -1,4 +1,4 @@
-// Words and symbols of a kernel's text, by statement. Internal to graph/.
+// The lexer of the text form of kernels: splits a text into statements of tokens. Internal to ops/.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +21,16 @@ struct Token {
   bool is(std::string_view symbol) const { return kind == TokenKind::symbol && text == symbol; }
 };
 
-/// The tokens of a statement; the last is `end`.
+/// The tokens of a statement; the last one has the kind `end`.
 using Statement = std::vector<Token>;
 
-/// @throws Error (parse) with the column for a character that begins no token
+/// The statements of `text`. @throws Error (parse) with the column of a character that cannot begin a token
 std::vector<Statement> split_statements(std::string_view text);
 
-/// The value of a number's token, i64 or f64. @throws Error with the column: (parse), (overflow)
+/// The value of a number token, i64 or f64. @throws Error with the column: (parse) for a malformed number, (overflow)
 Scalar read_number(const Token& token);
 
-/// "expected a value, found 'x'", or "..., found the end of the statement". @throws Error (parse) always
+/// Always throws Error (parse): "expected a value, found 'x'", or "..., found the end of the statement".
 [[noreturn]] void expected(std::string_view what, const Token& found);
 
 }  // namespace strata::kernel_words

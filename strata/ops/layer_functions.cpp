@@ -1,4 +1,4 @@
-// Functions of layers: bags of rows, bilinear forms, slopes of channels, distances of rows.
+// Functions of layers: embedding_bag(), bilinear(), prelu(), channel_shuffle(), pdist().
 
 #include <limits>
 
@@ -11,11 +11,12 @@ namespace strata::ops {
 
 namespace {
 
-/// Rows (bags or 1, n, size), and which of the n belong to a bag (bags, n).
+/// The embedded rows, (bags or 1, n, size), and a mask (bags, n) of the rows that belong to each bag.
 struct Bags {
   Value rows, belongs;
 };
 
+/// (count): the number of the bag of each index.
 Value bag_of_each(const Value& offsets, std::int64_t count) {
   STRATA_CHECK(offsets.ndim() == 1 && offsets.dtype().is_int(), shape,
                "[embedding_bag] offsets of ", offsets.dtype().name(), " ", render(offsets.shape()),
@@ -82,7 +83,7 @@ Value prelu(const Value& x, const Value& weight) {
     sizes[0] = weight.size(0);
     slope = weight.reshape(sizes);
   }
-  const Value is_above = x.gt(0);  // there the slope by x is 1, whatever the weight is
+  const Value is_above = x.gt(0);  // there the gradient by x is 1, independent of the weight
   return is_above.where(x, is_above.where(0, x) * slope);
 }
 

@@ -1,5 +1,5 @@
-// Elimination, a column after another. The number of the column is an element in memory that counts up, so that all steps are the
-// same kernels.
+// Linear algebra: the factorizations of eliminate.h with their gradients. Each gradient is a formula over the same functions and solves
+// systems again, rather than differentiating the elimination.
 #include "strata/ops/linear_algebra.h"
 
 #include <array>
@@ -14,7 +14,7 @@ namespace {
 
 Value transposed(const Value& x) { return x.transpose(-2, -1); }
 
-/// As f32 or f64. @throws Error (shape) naming `operation` unless it has matrices
+/// `x` as f32 or f64. @throws Error (shape) naming `operation` unless x has two dimensions of numeric size
 Value matrices(const char* operation, const Value& x) {
   STRATA_CHECK(x.ndim() >= 2, shape, "[", operation, "] a tensor of shape ", render(x.shape()),
                " is no matrix");
@@ -28,7 +28,7 @@ Value square_matrices(const char* operation, const Value& x) {
   return out;
 }
 
-/// Of two operands: one dtype, and the same dimensions in front of the matrices.
+/// Two operands of one dtype, with the same batch dimensions.
 struct System {
   Value a, b;
 };
@@ -51,7 +51,7 @@ System together(const char* operation, const Value& a, const Value& b) {
 
 // --- triangular systems ---
 
-/// @pre lower: flipped where it is upper
+/// Solves a triangular system; an upper one is flipped into a lower one.
 Value triangular_value(const Value& a, const Value& b, bool unit, bool upper) {
   if (!upper) return forward_substituted(a, b, unit);
   return forward_substituted(a.flip({-2, -1}), b.flip(-2), unit).flip(-2);
@@ -61,7 +61,7 @@ Value triangle(const Value& x, bool upper, bool unit) {
   return upper ? x.triu(unit ? 1 : 0) : x.tril(unit ? -1 : 0);
 }
 
-/// a @ x == b of one triangle; a and b of the same dimensions in front.
+/// The solution x of a @ x == b for a triangular a, with gradients. @pre a and b have the same batch dimensions
 Value triangular(const Value& a, const Value& b, bool upper, bool unit) {
   const Value x = triangular_value(a.detach(), b.detach(), unit, upper);
   const auto backward = [](const Value& dx, const Saved& saved) {
@@ -76,7 +76,7 @@ Value triangular(const Value& a, const Value& b, bool upper, bool unit) {
 
 // --- systems by LU ---
 
-/// a @ x == b, or a.T @ x == b.
+/// The solution x of a @ x == b, or of a.T @ x == b, without gradients.
 Value system_value(const Value& a, const Value& b, bool of_transposed) {
   const Eliminated e = eliminated(a);
   const Value rows = e.rows.unsqueeze(-2);  // (..., 1, n): row i of l @ u is row rows[i] of a
@@ -109,7 +109,7 @@ Value identity_like(const Value& a) {
 
 Value inverse_of(const Value& a) { return solved(a, identity_like(a), false); }
 
-/// A number for each matrix as one that multiplies the matrix.
+/// A number per matrix, (...), shaped (..., 1, 1) to multiply the matrix.
 Value by_matrix(const Value& x) { return x.unsqueeze(-1).unsqueeze(-1); }
 
 Value determinant(const Value& a) {
@@ -134,9 +134,10 @@ std::pair<Value, Value> log_determinant(const Value& a) {
 
 // --- factors ---
 
-/// The lower triangle, its diagonal halved.
+/// The lower triangle with its diagonal halved.
 Value lower_half(const Value& x) { return x.tril() - x.tril().triu() * 0.5; }
 
+/// The Cholesky factor l, with its gradient: sym(l^-T half(l.T dl) l^-1), where half() is lower_half().
 Value lower_factor(const Value& a) {
   const auto backward = [](const Value& dl, const Saved& saved) {
     const Value l = lower_factor(saved[0]);
@@ -149,20 +150,20 @@ Value lower_factor(const Value& a) {
   return with_gradient(cholesky_columns(a.detach()).tril(), {&a, 1}, backward, Saved({a}));
 }
 
-/// (..., m, m): 1 where row rows[i] meets column i.
+/// (..., m, m): the permutation matrix with ones at (rows[i], i).
 Value permutation_of(const Value& rows, DType dtype) {
   return counting(rows.size(-1)).unsqueeze(1).eq(rows.unsqueeze(-2)).cast(dtype);
 }
 
 Lu factors_of(const Value& a);
 
-/// The gradient by matrices (saved[0]), p (saved[1]) of whose factors are f: p l^-T (inner) u^-T.
+/// The gradient by the matrix saved[0], whose LU factors are `f` and permutation saved[1] is p: p l^-T inner u^-T.
 std::vector<Value> by_factors(const Saved& saved, const Lu& f, const Value& inner) {
   const Value left = triangular(transposed(f.l), inner, true, true);
   const Value both = transposed(triangular(f.u, transposed(left), true, false));
   return {saved[1].matmul(both)};
 }
-/// The factors once more. @throws Error (undefined) unless the matrices are square
+/// Computes the factors again, for a gradient. @throws Error (undefined) unless the matrices are square
 Lu factors_again(const Saved& saved) {
   const Value a = saved[0];
   STRATA_CHECK(a.size(-2) == a.size(-1), undefined, "[lu] no gradient of matrices of ",
@@ -190,7 +191,8 @@ Lu factors_of(const Value& a) {
 
 std::pair<Value, Value> orthogonal_factors(const Value& a, bool reduced);
 
-/// (dq + q copyltu(r dr.T - dq.T q)) r^-T, where copyltu mirrors the lower triangle. saved: the matrices; whether reduced
+/// The gradient of QR: (dq + q copyltu(r dr.T - dq.T q)) r^-T, where copyltu mirrors the lower triangle to the upper one. `saved` has the
+/// matrices, and whether the factors are reduced.
 std::vector<Value> by_orthogonal_factors(const Saved& saved, const std::optional<Value>& dq,
                                          const std::optional<Value>& dr) {
   const Value a = saved[0];
@@ -258,7 +260,8 @@ std::pair<Value, Value> qr(const Value& a, bool reduced) {
   return orthogonal_factors(matrices("qr", a), reduced);
 }
 
-/// Degree 18 of a matrix whose norm is at most 1 leaves 2^-56.
+/// Scaling and squaring: the matrix is divided by 2^times, so that its norm is at most 1; there the Taylor polynomial of degree 18 has an
+/// error of 2^-56; the result is squared `times` times.
 Value matrix_exp(const Value& a) {
   constexpr int kDegree = 18, kMostSquarings = 20;
   Value x = square_matrices("matrix_exp", a);

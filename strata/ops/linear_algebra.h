@@ -1,11 +1,5 @@
-// Systems of equations, determinants, factors of matrices.
-//
-// Matrices are the last two dimensions; dimensions in front are so many matrices. Elements are f32 or f64; others are made f32.
-// A matrix of n rows takes n steps of a few kernels each, which are the same for all steps: for small matrices and middling ones, up
-// to some hundred rows. Gradients are formulas over the same functions and can be differentiated again.
-//
-// What a matrix is, is not known before it runs: nothing is raised for one that is singular (its solutions are infinite or NaN, the
-// gradient of its determinant NaN) or not positive definite (its Cholesky factor has NaNs).
+// Formulas of linear algebra on Values: systems of equations, determinants, factorizations. tensor/linear_algebra.h declares the same
+// functions for Tensors and documents batches, dtypes, cost and singular matrices.
 #pragma once
 
 #include "strata/ops/value.h"
@@ -22,11 +16,11 @@ using strata::linalg::TriangularOptions;
 #undef STRATA_ARRAY
 #undef STRATA_OPERAND
 
-/// The factors of lu().
+/// The factors of lu(): a permutation matrix, a lower triangular matrix with ones on its diagonal, an upper triangular one.
 struct Lu {
   Value p, l, u;
 };
-/// a == p @ l @ u: rows exchanged so that the largest of a column divides. Gradients of square ones.
+/// The LU factorization with partial pivoting: a == p @ l @ u. Gradients exist for square matrices only.
 Lu lu(const Value& a);
 
 }  // namespace strata::ops::linalg

@@ -1,4 +1,4 @@
-// Losses.
+// Loss functions: classification, regression, distributions, embeddings. margin_loss.cpp and ctc.cpp have further ones.
 
 #include <array>
 #include <cmath>
@@ -21,7 +21,7 @@ Value reduced_losses(const Value& losses, Reduction how) {
 
 namespace {
 
-/// Both as floats of one dtype and shape.
+/// Both operands, broadcast to one shape and cast to one float dtype.
 std::pair<Value, Value> promoted(const char* operation, const Value& a, const Value& b) {
   const Operand left(a), right(b);
   const DType dtype = promoted_dtype(std::array{&left, &right});
@@ -37,7 +37,7 @@ void check_same(const char* operation, const Value& x, const Value& target) {
 
 // --- classes ---
 
-/// Scores or log-probabilities of classes along an axis, and what each class counts.
+/// The class axis of scores or log-probabilities, and the weights of the classes.
 struct Classes {
   Classes(const char* operation, const Value& x, const std::optional<Value>& class_weight)
       : axis(x.ndim() == 1 ? 0 : 1) {
@@ -51,7 +51,7 @@ struct Classes {
     weight = class_weight->reshape(sizes);
   }
   std::int64_t axis, count = 0;
-  Ints sizes;  // of what stands along the classes
+  Ints sizes;  // the shape of a tensor along the class axis: 1 elsewhere
   std::optional<Value> weight;
 };
 
@@ -73,18 +73,18 @@ void check_classes(const char* operation, const Value& logs, const Value& target
                render(expected), " is expected");
 }
 
-/// The target's classes as i64, and which of them count.
+/// The targets' classes as i64, and a mask of those that are not ignored.
 struct Labels {
   Labels(const Value& target, std::int64_t ignore_index)
       : number(target.cast(dtypes::int64)),
-        // NOTE: unsigned ones beyond 63 bits are below 0 as i64, and still no -100.
+        // NOTE: unsigned classes of 2^63 and more become negative as i64; they must not match a negative ignore_index.
         is_valid(target.dtype().is_unsigned() && ignore_index < 0 ? number.eq(number)
                                                                   : number.ne(ignore_index)) {}
   Value number, is_valid;
 };
 
-/// -log of the target's class, mixed with the mean over classes by label smoothing. What is no class gives NaN, and so are the
-/// gradients by all of its row: it takes each for its class.
+/// -log(probability of the target's class), mixed with the mean over classes by label smoothing. A target out of range gives NaN, also
+/// for all gradients of its row: it selects all classes, with the factor NaN.
 Value of_classes(const char* operation, const Value& logs, const Value& target,
                  const CrossEntropyOptions& o) {
   const Classes c(operation, logs, o.weight);
@@ -117,7 +117,7 @@ Value of_probabilities(const Value& logs, const Value& target, const CrossEntrop
   return reduced_losses((logs * p).sum(c.axis).neg(), o.reduction);
 }
 
-/// log(1 + exp(-|x|)) + max(-x, 0): what -log(sigmoid(x)) is.
+/// -log(sigmoid(x)).
 Value minus_log_sigmoid(const Value& x) { return x.logsigmoid().neg(); }
 
 }  // namespace
@@ -153,7 +153,7 @@ Value nll_loss(const Value& x, const Value& target, const NllOptions& options) {
       {.weight = options.weight, .ignore_index = options.ignore_index, .reduction = options.reduction});
 }
 
-/// NOTE: logarithms are cut before they are multiplied, as 0 * -infinity is no number.
+/// NOTE: logarithms are clamped to -100 before the multiplication, because 0 * -infinity is NaN.
 Value binary_cross_entropy(const Value& input, const Value& target,
                            const BinaryCrossEntropyOptions& options) {
   STRATA_CHECK(!options.pos_weight, domain,
@@ -195,7 +195,7 @@ Value poisson_nll_loss(const Value& input, const Value& target, const PoissonNll
   return reduced_losses(losses, options.reduction);
 }
 
-/// The variance may have a last axis of size 1, or none. No gradient is taken through where it is less than eps.
+/// The last axis of the variance may have size 1 or be missing. Where the variance is below eps its gradient is 0.
 Value gaussian_nll_loss(const Value& x, const Value& target, const Value& var,
                         const GaussianNllOptions& options) {
   const bool lacks_axis = var.ndim() > 0 && var.ndim() + 1 == x.ndim();
@@ -208,7 +208,7 @@ Value gaussian_nll_loss(const Value& x, const Value& target, const Value& var,
 Value soft_margin_loss(const Value& x, const Value& target, Reduction reduction) {
   return reduced_losses(minus_log_sigmoid(as_real(x, target) * target), reduction);
 }
-/// x where the target is 1, max(0, margin - x) where it is -1; both where it is neither.
+/// x where the target is 1, max(0, margin - x) where it is -1, and the sum of both for other targets.
 Value hinge_embedding_loss(const Value& x, const Value& target, double margin, Reduction reduction) {
   const Value near = target.ne(-1).where(x, 0), far = target.ne(1).where((margin - x).maximum(0), 0);
   return reduced_losses(near + far, reduction);

@@ -1,14 +1,14 @@
-// What the files of losses share.
+// Helpers that the formulas of losses share (loss.cpp, margin_loss.cpp, ctc.cpp).
 #pragma once
 
 #include "strata/ops/functional.h"
 
 namespace strata::ops {
 
-/// All of the losses, their mean or sum. @throws Error (domain) for `batchmean`
+/// The losses unreduced, their mean or their sum, by `how`. @throws Error (domain) for `batchmean`
 Value reduced_losses(const Value& losses, Reduction how);
 
-/// `x` (floats), NaN where what broadcasts to it is `wrong`, and so are gradients through it.
+/// `x`, of floats, replaced by NaN where `wrong`, which broadcasts to x, is true; gradients through these elements are NaN, too.
 Value nan_where(const Value& wrong, const Value& x);
 
 }  // namespace strata::ops

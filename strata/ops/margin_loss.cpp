@@ -1,4 +1,4 @@
-// Losses of margins between classes, and of distances.
+// Margin losses between classes, and triplet losses with a custom distance.
 
 #include <limits>
 
@@ -22,7 +22,7 @@ Value scores_of(const char* operation, const Value& x) {
                render(x.shape()), ", where (batch, classes) or (classes) is expected");
   return as_real(x.ndim() == 1 ? x.unsqueeze(0) : x);
 }
-/// Without a batch that the input had not.
+/// `losses` without the batch dimension where the input x had none.
 Value of_batch(const Value& losses, const Value& x) {
   return x.ndim() == 1 ? losses.squeeze(0) : losses;
 }
@@ -70,7 +70,8 @@ Value multilabel_margin_loss(const Value& input, const Value& target, Reduction 
   const IndexRange range{"multilabel_margin_loss", "class", count, false, -1};
   check_at_hand(target, range);
   const Value given = in_range(target, range).reshape(scores.shape()).cast(dtypes::int64);
-  const bool ends = !target.dtype().is_unsigned();  // what is unsigned is no -1, however large
+  const bool ends =
+      !target.dtype().is_unsigned();  // an unsigned target has no -1: a large value is not the end mark
   const Value is_none = is_within(given, count).logical_not();
   const Value is_wrong = ends ? is_none & given.ne(-1) : is_none, is_bad = is_wrong.any(1, true);
   const Value x = nan_where(is_bad, scores), classes = is_wrong.where(0, given);

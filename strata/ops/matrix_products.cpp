@@ -21,7 +21,7 @@ void check_inner(const char* operation, const Value& a, const Int& k, const Valu
                other.render());
 }
 
-/// (..., m, k) and (..., k, n) to (..., m, n).
+/// The matrix product of (..., m, k) and (..., k, n): (..., m, n).
 Value matrix_product(const char* operation, const Value& a, const Value& b) {
   check_inner(operation, a, a.size(-1), b, b.size(-2));
   const Value left = a.unsqueeze(-1), right = b.unsqueeze(-3);
@@ -29,14 +29,15 @@ Value matrix_product(const char* operation, const Value& a, const Value& b) {
   return sum_of_products(operation, left, right, {rank - 2});
 }
 
-/// `input`*beta + `product`*alpha; no `input` at all where beta is 0, so that its NaNs do not matter.
+/// input*beta + product*alpha. With beta == 0 `input` is ignored, so that its NaNs do not matter.
 Value blend(const Value& input, const Value& product, double beta, double alpha) {
   Value scaled = alpha == 1 ? product : product * number_for(alpha, product.dtype());
   if (beta == 0) return scaled.is_tracked() ? scaled : flat_in(scaled, {input});
   return (beta == 1 ? input : input * number_for(beta, input.dtype())) + scaled;
 }
 
-/// Where to cut the product of matrices first to last, so that the fewest numbers are multiplied.
+/// The cheapest parenthesization of a chain of matrices, by dynamic programming. at[first * count + last] = k: the product of matrices
+/// first to last is (first to k) times (k + 1 to last).
 struct Cuts {
   explicit Cuts(const std::vector<Value>& matrices) : count(matrices.size()) {
     std::vector<double> sizes = {size_of(matrices[0], 0)};
@@ -58,10 +59,10 @@ struct Cuts {
     return m.size(axis).is_number() ? static_cast<double>(m.size(axis).value()) : 1.0;
   }
   std::size_t count;
-  std::vector<std::size_t> at;  // behind which matrix, of first and last
+  std::vector<std::size_t> at;
 };
 
-/// Runs are put together from a list of what is still to do: nothing recurses.
+/// Multiplies the chain in the order of Cuts, with an explicit stack in place of recursion.
 Value product_in_order(const std::vector<Value>& matrices) {
   constexpr std::size_t kMost = 512;
   STRATA_CHECK(matrices.size() <= kMost, budget, "[multi_dot] of ", matrices.size(),
@@ -153,7 +154,7 @@ Value Value::baddbmm(const Value& a, const Value& b, double beta, double alpha) 
       *this, a, b);
 }
 
-/// All batches as one inner dimension.
+/// The sum over the batch is part of the inner dimension of one matrix product.
 Value Value::addbmm(const Value& a, const Value& b, double beta, double alpha) const {
   check_rank("addbmm", a, 3), check_rank("addbmm", b, 3);
   check_inner("addbmm", a, a.size(0), b, b.size(0)), check_inner("addbmm", a, a.size(2), b, b.size(1));
@@ -179,7 +180,7 @@ Value Value::mm(const Value& other) const {
   return matrix_product("mm", *this, other);
 }
 
-/// Squares of squares.
+/// By repeated squaring.
 Value Value::matrix_power(std::int64_t power) const {
   STRATA_CHECK(ndim() >= 2 && size(-1) == size(-2), shape, "[matrix_power] of shape ",
                render(shape()), ": square matrices are needed");
@@ -197,7 +198,6 @@ Value Value::matrix_power(std::int64_t power) const {
   return *out;
 }
 
-/// The least products of each run of matrices are known from those of shorter ones.
 Value Value::multi_dot(std::span<const Value> matrices) {
   STRATA_CHECK(!matrices.empty(), shape, "[multi_dot] there is no tensor");
   std::vector<Value> all(matrices.begin(), matrices.end());
@@ -229,7 +229,7 @@ Value Value::tensordot(const Value& other, std::int64_t count) const {
   for (std::int64_t k = 0; k < count; ++k) last.push_back(ndim() - count + k), first.push_back(k);
   return tensordot(other, last, first);
 }
-/// The others of this, then the others of `other`, then what is summed over.
+/// One sum of products with the dimensions: free axes of this, free axes of `other`, summed axes.
 Value Value::tensordot(const Value& other, const Axes& own, const Axes& others_axes) const {
   STRATA_CHECK(own.size() == others_axes.size(), shape, "[tensordot] over ", own.size(), " and ",
                others_axes.size(), " dimensions");
@@ -268,7 +268,7 @@ Value Value::trace() const {
   return diagonal().sum();
 }
 
-/// Products of the axis turned by one and by two.
+/// cross(p, q) = roll(p, 1)*roll(q, 2) - roll(p, 2)*roll(q, 1), where roll(p, k)[i] = p[(i + k) % 3].
 Value Value::cross(const Value& other, std::int64_t axis) const {
   const std::int64_t a = axis_of(axis, std::max(ndim(), other.ndim()), "cross");
   const Operand self(*this), theirs(other);

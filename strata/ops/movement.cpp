@@ -1,4 +1,4 @@
-// Tensors seen otherwise: nothing is copied.
+// Movement operations: reshape, permute, expand, flip and their relatives. Views: nothing is copied.
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// Normalization: what is subtracted and divided by is a reduction of the rows themselves, so that each is one kernel.
+// Normalization layers. Mean and variance are reductions of the rows that they normalize, so that each layer becomes one kernel.
 
 #include <cmath>
 
@@ -11,14 +11,14 @@ namespace strata::ops {
 
 namespace {
 
-/// Statistics of 16-bit floats are in f32.
+/// `x`; 16-bit floats in f32, in which statistics are computed.
 Value widened(const Value& x, const char* operation) {
   STRATA_CHECK(x.dtype().is_float(), domain, "[", operation, "] of ", x.dtype().name(),
                ": cast it to a float first");
   return x.itemsize() == 2 ? x.cast(dtypes::float32) : x;
 }
 
-/// `x` times the weight plus the bias, which broadcast.
+/// x * weight + bias; both broadcast and are optional.
 Value scaled(const Value& x, const std::optional<Value>& weight, const std::optional<Value>& bias) {
   const Value out = weight ? x * *weight : x;
   return bias ? out + *bias : out;
@@ -29,7 +29,7 @@ Value standardized(const Value& x, const Axes& axes, double eps) {
   return centred * (centred.square().mean(axes, true) + eps).rsqrt();
 }
 
-/// (channels) as it stands beside (batch, channels, ...).
+/// A tensor (channels), reshaped to broadcast with (batch, channels, ...).
 std::optional<Value> per_channel(const char* operation, const std::optional<Value>& t, const Value& x) {
   if (!t) return t;
   STRATA_CHECK(t->ndim() == 1 && t->size(0) == x.size(1), shape, "[", operation,
@@ -43,7 +43,7 @@ void check_channels(const char* operation, const Value& x, std::int64_t least) {
                ": at least ", least, " dimensions are expected");
 }
 
-/// The axes of the last dimensions, whose sizes and those of weights are `sizes`.
+/// The last axes of x. @throws Error (shape) unless their sizes, and the shapes of the weights, are `sizes`
 Axes last_axes(const char* operation, const Value& x, const Ints& sizes,
                std::initializer_list<const std::optional<Value>*> weights) {
   const auto n = static_cast<std::int64_t>(sizes.size());
@@ -146,7 +146,7 @@ Value instance_norm(const Value& input, const std::optional<Value>& weight,
       .cast(input.dtype());
 }
 
-/// Squares of neighbours among the channels are windows along axis 1.
+/// The squares of neighbouring channels are windows along axis 1.
 Value local_response_norm(const Value& input, std::int64_t size,
                           const LocalResponseNormOptions& options) {
   check_channels("local_response_norm", input, 3);

@@ -1,4 +1,4 @@
-// What stands beside an array in an operation: numbers, whose dtype gives way to the array's, and axes.
+// Parameter types of operations: Number (a C++ number beside an array, with PyTorch's promotion rules) and the axes of reductions.
 #pragma once
 
 #include <concepts>
@@ -11,8 +11,8 @@
 
 namespace strata {
 
-/// A bool, an integer or a float that takes the dtype of the tensors around it where its kind is no higher than theirs
-/// (bool < integer < float), as PyTorch's rules for Python numbers say.
+/// A bool, an integer or a float. It takes the dtype of the tensors in the operation unless its kind is higher (bool < integer < float),
+/// as Python numbers do in PyTorch: i32 tensor + 1 is i32, i32 tensor + 1.5 is f32.
 class Number {
  public:
   template <class T>
@@ -36,7 +36,7 @@ class Number {
   Scalar value_;
 };
 
-/// Axes of a reduction: one, several, or (where none is said) all. Below 0 from the end.
+/// The axes of a reduction: one, several, or, by default, all. Negative axes count from the end.
 class AxesArg {
  public:
   AxesArg() = default;  ///< all
@@ -47,7 +47,7 @@ class AxesArg {
   }
   AxesArg(const Axes& axes) : axes_(axes), all_(axes.empty()) {}
 
-  /// In order, from 0. @throws Error (shape) naming `operation` for an axis outside of `ndim` or twice
+  /// The axes as numbers in [0, ndim), ascending. @throws Error (shape) naming `operation` for an axis out of range or given twice
   Axes of(std::int64_t ndim, const char* operation) const;
 
  private:
@@ -55,7 +55,7 @@ class AxesArg {
   bool all_ = true;
 };
 
-/// Axes of which each is said: one, several, or none.
+/// Explicit axes: one, several, or none (unlike AxesArg, where none means all).
 struct ListedAxes {
   ListedAxes(std::initializer_list<std::int64_t> listed) : axes(listed) {}
   ListedAxes(const Axes& listed) : axes(listed) {}
@@ -65,7 +65,8 @@ struct ListedAxes {
   Axes axes;
 };
 
-/// An axis from 0. @throws Error (shape) naming `operation` unless -ndim <= axis < ndim (a scalar takes 0 and -1)
+/// `axis` as a number in [0, ndim): a negative axis counts from the end. A scalar accepts 0 and -1. @throws Error (shape) naming
+/// `operation` for an axis out of range
 std::int64_t axis_of(std::int64_t axis, std::int64_t ndim, const char* operation);
 
 }  // namespace strata

@@ -1,4 +1,4 @@
-// Promotion of operands: dtypes, shapes, devices.
+// Promotion of operands to one dtype and one shape.
 
 #include <algorithm>
 
@@ -8,14 +8,14 @@ namespace strata::ops {
 
 namespace {
 
-/// bool, integer, float.
+/// bool: 0, integer: 1, float: 2.
 int kind_of(DType d) { return d.is_bool() ? 0 : d.is_float() ? 2 : 1; }
 
 DType default_of(DType number) {
   return number.is_bool() ? dtypes::boolean : number.is_float() ? dtypes::float32 : dtypes::int64;
 }
 
-/// Those of one class of operands.
+/// The promoted dtype of one class of operands; none without operands.
 struct Promotion {
   DType dtype = dtypes::none;
   void add(DType d) { dtype = dtype.is_none() ? d : promote(dtype, d); }
@@ -61,14 +61,14 @@ LazyOp broadcast(const LazyOp& x, const Ints& shape) {
   if (x.shape() == shape) return x;
   const std::size_t before = shape.size() - x.shape().size();
   Ints padded(before, 1);
-  for (std::size_t k = 0; k < x.shape().size(); ++k)  // equal sizes may be written in two ways
+  for (std::size_t k = 0; k < x.shape().size(); ++k)  // equal symbolic sizes may be different expressions
     padded.push_back(x.shape()[k] == Int(1) ? Int(1) : shape[before + k]);
   return x.reshape(padded).expand(shape);
 }
 
 namespace {
 
-/// The shape to which the tensors among operands broadcast; null where it is that of none.
+/// The shape that all tensors among `operands` have; null where shapes differ or there is no tensor.
 const Ints* common_shape(std::span<const Operand* const> operands) {
   const Ints* out = nullptr;
   for (const Operand* o : operands) {

@@ -1,4 +1,5 @@
-// What formulas share: promotion of operands to one dtype and shape, axes, and dtypes to compute in.
+// Helpers that most formulas share: promotion of operands to one dtype, broadcasting to one shape, normalization of axes, and
+// computing 16-bit floats in f32.
 #pragma once
 
 #include <cmath>
@@ -11,45 +12,46 @@
 
 namespace strata::ops {
 
-/// The dtype to which operands are promoted, as PyTorch has it: of those with dimensions; of those without only where their kind (bool <
-/// integer < float) is higher; numbers likewise below both. A number alone is f32, i64 or bool.
+/// The dtype to which PyTorch promotes the operands. There are three classes: Values with dimensions, scalar Values, numbers. The first
+/// class that is present decides; a later class decides only where its kind is higher (bool < integer < float). Numbers count as f32,
+/// i64 or bool.
 DType promoted_dtype(std::span<const Operand* const> operands);
 
-/// Operands, broadcast to one shape and cast to one dtype. `dtype`: that one, none: promoted_dtype.
-/// @throws Error (shape) naming `operation` and both shapes
+/// The operands as nodes of one shape and one dtype: `dtype`, or promoted_dtype() where that is none.
+/// @throws Error (shape) naming `operation` and the shapes where they do not broadcast
 std::vector<LazyOp> promote_operands(const char* operation,
                                      std::initializer_list<const Operand*> operands,
                                      DType dtype = dtypes::none);
 
-/// Axes from 0, in the order given. @throws Error (shape) naming `operation` for an axis outside of `ndim` or twice
+/// The axes as numbers in [0, ndim), in the order given. @throws Error (shape) naming `operation` for an axis out of range or given twice
 Axes axes_of(const Axes& axes, std::int64_t ndim, const char* operation);
-/// The axes of `ndim` dimensions that are not among `axes`, in order. @pre axes from 0
+/// The axes of [0, ndim) that are not in `axes`, ascending. @pre all axes are in [0, ndim)
 Axes other_axes(const Axes& axes, std::int64_t ndim);
-/// The sizes of the dimensions that are not among `axes`. @pre axes from 0
+/// The sizes of the dimensions that are not in `axes`, e.g. (2, 3, 4) without {1}: (2, 4). @pre no axis is negative
 Ints sizes_without(const Ints& shape, const Axes& axes);
-/// The shape to which shapes broadcast. @throws Error (shape) naming `operation`
+/// The shape to which all `shapes` broadcast, e.g. (3, 1) and (4) give (3, 4). @throws Error (shape) naming `operation`
 Ints broadcast_shape(const char* operation, std::span<const Ints> shapes);
-/// `x` with dimensions of size 1 in front and elsewhere repeated. @pre shapes broadcast
+/// `x` broadcast to `shape`. @pre the shape of x broadcasts to `shape`
 LazyOp broadcast(const LazyOp& x, const Ints& shape);
-/// `x`, or as f32 where it is an integer or bool.
+/// `x`; integers and bools are cast to f32.
 Value as_real(const Value& x);
-/// `x`, or where it is an integer or bool: in the dtype of `other`, if that is a float, else as f32.
+/// `x`; integers and bools are cast to the dtype of `other` if that is a float, else to f32.
 Value as_real(const Value& x, const Value& other);
-/// `x`, or as i64 where it is a smaller integer or bool: what sums and products of it are in, as PyTorch has them.
+/// `x`; bools and integers except u64 are cast to i64: the dtype of their sums and products in PyTorch.
 inline Value as_summable(const Value& x) {
   return x.dtype().is_float() || x.dtype() == dtypes::uint64 ? x : x.cast(dtypes::int64);
 }
-/// f(x), where x has 16-bit floats computed in f32 and rounded once, to x's dtype.
+/// f(x). For an x of 16-bit floats f computes in f32, and the result is rounded once, to x's dtype.
 template <class F>
 Value rounded_once(const Value& x, const F& f) {
   const bool is_narrow = x.dtype().is_float() && x.itemsize() == 2;
   return is_narrow ? f(x.cast(dtypes::float32)).cast(x.dtype()) : f(x);
 }
-/// a < b, or equal: not the opposite of above, as of NaN neither holds. @pre nodes of one shape and dtype
+/// a <= b, as a < b or a == b: !(b < a) would be true for a NaN. @pre a and b have one shape and dtype
 inline LazyOp at_or_below(const LazyOp& a, const LazyOp& b) {
   return LazyOp::alu(Ops::OR, {LazyOp::alu(Ops::CMPLT, {a, b}), LazyOp::alu(Ops::CMPEQ, {a, b})});
 }
-/// The same of several tensors, where they are promoted to a 16-bit float.
+/// rounded_once() for several arguments: f(x...) is computed in f32 where the promoted dtype is a 16-bit float.
 template <class F, class... T>
 Value rounded_once_of(const F& f, const T&... x) {
   const Operand operands[] = {x...};
@@ -59,20 +61,21 @@ Value rounded_once_of(const F& f, const T&... x) {
   if (!promoted.is_float() || promoted.itemsize() != 2) return f(x...);
   return f(x.cast(dtypes::float32)...).cast(promoted);
 }
-/// A factor or a value for tensors of `dtype`: whole, where that has whole numbers and it is one.
+/// `value` as an operand of tensors of `dtype`: an integer where `dtype` is no float and `value` is whole, so that it does not promote
+/// the tensors to floats.
 inline Number number_for(double value, DType dtype) {
   constexpr double kBeyond = 9.2e18;
   const bool is_whole = std::floor(value) == value && std::abs(value) < kBeyond;
   return !dtype.is_float() && is_whole ? Number(static_cast<std::int64_t>(value)) : Number(value);
 }
-/// `f` of real numbers, element by element, whose derivative `slope` makes of x and f(x) of them and captures nothing; 16-bit
-/// floats in f32.
+/// The elementwise function `f` with the derivative slope(x, f(x)), a lambda without captures. Integers are cast to f32; 16-bit floats
+/// are computed in f32.
 template <class Slope>
 Value differentiated(const Value& x, Value (*f)(const Value& x), Slope slope) {
   const Value real = as_real(x), wide = real.itemsize() == 2 ? real.cast(dtypes::float32) : real;
   return with_slope_by_both(f(wide.detach()), wide, slope).cast(real.dtype());
 }
-/// A number in a dtype: integers wrap as C's do, reals go to integers towards zero.
+/// `number` converted to `dtype`: integers wrap, floats are truncated towards zero for integers.
 Scalar scalar_of(const Number& number, DType dtype);
 
 }  // namespace strata::ops

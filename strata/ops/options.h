@@ -1,6 +1,8 @@
-// What operations take beside arrays and numbers: options with names, modes, sizes for each spatial axis, slices.
+// Parameter types of operations: option structs for designated initializers, modes, numbers per spatial axis, slices. Names, meanings
+// and defaults are PyTorch's.
 //
-// Options that hold arrays are templates by the type of array: AttentionOptions of Tensors is BasicAttentionOptions<Tensor>.
+// Options that hold arrays are templates over the array type: the AttentionOptions of Tensors are BasicAttentionOptions<Tensor>. Their
+// member of<U>(f) converts the arrays with f and keeps the rest.
 #pragma once
 
 #include <concepts>
@@ -16,34 +18,35 @@
 
 namespace strata {
 
-/// From begin to before end, every step-th, as Python has it: what is below 0 counts from the end, what is beyond an
-/// end is cut, a step below 0 goes backwards.
+/// begin:end:step, as in Python: every step-th index in [begin, end). Negative bounds count from the end, bounds beyond the axis are
+/// clamped, a negative step goes backwards.
 struct Slice {
   std::optional<Int> begin = {};
   std::optional<Int> end = {};
   std::int64_t step = 1;
 };
-/// All axes that nothing else names.
+/// `...` in brackets: a full slice of each axis that no other entry names.
 struct Ellipsis {};
-/// A dimension of size 1.
+/// None (newaxis) in brackets: a new dimension of size 1.
 struct NewAxis {};
 
-/// What lies around a padded array: a value, the mirror image at the first and last element, these elements themselves, or the
-/// other end.
+/// The elements around a padded array: a constant; the mirror image (without repeating the edge); copies of the edge element; the
+/// elements from the opposite end.
 enum class PadMode : std::uint8_t { constant, reflect, replicate, circular };
-/// What a quantile between two elements is.
+/// The result of a quantile whose rank lies between two elements.
 enum class Between : std::uint8_t { linear, lower, higher, midpoint, nearest };
-/// How values that go to one place become one.
+/// How scatter_reduce() and others combine the values that go to one place.
 enum class Reduce : std::uint8_t { sum, prod, mean, amax, amin };
 
-/// A number for each spatial axis: one for all of them, or one each.
+/// A number for each spatial axis, given as one number for all axes or one per axis: `2` or `{2, 3}`.
 class PerAxis {
  public:
   template <std::integral T>
   PerAxis(T all) : each_{static_cast<std::int64_t>(all)}, is_one_(true) {}
   PerAxis(std::initializer_list<std::int64_t> each) : each_(each) {}
   PerAxis(std::vector<std::int64_t> each) : each_(std::move(each)) {}
-  /// One for each of `ndim` axes. @throws Error (shape) unless there are as many, (domain) for one below `least`
+  /// The numbers of `ndim` axes. @throws Error naming `operation` and `what`: (shape) for another number of axes, (domain) for a number
+  /// outside of [least, 2^40]
   std::vector<std::int64_t> of(const char* operation, const char* what, std::size_t ndim,
                                std::int64_t least) const;
 
@@ -52,8 +55,8 @@ class PerAxis {
   bool is_one_ = false;
 };
 
-/// Zeros around: as many on both sides of all axes, of each axis, pairs (before, after) for each axis, or "same" (as
-/// many outputs as inputs; stride 1; where they are odd, one more behind) and "valid" (none).
+/// The zero padding of a convolution: one number for all sides, a number per axis for both of its sides, or pairs (before, after) per
+/// axis. "valid" is no padding. "same" keeps the sizes; it needs stride 1 and pads an odd total with one more zero behind.
 class ConvPadding {
  public:
   template <std::integral T>
@@ -67,7 +70,9 @@ class ConvPadding {
   ConvPadding(const char* word) : each_(0), word_(word) {}
 
   using Sides = std::vector<std::pair<std::int64_t, std::int64_t>>;
-  /// For each axis, before and after; `reach`: of the kernel, less one.
+  /// The padding (before, after) of each axis. @param reach per axis, dilation * (kernel size - 1)
+  /// @throws Error (shape) for another number of axes, (domain) for a negative number, an unknown word, or "same" with another stride
+  ///   than 1
   Sides of(const char* operation, const std::vector<std::int64_t>& reach,
            const std::vector<std::int64_t>& stride) const;
 
@@ -77,136 +82,137 @@ class ConvPadding {
   std::string_view word_;
 };
 
-/// Of conv_nd(), conv1d(), conv2d() and conv3d().
+/// Options of conv_nd(), conv1d(), conv2d() and conv3d().
 struct ConvOptions {
   PerAxis stride = 1;
   ConvPadding padding = 0;
   PerAxis dilation = 1;
   std::int64_t groups = 1;
 };
-/// Of the transposed convolutions.
+/// Options of the transposed convolutions.
 struct ConvTransposeOptions {
   PerAxis stride = 1, padding = 0, output_padding = 0;
   std::int64_t groups = 1;
   PerAxis dilation = 1;
 };
-/// Of unfold() and fold().
+/// Options of unfold() and fold().
 struct UnfoldOptions {
   PerAxis dilation = 1, padding = 0, stride = 1;
 };
-/// Of max_pool1d() and its kin.
+/// Options of max_pool1d(), max_pool2d(), ...
 struct MaxPoolOptions {
-  std::optional<PerAxis> stride = {};  ///< none: the kernel's size
+  std::optional<PerAxis> stride = {};  ///< none: the size of the kernel
   PerAxis padding = 0, dilation = 1;
   bool ceil_mode = false;
 };
-/// Of avg_pool1d() and its kin.
+/// Options of avg_pool1d(), avg_pool2d(), ...
 struct AvgPoolOptions {
-  std::optional<PerAxis> stride = {};
+  std::optional<PerAxis> stride = {};  ///< none: the size of the kernel
   PerAxis padding = 0;
   bool ceil_mode = false, count_include_pad = true;
-  std::optional<std::int64_t> divisor_override = {};
+  std::optional<std::int64_t> divisor_override = {};  ///< divides the sums in place of the number of elements
 };
-/// Of lp_pool1d() and its kin.
+/// Options of lp_pool1d(), lp_pool2d(), ...
 struct LpPoolOptions {
-  std::optional<PerAxis> stride = {};
+  std::optional<PerAxis> stride = {};  ///< none: the size of the kernel
   bool ceil_mode = false;
 };
-/// Of batch_norm().
+/// Options of batch_norm().
 struct BatchNormOptions {
   bool training = false;
   double momentum = 0.1, eps = 1e-5;
 };
-/// Of local_response_norm().
+/// Options of local_response_norm().
 struct LocalResponseNormOptions {
   double alpha = 1e-4, beta = 0.75, k = 1;
 };
+/// How embedding_bag() reduces the rows of a bag.
 enum class BagMode : std::uint8_t { sum, mean, max };
-/// Of embedding_bag().
+/// Options of embedding_bag().
 template <class T>
 struct BasicEmbeddingBagOptions {
-  std::optional<T> offsets = {};  ///< where each bag begins; none: indices are (bags, size)
+  std::optional<T> offsets = {};  ///< the position of each bag's first index; none: the indices have the shape (bags, size)
   BagMode mode = BagMode::mean;
-  std::optional<T> per_sample_weights = {};        ///< of `sum` alone
-  std::optional<std::int64_t> padding_index = {};  ///< belongs to no bag
-  /// The same with each array as f gives it.
+  std::optional<T> per_sample_weights = {};        ///< with BagMode::sum only
+  std::optional<std::int64_t> padding_index = {};  ///< an index that no bag counts
+  /// The same options with f applied to each array.
   template <class U, class F>
   BasicEmbeddingBagOptions<U> of(const F& f) const {
     return {f(offsets), mode, f(per_sample_weights), padding_index};
   }
 };
-/// Of scaled_dot_product_attention().
+/// Options of scaled_dot_product_attention().
 template <class T>
 struct BasicAttentionOptions {
-  std::optional<T> mask = {};        ///< bools: where to look; else what is added to scores
-  bool causal = false;               ///< row i looks at columns up to i
-  std::optional<double> scale = {};  ///< none: 1/sqrt(size of a query)
-  bool enable_gqa = false;           ///< several heads of queries for one of keys and values
-  double dropout = 0;                ///< which share of the weights is dropped, by chance
-  /// The same with each array as f gives it.
+  std::optional<T> mask = {};  ///< bools: true where a query may attend to a key; floats: added to the scores
+  bool causal = false;               ///< query i attends to keys 0 ... i
+  std::optional<double> scale = {};  ///< factor of the scores; none: 1/sqrt(size of a query)
+  bool enable_gqa = false;  ///< grouped queries: several heads of queries share a head of keys and values
+  double dropout = 0;  ///< the probability with which a weight is set to 0
+  /// The same options with f applied to each array.
   template <class U, class F>
   BasicAttentionOptions<U> of(const F& f) const {
     return {f(mask), causal, scale, enable_gqa, dropout};
   }
 };
-/// `batchmean`: the sum over the size of axis 0; of kl_div() alone.
+/// How a loss reduces its elements. `batchmean` is the sum divided by the size of axis 0, for kl_div() only.
 enum class Reduction : std::uint8_t { none, mean, sum, batchmean };
-/// Of cross_entropy().
+/// Options of cross_entropy().
 template <class T>
 struct BasicCrossEntropyOptions {
-  std::optional<T> weight = {};  ///< of each class
-  std::int64_t ignore_index = -100;
-  double label_smoothing = 0;
+  std::optional<T> weight = {};      ///< a factor for each class
+  std::int64_t ignore_index = -100;  ///< targets of this class do not count
+  double label_smoothing = 0;  ///< share of the target's probability that is spread over all classes
   Reduction reduction = Reduction::mean;
-  /// The same with each array as f gives it.
+  /// The same options with f applied to each array.
   template <class U, class F>
   BasicCrossEntropyOptions<U> of(const F& f) const {
     return {f(weight), ignore_index, label_smoothing, reduction};
   }
 };
-/// Of nll_loss().
+/// Options of nll_loss().
 template <class T>
 struct BasicNllOptions {
-  std::optional<T> weight = {};
-  std::int64_t ignore_index = -100;
+  std::optional<T> weight = {};      ///< a factor for each class
+  std::int64_t ignore_index = -100;  ///< targets of this class do not count
   Reduction reduction = Reduction::mean;
-  /// The same with each array as f gives it.
+  /// The same options with f applied to each array.
   template <class U, class F>
   BasicNllOptions<U> of(const F& f) const {
     return {f(weight), ignore_index, reduction};
   }
 };
-/// Of binary_cross_entropy() and binary_cross_entropy_with_logits().
+/// Options of binary_cross_entropy() and binary_cross_entropy_with_logits().
 template <class T>
 struct BasicBinaryCrossEntropyOptions {
-  std::optional<T> weight = {};
+  std::optional<T> weight = {};  ///< a factor for each element
   Reduction reduction = Reduction::mean;
-  std::optional<T> pos_weight = {};  ///< of positive targets; with_logits alone
-  /// The same with each array as f gives it.
+  std::optional<T> pos_weight = {};  ///< a factor for the terms of positive targets; with_logits only
+  /// The same options with f applied to each array.
   template <class U, class F>
   BasicBinaryCrossEntropyOptions<U> of(const F& f) const {
     return {f(weight), reduction, f(pos_weight)};
   }
 };
-/// Of poisson_nll_loss().
+/// Options of poisson_nll_loss().
 struct PoissonNllOptions {
   bool log_input = true, full = false;
   double eps = 1e-8;
   Reduction reduction = Reduction::mean;
 };
-/// Of gaussian_nll_loss().
+/// Options of gaussian_nll_loss().
 struct GaussianNllOptions {
   bool full = false;
   double eps = 1e-6;
   Reduction reduction = Reduction::mean;
 };
-/// Of triplet_margin_loss().
+/// Options of triplet_margin_loss().
 struct TripletMarginOptions {
   double margin = 1, p = 2, eps = 1e-6;
   bool swap = false;
   Reduction reduction = Reduction::mean;
 };
-/// Of triplet_margin_with_distance_loss().
+/// Options of triplet_margin_with_distance_loss().
 template <class T>
 struct BasicTripletDistanceOptions {
   std::function<T(const T&, const T&)> distance = {};  ///< none: pairwise_distance()
@@ -214,51 +220,52 @@ struct BasicTripletDistanceOptions {
   bool swap = false;
   Reduction reduction = Reduction::mean;
 };
-/// Of multi_margin_loss().
+/// Options of multi_margin_loss().
 template <class T>
 struct BasicMultiMarginOptions {
-  int p = 1;  ///< or 2
+  int p = 1;  ///< the power of the margins: 1 or 2
   double margin = 1;
-  std::optional<T> weight = {};  ///< of each class
+  std::optional<T> weight = {};  ///< a factor for each class
   Reduction reduction = Reduction::mean;
-  /// The same with each array as f gives it.
+  /// The same options with f applied to each array.
   template <class U, class F>
   BasicMultiMarginOptions<U> of(const F& f) const {
     return {p, margin, f(weight), reduction};
   }
 };
-/// Of ctc_loss().
+/// Options of ctc_loss().
 struct CtcOptions {
-  std::int64_t blank = 0;
-  Reduction reduction = Reduction::mean;  ///< mean: of losses over the targets' lengths
-  bool zero_infinity = false;             ///< impossible targets count 0, not infinity
-  /// The longest target, where targets stand one after another; none: of tensors, it is read from the lengths.
+  std::int64_t blank = 0;                 ///< the class of the blank
+  Reduction reduction = Reduction::mean;  ///< mean: of each loss divided by the length of its target
+  bool zero_infinity = false;             ///< the loss of an impossible target is 0, not infinity
+  /// The length of the longest target, for targets concatenated in one dimension. None: ctc_loss() of Tensors reads it from the lengths.
   std::optional<std::int64_t> longest = {};
 };
-/// `area`: adaptive averages.
+/// `area`: adaptive average pooling.
 enum class Interpolation : std::uint8_t { nearest, nearest_exact, linear, cubic, area };
-/// Of interpolate().
+/// Options of interpolate(). Exactly one of `size` and `scale_factor` is given.
 struct InterpolateOptions {
-  std::optional<PerAxis> size = {};       ///< or
-  std::vector<double> scale_factor = {};  ///< one for all axes, or one each
-  Interpolation mode =
-      Interpolation::nearest;  ///< linear and cubic along each axis: bilinear, trilinear, bicubic
+  std::optional<PerAxis> size = {};       ///< the sizes of the result
+  std::vector<double> scale_factor = {};  ///< one factor for all axes, or one per axis
+  /// linear and cubic work along each axis: bilinear, trilinear, bicubic.
+  Interpolation mode = Interpolation::nearest;
   bool align_corners = false;
 };
-/// Of grid_sample().
+/// Options of grid_sample().
 struct GridSampleOptions {
   Interpolation mode = Interpolation::linear;  ///< linear, nearest or cubic (of two axes)
   enum class Outside : std::uint8_t { zeros, border, reflection } padding_mode = Outside::zeros;
-  bool align_corners = false;  ///< -1 and 1 are the centres of the outermost elements, not their edges
+  /// True: -1 and 1 are the centres of the outermost elements; false: their outer edges.
+  bool align_corners = false;
 };
 
 namespace linalg {
 
-/// What solve_triangular() takes for granted.
+/// Options of solve_triangular().
 struct TriangularOptions {
-  bool upper = false;          ///< which triangle is read
+  bool upper = false;          ///< whether the upper or the lower triangle is read
   bool unitriangular = false;  ///< the diagonal counts as 1
-  bool left = true;            ///< a @ x == b, else x @ a == b
+  bool left = true;            ///< solves a @ x == b; false: x @ a == b
 };
 
 }  // namespace linalg

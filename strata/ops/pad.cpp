@@ -1,4 +1,4 @@
-// What lies around a tensor: a value, its mirror image, its ends, its other end.
+// pad(): a constant, the mirror image, the edge elements or the opposite end around a tensor; negative padding crops.
 
 #include <algorithm>
 #include <vector>
@@ -13,7 +13,7 @@ namespace {
 bool is_negative(const Int& size) { return known(is_less(size, 0)); }
 Int positive_part(const Int& size) { return is_negative(size) ? Int(0) : size; }
 
-/// `x` without what negative padding takes away.
+/// `x` cropped by the negative entries of `padding`.
 Value cropped(const Value& x, const Padding& padding) {
   Mask bounds;
   for (std::size_t k = 0; k < padding.size(); ++k) {
@@ -41,7 +41,7 @@ Value with_constant(const Value& x, const Padding& padding, const Number& value)
   return Value(LazyOp::alu(Ops::WHERE, {is_inside, padded, other}));
 }
 
-/// `count` elements that go on at one end of an axis of n elements.
+/// The `count` elements that the padding mode puts at the front or back of an axis.
 Value continued(const Value& x, std::int64_t axis, PadMode mode, std::int64_t count, bool is_front) {
   const std::int64_t n = x.size(axis).value();
   if (mode == PadMode::reflect)
@@ -52,7 +52,7 @@ Value continued(const Value& x, std::int64_t axis, PadMode mode, std::int64_t co
   return x.narrow(axis, is_front ? 0 : n - 1, 1).expand(sizes);
 }
 
-/// How many elements an axis of n can go on for at each end.
+/// The most elements that the mode can add at each end of an axis of n elements.
 std::int64_t most_beyond(PadMode mode, std::int64_t n) {
   if (mode == PadMode::reflect) return std::max<std::int64_t>(n - 1, 0);
   return mode == PadMode::circular || n == 0 ? n : kPosInf;
@@ -73,7 +73,7 @@ Value with_more(const Value& x, std::int64_t axis, PadMode mode, const Int& befo
 
 }  // namespace
 
-/// NOTE: constants surround what negative padding leaves; what is mirrored or repeated is the whole, which is cut then.
+/// NOTE: a constant pads the cropped tensor; the other modes extend the whole tensor first and crop afterwards.
 Value Value::pad(const Padding& padding, PadMode mode, Number value) const {
   STRATA_CHECK(padding.size() == shape().size(), shape, "[pad] ", padding.size(), " pairs for the ",
                ndim(), " dimensions of ", render(shape()));

@@ -17,7 +17,7 @@ double known_size(const Int& size) {
   return static_cast<double>(std::max<std::int64_t>(size.vmax(), 1));
 }
 
-/// The cheapest of all orders: of each set of operands from those of its parts.
+/// The cheapest order, by dynamic programming over sets of operands: the best order of a set is that of its cheapest split in two.
 class ExactOrder {
  public:
   ExactOrder(std::span<const Ints> shapes, const std::vector<bool>& kept)
@@ -35,7 +35,7 @@ class ExactOrder {
     const OperandSet all = static_cast<OperandSet>(best_.size() - 1);
     for (OperandSet set = 1; set <= all; ++set)
       if (std::popcount(set) > 1) find_best(set);
-    // Products in the order in which they are needed, the left one first.
+    // Lists the products in the order in which they are needed (post-order), left factors first.
     std::vector<std::pair<OperandSet, bool>> open = {{all, false}};
     std::vector<std::size_t> made;
     Pairs out;
@@ -61,16 +61,17 @@ class ExactOrder {
 
  private:
   struct Dimension {
-    OperandSet of;  // the operands that have it
+    OperandSet of;  // the operands that depend on it
     double size;
     bool is_kept;
   };
+  /// The best split of a set: the operands of its right factor.
   struct Best {
     double cost = 0;
     OperandSet right = 0;
   };
 
-  /// Whether the product of `set` has it.
+  /// True iff the product of `set` depends on `d`: d is kept, or an operand outside of the set depends on it, too.
   static bool has(OperandSet set, const Dimension& d) {
     return (set & d.of) != 0 && (d.is_kept || (d.of & ~set) != 0 || std::popcount(set) == 1);
   }
@@ -80,7 +81,7 @@ class ExactOrder {
       if (has(left, d) || has(right, d)) out *= d.size;
     return out;
   }
-  /// The part with the first operand is the left one.
+  /// The factor with the first operand is the left one.
   void find_best(OperandSet set) {
     const OperandSet rest = set & (set - 1);
     Best& best = best_[set];
@@ -90,7 +91,7 @@ class ExactOrder {
       const double cost = best_[left].cost + best_[right].cost + cost_of_product(left, right);
       if (best.right == 0 || cost < best.cost) best = {cost, right};
     };
-    try_right(std::bit_floor(rest));  // from left to right
+    try_right(std::bit_floor(rest));  // the last operand alone: from left to right, preferred on equal cost
     for (OperandSet right = rest; right != 0; right = (right - 1) & rest) try_right(right);
   }
 
@@ -99,7 +100,7 @@ class ExactOrder {
   std::vector<Best> best_;  // by set
 };
 
-/// The product that leaves the least more than its factors were, again and again.
+/// A greedy order: repeatedly takes the product whose result has the fewest elements beyond those of its factors.
 class GreedyOrder {
  public:
   GreedyOrder(std::span<const Ints> shapes, const std::vector<bool>& kept) : kept_(kept) {
@@ -134,7 +135,7 @@ class GreedyOrder {
  private:
   struct Factor {
     std::size_t number;
-    std::vector<double> sizes;  // 0 where it has no such dimension
+    std::vector<double> sizes;  // by dimension; 0: does not depend on it
   };
 
   static double elements(const Factor& f) {
@@ -165,7 +166,7 @@ class GreedyOrder {
 
   std::vector<bool> kept_;
   std::vector<Factor> left_;
-  std::vector<int> users_;  // how many factors have a dimension
+  std::vector<int> users_;  // by dimension: how many factors depend on it
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// In which order several tensors are multiplied and added up two at a time: einsum.
+// pair_order(): the order in which einsum() multiplies several operands, two at a time (the contraction order).
 #pragma once
 
 #include <span>
@@ -9,11 +9,13 @@
 
 namespace strata::ops {
 
-/// The factors of each product: numbers of operands, and of products from shapes.size() on. An operand whose size along a dimension
-/// is 1 is the same there; a dimension is added up in the product after which no factor has it, unless it is `kept`.
-/// A product costs as many multiplications as the dimensions that one of its factors has say (symbolic sizes at their upper
-/// ends). The cheapest order of all for up to 8 operands; beyond, the product that leaves the least more than its factors were
-/// comes first. Among orders that cost the same, the one from left to right. The left factor is the one with the first operand.
+/// Returns the two factors of each product, in order. Factor k < shapes.size() is operand k; factor shapes.size() + j is the result of
+/// product j. E.g. {{0, 1}, {3, 2}} for three operands: (0 * 1) * 2. The left factor is the one that contains the lower operand.
+///
+/// A shape has size 1 along dimensions on which its operand does not depend. A dimension that is not `kept` is summed in the first
+/// product after which no remaining factor depends on it. The cost of a product is the product of the sizes of all dimensions on which
+/// one of its factors depends (symbolic sizes at their upper bounds). For up to 8 operands the order has the least total cost; beyond,
+/// a greedy choice takes the product whose result grows least over its factors. Ties are resolved from left to right.
 /// @pre all shapes have kept.size() dimensions
 std::vector<std::pair<std::size_t, std::size_t>> pair_order(std::span<const Ints> shapes,
                                                             const std::vector<bool>& kept);

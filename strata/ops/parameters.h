@@ -1,21 +1,22 @@
-// How a row of the table of operations says its parameters, and what a reader of the table makes of them.
+// The notation for parameters in the rows of operations.def, and macros that expand a list of parameters into declarations, types,
+// argument names or texts. Files that read the table (value.h, tensor.h, table.cpp, the Python binding) use them.
 //
 //   STRATA_METHOD(one, renorm, (arg(double, p), axis..., opt(double, eps, 1e-7, "eps|epsilon")), ...)
 //
-// Kinds of parameters; a last string has the names that Python takes, where these are not the C++ name alone:
+// Kinds of parameters. An optional last string lists the names that Python accepts, if these are not the C++ name alone:
 // - tensor(name)                one tensor
 // - tensors(name)               several tensors
 // - operand(name)               a tensor or a number
-// - operand_or(name, default)   the same with a default
-// - maybe_tensor(name)          a tensor or none; none is the default
-// - maybe_operand(name)         a tensor, a number or none; none is the default
+// - operand_or(name, default)   an operand with a default
+// - maybe_tensor(name)          a tensor or none; default none
+// - maybe_operand(name)         a tensor, a number or none; default none
 // - arg(type, name)             a value of a C++ type
-// - opt(type, name, default)    the same with a default
+// - opt(type, name, default)    an arg with a default
 //
-// A reader defines STRATA_ARRAY as its tensors' type (Tensor, or the Value of the formulas) and STRATA_OPERAND as its operands' type.
+// A reader of the table defines STRATA_ARRAY (Tensor, or the Value of formulas) and STRATA_OPERAND (the Operand beside it).
 #pragma once
 
-// STRATA_EACH(macro_, a(1), b(2)) is macro_a(1), macro_b(2): up to twelve elements.
+// STRATA_EACH(macro_, a(1), b(2)) expands to macro_a(1), macro_b(2); for up to twelve elements.
 #define STRATA_EACH(macro, ...) \
   STRATA_JOINED(STRATA_EACH_, STRATA_COUNT(__VA_ARGS__))(macro, __VA_ARGS__)
 #define STRATA_JOINED(a, b) STRATA_JOINED_AS_THEY_ARE(a, b)
@@ -37,12 +38,12 @@
 #define STRATA_EACH_11(macro, first, ...) macro##first, STRATA_EACH_10(macro, __VA_ARGS__)
 #define STRATA_EACH_12(macro, first, ...) macro##first, STRATA_EACH_11(macro, __VA_ARGS__)
 #define STRATA_STRIP(...) __VA_ARGS__
-// A comma, where the list has parameters.
+// A comma where the list is not empty; nothing for an empty list.
 #define STRATA_COMMA_AFTER(list) STRATA_COMMA_WHERE list
 #define STRATA_COMMA_BEFORE(list) STRATA_COMMA_WHERE list
 #define STRATA_COMMA_WHERE(...) __VA_OPT__(, )
 
-/// Parameters as a declaration has them.
+/// The parameters as in a declaration: types, names and defaults.
 #define STRATA_DECLARED(list) STRATA_EACH(STRATA_DECLARE_, STRATA_STRIP list)
 #define STRATA_DECLARE_tensor(name, ...) const STRATA_ARRAY& name
 #define STRATA_DECLARE_tensors(name, ...) std::span<const STRATA_ARRAY> name
@@ -53,7 +54,7 @@
 #define STRATA_DECLARE_arg(type, name, ...) type name
 #define STRATA_DECLARE_opt(type, name, fallback, ...) type name = fallback
 
-/// Parameters as a definition has them.
+/// The parameters as in a definition: types and names, without defaults.
 #define STRATA_DEFINED(list) STRATA_EACH(STRATA_DEFINE_, STRATA_STRIP list)
 #define STRATA_DEFINE_tensor(name, ...) const STRATA_ARRAY& name
 #define STRATA_DEFINE_tensors(name, ...) std::span<const STRATA_ARRAY> name
@@ -64,7 +65,7 @@
 #define STRATA_DEFINE_arg(type, name, ...) type name
 #define STRATA_DEFINE_opt(type, name, fallback, ...) type name
 
-/// Their types alone.
+/// The types of the parameters alone.
 #define STRATA_TYPES(list) STRATA_EACH(STRATA_TYPE_, STRATA_STRIP list)
 #define STRATA_TYPE_tensor(name, ...) const STRATA_ARRAY&
 #define STRATA_TYPE_tensors(name, ...) std::span<const STRATA_ARRAY>
@@ -75,7 +76,7 @@
 #define STRATA_TYPE_arg(type, name, ...) type
 #define STRATA_TYPE_opt(type, name, fallback, ...) type
 
-/// Their names alone: what hands them on.
+/// The names of the parameters alone, to pass them on as arguments.
 #define STRATA_PASSED(list) STRATA_EACH(STRATA_PASS_, STRATA_STRIP list)
 #define STRATA_PASS_tensor(name, ...) name
 #define STRATA_PASS_tensors(name, ...) name
@@ -86,7 +87,7 @@
 #define STRATA_PASS_arg(type, name, ...) name
 #define STRATA_PASS_opt(type, name, fallback, ...) name
 
-/// A list of ops::ParameterText: what they are as text.
+/// The initializers of ops::ParameterText, one per parameter.
 #define STRATA_TEXTS(list) STRATA_EACH(STRATA_TEXT_, STRATA_STRIP list)
 #define STRATA_TEXT_tensor(name, ...) {"Tensor", #name, nullptr __VA_OPT__(, ) __VA_ARGS__}
 #define STRATA_TEXT_tensors(name, ...) {"tensors", #name, nullptr __VA_OPT__(, ) __VA_ARGS__}
@@ -99,13 +100,13 @@
 #define STRATA_TEXT_opt(type, name, fallback, ...) \
   {#type, #name, #fallback __VA_OPT__(, ) __VA_ARGS__}
 
-/// What an operation gives: one tensor, a pair of them, or a list.
+/// The result type of an operation, by the row's `result`: one tensor, a pair, or a list.
 #define STRATA_RESULT(result) STRATA_RESULT_##result
 #define STRATA_RESULT_one STRATA_ARRAY
 #define STRATA_RESULT_pair std::pair<STRATA_ARRAY, STRATA_ARRAY>
 #define STRATA_RESULT_list std::vector<STRATA_ARRAY>
 
-/// macro(name, ...) for each name of a list of up to six, nothing between.
+/// macro(name, ...) for each name of a list of up to six names, without separators.
 #define STRATA_EACH_NAME(macro, list, ...) \
   STRATA_EACH_NAME_OF((STRATA_STRIP list), macro, __VA_ARGS__)
 #define STRATA_EACH_NAME_OF(list, ...) \
@@ -121,6 +122,6 @@
 #define STRATA_NAME_5(more, first, ...) STRATA_NAME_1(more, first) STRATA_NAME_4(more, __VA_ARGS__)
 #define STRATA_NAME_6(more, first, ...) STRATA_NAME_1(more, first) STRATA_NAME_5(more, __VA_ARGS__)
 
-/// "name" for each name of a list, with commas behind.
+/// "name", for each name of a list, each with a comma behind it.
 #define STRATA_NAMES(list) STRATA_EACH_NAME(STRATA_NAME_TEXT, list, )
 #define STRATA_NAME_TEXT(name, ...) #name,

@@ -1,4 +1,4 @@
-// Pooling: reductions of windows.
+// Pooling: reductions over sliding windows; adaptive pooling; unpooling.
 
 #include <algorithm>
 
@@ -11,12 +11,14 @@ namespace strata::ops {
 
 namespace {
 
+/// The windows of a pooling operation.
 struct PoolPlan {
   std::vector<Window> windows;
   Numbers counts, padding;
-  ConvPadding::Sides sides;  // what is added, or behind taken away, so that windows just fit
+  ConvPadding::Sides sides;  // the padding with which the last window ends at the end of the axis; negative behind: cropped
 };
 
+/// The parameters of a pooling operation.
 struct PoolSizes {
   const PerAxis& kernel;
   const std::optional<PerAxis>& stride;
@@ -24,7 +26,7 @@ struct PoolSizes {
   bool ceil_mode;
 };
 
-/// NOTE: with ceil_mode a window that would begin behind the input and its padding in front is none.
+/// The number of windows. NOTE: with ceil_mode a window that would begin in the padding behind the input is dropped.
 std::int64_t count_of(const Window& w, std::int64_t size, std::int64_t padding, bool ceil_mode) {
   const std::int64_t left = size + 2 * padding - w.reach().value();
   std::int64_t out = (left + (ceil_mode ? w.step - 1 : 0)) / w.step + 1;
@@ -61,13 +63,13 @@ Axes last_axes(const Value& x, std::size_t n) {
   for (std::size_t k = 0; k < n; ++k) out.push_back(x.ndim() - static_cast<std::int64_t>(n - k));
   return out;
 }
-/// `sizes` with so many dimensions of size 1 behind or in front.
+/// x with n dimensions of size 1 appended.
 Value with_ones_behind(const Value& x, std::size_t n) {
   Ints sizes = x.shape();
   for (std::size_t k = 0; k < n; ++k) sizes.push_back(1);
   return x.reshape(sizes);
 }
-/// One number for each place of spatial axis k of n.
+/// A vector, shaped to broadcast along spatial axis k of n.
 Value along(const Value& x, std::size_t k, std::size_t n) {
   Ints sizes(n, 1);
   sizes[k] = x.size(0);
@@ -76,7 +78,7 @@ Value along(const Value& x, std::size_t k, std::size_t n) {
 
 Number least_of(DType dtype) { return Number(identity_of(Ops::REDUCE_MAX, dtype)); }
 
-/// Places of elements in the input, as windows see them; what is padded is beyond all.
+/// The windows of the elements' row-major indices in the input. Padding has the largest i64, so that it never is the minimum.
 Value places(const Value& x, const PoolPlan& p) {
   Ints sizes;
   for (std::int64_t k = 2; k < x.ndim(); ++k) sizes.push_back(x.size(k));
@@ -99,14 +101,14 @@ std::pair<Value, Value> max_pool(const char* operation, const Value& input, cons
   return {x.unbatched(largest), x.unbatched(at.min(last_axes(at, n)))};
 }
 
-/// How many elements each window along spatial axis k counts.
+/// The number of elements that each window along spatial axis k counts.
 Value counts_along(const PoolPlan& p, std::int64_t size, std::size_t k, bool with_padding) {
   const Value begin = counting(p.counts[k]) * p.windows[k].step - p.padding[k];
   const Value end = (begin + p.windows[k].size).minimum(size + p.padding[k]);
   return with_padding ? end - begin : end.minimum(size) - begin.maximum(0);
 }
 
-/// What sums of windows are divided by.
+/// The sums of windows divided by the number of counted elements, or by the given divisor.
 Value averages(const Value& sums, const Spatial& x, const PoolPlan& p, const AvgPoolOptions& o) {
   if (o.divisor_override) return sums / *o.divisor_override;
   const std::size_t n = x.sizes.size();
@@ -138,21 +140,22 @@ Value avg_pool(const char* operation, const Value& input, const PerAxis& kernel,
   });
 }
 
-// --- adaptive: as many outputs as are asked for, of cells that may overlap and differ in size by one ---
+// --- adaptive pooling: a given number of outputs; the input is divided into cells, which may overlap and differ in size by one ---
 
-/// How many elements each of `count` cells has.
+/// The number of elements of each of `count` cells.
 Value sizes_of_cells(std::int64_t count, std::int64_t size) {
   const Value cell = counting(count);
   return ((cell + 1) * size + (count - 1)).floor_divide(count) - (cell * size).floor_divide(count);
 }
 
-/// Along an axis (..., count, ..., elements), `filler` where an element is none of the cell's.
+/// The cells along an axis: the axis gets the size `count`, and a new last dimension has the elements of the cell. Where the cells differ
+/// in size, the last dimension has all elements of the axis, with `filler` for those outside of the cell.
 Value cells(const Value& x, std::int64_t axis, std::int64_t count, std::int64_t size,
             const Number& filler) {
   if (size % count == 0)
     return Value(windows(x.node(), static_cast<std::size_t>(axis), {size / count, size / count}, count));
   const Value element = counting(size), cell = counting(count).unsqueeze(1);
-  // begin <= element < end, without the divisions: floor(cell*size/count) and ceil((cell+1)*size/count)
+  // floor(cell*size/count) <= element < ceil((cell+1)*size/count), without divisions
   const Value is_in =
       (cell * size).lt((element + 1) * count) & (element * count).lt((cell + 1) * size);
   Ints mask(x.shape().size() + 1, 1);
@@ -192,7 +195,7 @@ Value adaptive_average(const char* operation, const Value& input, const PerAxis&
   });
 }
 
-/// With the places of the largest, where they are asked for.
+/// Adaptive max pooling; with `indices` also the row-major index of each largest element.
 std::pair<Value, Value> adaptive_maximum(const char* operation, const Value& input,
                                          const PerAxis& output_size, std::size_t n, bool indices) {
   const Spatial x(operation, input, n);
@@ -210,7 +213,8 @@ std::pair<Value, Value> adaptive_maximum(const char* operation, const Value& inp
   return {x.unbatched(largest), x.unbatched(at.min(last_axes(at, n)))};
 }
 
-/// NOTE: a window that reaches beyond the input counts as if it were full, of elements that are as those inside.
+/// NOTE: with ceil_mode a window that reaches beyond the input is scaled as if it were full: the mean of its powers times the kernel's
+/// elements.
 Value lp_pool(const char* operation, const Value& input, double p, const PerAxis& kernel,
               std::size_t n, const LpPoolOptions& o) {
   STRATA_CHECK(p != 0, domain, "[", operation, "] a norm of 0");
@@ -218,11 +222,12 @@ Value lp_pool(const char* operation, const Value& input, double p, const PerAxis
   for (const std::int64_t size : kernel.of(operation, "kernel size", n, 1)) elements *= size;
   const Value means =
       avg_pool(operation, input.pow(p), kernel, n, {.stride = o.stride, .ceil_mode = o.ceil_mode});
-  const Value sums = means.relu() * elements, is_zero = sums.eq(0);  // where the root has no slope
+  const Value sums = means.relu() * elements,
+              is_zero = sums.eq(0);  // the root has an infinite derivative at 0
   return is_zero.where(0, is_zero.where(1, sums).pow(1 / p));
 }
 
-/// Values at their places, zeros elsewhere.
+/// The input's values at the places that `indices` name, zeros elsewhere, in spatial sizes `to`.
 Value unpooled(const char* operation, const Value& input, const Value& indices, const Numbers& to) {
   const std::size_t n = to.size();
   const Spatial x(operation, input, n), where(operation, indices, n);
@@ -239,6 +244,7 @@ Value unpooled(const char* operation, const Value& input, const Value& indices, 
   return x.unbatched(put.reshape(shape));
 }
 
+/// The parameters of an unpooling operation.
 struct UnpoolSizes {
   const PerAxis& kernel;
   const std::optional<PerAxis>& stride;

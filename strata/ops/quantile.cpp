@@ -1,4 +1,4 @@
-// What stands at a share of a row in order.
+// Quantiles, medians without NaNs, and modes.
 
 #include <limits>
 
@@ -9,7 +9,7 @@ namespace strata::ops {
 
 namespace {
 
-/// The shares as one dimension, and whether there was one number alone.
+/// The quantiles q, in [0, 1], as one dimension, and whether q was a single number. Elements of a tensor out of range become NaN.
 std::pair<Value, bool> shares_of(const char* operation, const Operand& q, const Value& x) {
   if (q.value() == nullptr) {
     const double share = q.number().value().as_double();
@@ -25,7 +25,7 @@ std::pair<Value, bool> shares_of(const char* operation, const Operand& q, const 
   return {(out.ge(0) & out.le(1)).where(out, std::numeric_limits<double>::quiet_NaN()), t.ndim() == 0};
 }
 
-/// (..., shares) of rows in order, whose ranks from 0 are no integers.
+/// (..., shares): the values of sorted rows at fractional ranks, counted from 0.
 Value at_ranks(const Value& sorted, const Value& ranks, Between between) {
   const auto at = [&](const Value& rank) { return sorted.gather(-1, rank.cast(dtypes::int64)); };
   const Value safe = ranks.isnan().where(0, ranks), below = safe.floor();
@@ -47,7 +47,7 @@ struct QuantileArgs {
   Between between;
 };
 
-/// NaNs are the last of a row in order: they are its result, or (skips) its end.
+/// NaNs sort last. A row with a NaN has the rank of its last element, a NaN; with `skips` ranks count only the elements in front of NaNs.
 Value quantile_of(const char* operation, const Value& x, const QuantileArgs& args, bool skips) {
   STRATA_CHECK(x.dtype().is_float(), domain, "[", operation, "] of ", x.dtype().name(),
                ": cast it to a float first");
@@ -84,7 +84,7 @@ Value Value::nanquantile(const Operand& q, std::optional<std::int64_t> axis, boo
   return quantile_of("nanquantile", *this, {q, axis, keepdim, between}, true);
 }
 
-/// The lower one of two in the middle of what is no NaN; NaN where there is nothing else.
+/// The median of the elements that are not NaN, the lower one of two middle elements; NaN for a row of NaNs.
 std::pair<Value, Value> Value::nanmedian(std::int64_t axis, bool keepdim) const {
   if (!dtype().is_float() || ndim() == 0) return median(axis, keepdim);
   const std::int64_t a = axis_of(axis, ndim(), "nanmedian");
@@ -100,7 +100,7 @@ Value Value::nanmedian() const {
   return flatten().nanmedian(0).first;
 }
 
-/// Each element counts those that equal it.
+/// Each element counts the elements equal to it; of the most frequent values the least is taken, at its last index.
 std::pair<Value, Value> Value::mode(std::int64_t axis, bool keepdim) const {
   const std::int64_t a = axis_of(axis, ndim(), "mode");
   if (ndim() == 0) return {*this, full_like(0).cast(dtypes::int64)};

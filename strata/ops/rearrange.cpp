@@ -1,4 +1,4 @@
-// Tensors seen otherwise, as compositions of the movements in movement.cpp: nothing is copied.
+// Rearrangements as compositions of the movement operations of movement.cpp: nothing is copied.
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace {
 
 std::size_t at_axis(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
-/// Everything of `x` but begin to end along an axis.
+/// The elements [begin, end) of an axis.
 Value cut(const Value& x, std::int64_t axis, const Int& begin, const Int& end) {
   Mask bounds;
   for (const Int& size : x.shape()) bounds.push_back({0, size});
@@ -19,13 +19,13 @@ Value cut(const Value& x, std::int64_t axis, const Int& begin, const Int& end) {
   return x.shrink(bounds);
 }
 
-/// An axis of a tensor that has dimensions.
+/// `axis` as a number in [0, x.ndim()). @throws Error (shape) for a scalar, or an axis out of range
 std::int64_t real_axis(const Value& x, std::int64_t axis, const char* operation) {
   STRATA_CHECK(x.ndim() > 0, shape, "[", operation, "] a scalar has no axis ", axis);
   return axis_of(axis, x.ndim(), operation);
 }
 
-/// Twice the axis, of which the turned one is a part.
+/// roll() of one axis: the axis repeated twice, from which the rotated axis is cut out.
 Value rolled(const Value& x, std::int64_t shift, std::int64_t axis) {
   const std::int64_t n = number_of(x.size(axis), "roll");
   const std::int64_t by = n > 0 ? floor_mod(shift, n) : 0;
@@ -177,7 +177,8 @@ Value Value::rot90(std::int64_t times, std::int64_t from, std::int64_t to) const
   }
 }
 
-/// In copies of the axis as rows that are longer by one, each row begins one element later.
+/// Copies of the axis, of size n, are cut into rows of n + 1 elements, so that each row begins one element later: column o of the rows is
+/// the window that begins at element o.
 Value Value::unfold(std::int64_t axis, std::int64_t size, std::int64_t step) const {
   const Value x = atleast_1d();
   const std::int64_t a = axis_of(axis, x.ndim(), "unfold");

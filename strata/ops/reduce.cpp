@@ -1,4 +1,4 @@
-// Reductions, and what is made of them.
+// Reductions over axes, and functions composed of them: variance, norms, argmax, softmax.
 
 #include <cmath>
 
@@ -8,7 +8,7 @@ namespace strata::ops {
 
 namespace {
 
-/// `x` (dimensions of size 1 where axes were) without them, unless they are kept.
+/// `x`, whose reduced axes have size 1, without these axes unless `keepdim`.
 Value without(const Value& x, const Axes& axes, bool keepdim) {
   return keepdim ? x : x.reshape(sizes_without(x.shape(), axes));
 }
@@ -19,13 +19,13 @@ Value reduced(Ops op, const Value& x, const AxesArg& arg, bool keepdim, const ch
   return Value(keepdim ? out : out.reshape(sizes_without(out.shape(), axes)));
 }
 
-/// How many elements go into each of the reduction's.
+/// The number of elements that each result of a reduction over `axes` combines.
 Int count_of(const Value& x, const Axes& axes) {
   Int out = 1;
   for (const std::int64_t a : axes) out *= x.size(a);
   return out;
 }
-/// A size in a dtype, symbolic or not.
+/// `size` as a scalar in the dtype of `like`; a symbolic size as a sum of ones.
 Value size_as(const Int& size, const Value& like) {
   if (size.is_number()) return Value::full({}, size.value(), like.dtype());
   const ShapeTracker ones = ShapeTracker::from_shape({size});
@@ -33,15 +33,16 @@ Value size_as(const Int& size, const Value& like) {
   return Value(LazyOp::reduce(Ops::SUM, each, {0}).reshape({}));
 }
 
-/// f(x) where x is not 0, else 0, which no gradient passes: powers below 1 have no slope there.
+/// f(x) where x is not 0, else 0 with the gradient 0: powers below 1 have an infinite derivative at 0.
 template <class F>
 Value of_positive(const Value& x, const F& f) {
   const Value is_zero = x.eq(0);
   return is_zero.where(0, f(is_zero.where(1, x)));
 }
 
-/// NOTE: the mean is taken away before squaring: sums of squares lose digits. The rounding of the mean is the mean of what is
-/// left: its square is taken away, too. No gradient goes through that, as the slope of the squares has it.
+/// The variance in two passes: sum((x - mean)^2) / (n - correction), as a sum of squares minus the squared mean would cancel. The mean is
+/// rounded; the sum of the centred elements measures its error, whose contribution, left^2 / n, is subtracted. This correction has no
+/// gradient, because the gradient of the squares is complete without it.
 Value variance(const Value& x, const AxesArg& axes, double correction, bool keepdim) {
   const Int count = count_of(x, axes.of(x.ndim(), "var"));
   const Value centred = x - x.mean(axes, true);
@@ -107,7 +108,7 @@ Value Value::std(const AxesArg& axes, double correction, bool keepdim) const {
                        [](const Value& t) { return t.sqrt(); });
   });
 }
-/// The largest is taken away before exp; where it is infinite it stays.
+/// The largest element is subtracted before exp(), unless it is infinite.
 Value Value::logsumexp(const AxesArg& axes, bool keepdim) const {
   return rounded_once(as_real(*this), [&](const Value& x) {
     if (x.numel() == Int(0)) return x.exp().sum(axes, keepdim).log();
@@ -130,7 +131,8 @@ Value Value::norm(double p, const AxesArg& axes, bool keepdim) const {
 }
 Value Value::count_nonzero(const AxesArg& axes) const { return ne(0).sum(axes); }
 
-/// The first of the largest: of those that are it, the one that has most behind it.
+/// The index of the first largest element. Each largest element (or NaN) at index k gets the value n - k, all others 0; the maximum of
+/// these values is n minus the first such index.
 Value Value::argmax(std::optional<std::int64_t> axis, bool keepdim) const {
   if (!axis) {
     const Value out = flatten().argmax(0);
@@ -157,7 +159,8 @@ Value Value::argmin(std::optional<std::int64_t> axis, bool keepdim) const {
 Value Value::softmax(std::int64_t axis) const {
   axis_of(axis, ndim(), "softmax");
   return rounded_once(as_real(*this), [&](const Value& x) {
-    if (x.ndim() == 0) return (x - x).exp();  // of a NaN or an infinity NaN, as of a row of one
+    if (x.ndim() == 0)
+      return (x - x).exp();  // 1; NaN for a NaN or an infinity, as for a row of one element
     if (x.numel() == Int(0)) return x;
     const Value e = (x - x.max(axis, true).detach()).exp();
     return e / e.sum(axis, true);

@@ -1,5 +1,5 @@
-// Values into places that tensors of integers name. For each place of the result all values are asked whether they go
-// there.
+// Scattering: values combined into places that index tensors name. The general form compares each place of the result with each index
+// (n * k comparisons); long sums use summed_by_index() instead (segments.cpp).
 
 #include <limits>
 
@@ -10,12 +10,12 @@ namespace strata::ops {
 
 namespace {
 
-/// Over the last axis, which goes.
+/// A reduction over the last axis, which is removed.
 Value reduced(Ops op, const Value& x) {
   return Value(LazyOp::reduce(op, x.node(), {x.ndim() - 1})).squeeze(-1);
 }
 
-/// What changes nothing in a reduction.
+/// The identity of the reduction `how`, a scalar in the dtype of `like`.
 Value identity(Reduce how, const Value& like) {
   using enum Reduce;
   const Ops op = how == prod   ? Ops::PROD
@@ -25,17 +25,18 @@ Value identity(Reduce how, const Value& like) {
   return Value(LazyOp::constant(identity_of(op, like.dtype()), Ints{}));
 }
 
-/// Values (..., 1, k), places (..., n, k) where they go, and what is there, (..., n).
+/// The operands of put_at(): target (..., n); goes (..., n, k), true where value k goes to place n; source (..., 1, k); index (..., k).
 struct Puts {
   Value target, goes, source, index;
+  /// (..., n): whether any value goes to the place.
   Value hit() const { return reduced(Ops::REDUCE_MAX, goes); }
-  /// What the values are combined with.
+  /// What the values are combined with: the target; without include_self the identity at places that are hit.
   Value before(const Combine& combine) const {
     return combine.include_self ? target : hit().where(identity(*combine.how, target), target);
   }
 };
 
-/// Of several the last. One value needs no order.
+/// Assignment: of several values for one place the last one wins. With a single value there is no order to find.
 Value assigned(const Puts& p) {
   if (p.source.size(-1) == Int(1)) return p.hit().where(p.source.squeeze(-1), p.target);
   const Value order = counting(p.goes.size(-1));
@@ -62,7 +63,7 @@ Value averaged(const Puts& p, const Combine& combine) {
                                      : total.floor_divide(safe).cast(total.dtype());
 }
 
-/// What is there is one more value, so that a gradient goes to equal ones in equal parts.
+/// amax and amin. The old element is reduced as one more value, so that the gradient is shared equally among equal values.
 Value extreme(const Puts& p, const Combine& combine) {
   const bool is_most = *combine.how == Reduce::amax;
   const Value none = identity(*combine.how, p.target);
@@ -72,7 +73,7 @@ Value extreme(const Puts& p, const Combine& combine) {
   return reduced(is_most ? Ops::REDUCE_MAX : Ops::REDUCE_MIN, Value::cat(both, -1));
 }
 
-/// The value beside this tensor, of its dtype; numbers as scalars.
+/// `value` in the dtype of `self`: a number as a scalar. @throws Error (domain) for a tensor of another dtype
 Value source_of(const Value& self, const Operand& value, const char* operation) {
   if (value.value() == nullptr) {
     const Scalar number = scalar_of(value.number(), self.dtype());
@@ -83,7 +84,8 @@ Value source_of(const Value& self, const Operand& value, const char* operation) 
   return *value.value();
 }
 
-/// Index and values have the rank of `self`; indices that are padded go nowhere.
+/// scatter() and its relatives: index and values have the rank of `self`. The index is padded with -1, which goes nowhere, to the sizes of
+/// `self`.
 Value scattered(const Value& self, std::int64_t axis, const Value& index, const Operand& value,
                 const Combine& combine, const char* operation) {
   const Value source = source_of(self, value, operation);
@@ -115,7 +117,7 @@ Value scattered(const Value& self, std::int64_t axis, const Value& index, const 
   return out.movedim({-1}, {a});
 }
 
-/// Indices of one dimension, whose values are slices of `source`.
+/// index_copy() and its relatives: the index has one dimension, and its entries place whole slices of `source`.
 Value put_slices(const Value& self, std::int64_t axis, const Value& index, const Value& source,
                  const Combine& combine, const char* operation) {
   if (self.ndim() == 0)
@@ -143,7 +145,7 @@ Value mask_beside(const Value& mask, const Ints& shape, const char* operation) {
 
 Value put_at(const Value& target, const Value& index, const Value& source, const Combine& combine) {
   const bool adds_up = combine.how && *combine.how != Reduce::amax && *combine.how != Reduce::amin;
-  if (adds_up && target.dtype().is_float() && target.itemsize() == 2)  // with what is there rounded once
+  if (adds_up && target.dtype().is_float() && target.itemsize() == 2)  // in f32: the result is rounded once
     return put_at(target.cast(dtypes::float32), index, source.cast(dtypes::float32), combine)
         .cast(target.dtype());
   const Value rows = counting(target.size(-1)).unsqueeze(1);
@@ -181,7 +183,7 @@ Value Value::index_add(std::int64_t axis, const Value& index, const Value& sourc
                        const Number& alpha) const {
   const Value values = source_of(*this, source, "index_add");
   const Value factor = source_of(*this, alpha, "index_add");
-  return rounded_once_of(  // the product is not rounded, either
+  return rounded_once_of(  // in f32, so that the product is not rounded to 16 bits
       [&](const Value& x, const Value& y, const Value& a) {
         return put_slices(x, axis, index, y * a, {Reduce::sum}, "index_add");
       },

@@ -1,4 +1,4 @@
-// Where values would go into sorted rows.
+// searchsorted() and bucketize(): insertion positions in sorted rows, by counting smaller elements.
 
 #include <algorithm>
 #include <vector>
@@ -8,7 +8,8 @@
 
 namespace strata::ops {
 
-/// NOTE: no comparison with a NaN holds. What is behind all numbers is behind the NaNs, too, and a NaN is behind all.
+/// NOTE: comparisons with NaN are false. A value larger than all numbers of the row goes behind the row's NaNs, too, and a NaN goes behind
+/// all elements.
 Value Value::bucketize(const Value& boundaries, bool right) const {
   return boundaries.searchsorted(*this, right);
 }

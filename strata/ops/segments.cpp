@@ -1,8 +1,9 @@
-// Sums of what goes to the same place, without asking each place for each value: values are sorted by where they go, summed over
-// runs of equal places, and each place takes the sum at the end of its run.
+// summed_by_index(): sums of the values that go to the same place, by sorting. Values are sorted by place and summed over runs of equal
+// places; each place then takes the sum at the end of its run, which a binary search finds.
 //
-// Sums over runs are made in steps: after each, an element holds the sum of four times as many in front of it that go to the same
-// place. So for k values and n places it takes k log(k) + n log(k) operations, and order and rounding are always the same.
+// The sums over runs are a segmented scan in steps of 4: after step s an element holds the sum of up to 4^s elements of its run, itself
+// and those in front of it. For k values and n places this takes k log(k) + n log(k) operations, in a fixed order: the rounding is
+// always the same.
 
 #include <algorithm>
 #include <array>
@@ -16,9 +17,9 @@ namespace strata::ops {
 
 namespace {
 
-constexpr std::int64_t kShortRow = 1024;  // what sort() ranks by all pairs
+constexpr std::int64_t kShortRow = 1024;  // up to this length sort() compares all pairs
 
-/// `x` with what stands `by` further in front on an axis, `fill` where there is nothing.
+/// `x` shifted by `by` along the axis: element k becomes element k - by of x, `fill` for k < by.
 Value later(const Value& x, std::int64_t axis, std::int64_t by, const Number& fill) {
   Padding around(x.shape().size(), {0, 0});
   Mask bounds;
@@ -27,7 +28,7 @@ Value later(const Value& x, std::int64_t axis, std::int64_t by, const Number& fi
   return x.pad(around, PadMode::constant, fill).shrink(bounds);
 }
 
-/// (..., n): how many of the sorted integers (..., k) are at most 0, 1, ..., n - 1: a binary search.
+/// (..., n): for each place p in [0, n), how many of the sorted integers (..., k) are <= p. A binary search.
 Value ends_of_runs(const Value& sorted, std::int64_t n) {
   const std::int64_t k = sorted.size(-1).value();
   const Value place = counting(n).cast(sorted.dtype()), rows = sorted.unsqueeze(-2);
@@ -42,7 +43,7 @@ Value ends_of_runs(const Value& sorted, std::int64_t n) {
   return count.contiguous();
 }
 
-/// Sums over runs along an axis: each element's, as far as the element itself.
+/// The inclusive scan of x along the axis within runs of equal `place`.
 Value sums_of_runs(Value x, const Value& place, std::int64_t axis, std::int64_t count) {
   for (std::int64_t reach = 1; reach < count; reach *= 4) {
     Value sum = x;
@@ -55,17 +56,17 @@ Value sums_of_runs(Value x, const Value& place, std::int64_t axis, std::int64_t 
   return x;
 }
 
-/// What summed_by_index() gives, of values whose index has their rank.
+/// summed_by_index() without a gradient, for an index with the rank of `values`.
 Value sums_at_places(const Value& values, const Value& index, std::int64_t n) {
   const std::int64_t k = index.size(-1).value();
   const bool is_narrow = values.dtype().is_float() && values.itemsize() < 4;
   const Value wide = is_narrow ? values.cast(dtypes::float32) : values;
-  // What is outside goes to a place of its own.
+  // Values whose index is outside go to the additional place n.
   const DType small = n < (std::int64_t{1} << 31) ? dtypes::int32 : dtypes::int64;
   const Value place = (index.ge(0) & index.lt(n)).where(index, n).cast(small);
   const Value order = place.argsort(-1).contiguous();
   const Value sorted = place.gather(-1, order).contiguous();
-  // Where all rows go to the same places, the axis stands in front: a step adds whole rows.
+  // If all rows share one index, the axis is moved to the front, so that a step adds contiguous rows.
   const bool is_shared = std::all_of(index.shape().begin(), index.shape().end() - 1,
                                      [](const Int& s) { return s == Int(1); });
   const std::int64_t axis = is_shared ? 0 : values.ndim() - 1;
@@ -88,7 +89,7 @@ bool is_sum_by_order(const Ints& rows, const Ints& index, const Int& places) {
   const bool is_short = k <= kShortRow;
   const double log_k = std::log2(std::max(k, 2.0)), compares = is_short ? 2 * k : 4 * log_k * log_k;
   const double sort = sorts * k * compares;
-  // Kernels to compile and to start are more for a long row.
+  // The constants cover the kernels to compile and launch: a long row sorts with more kernels.
   return dense > 4 * sort + (is_short ? 0x1p24 : 0x1p28);
 }
 
@@ -107,7 +108,7 @@ Value summed_by_index(const Value& values, const Value& index, std::int64_t n) {
 Value picked_by_order(const Value& plain, const Value& values, const Value& index) {
   const auto backward = [](const Value& dy, const Saved& saved) {
     const Ints& shape = saved.numbers();
-    // Dimensions in which values repeat are summed: they and the index as one, last.
+    // The dimensions along which values repeat are merged with the index into the last axis, and so are summed.
     const std::size_t ndim = dy.shape().size(), missing = ndim + 1 - shape.size();
     Value places = saved[0];
     while (places.shape().size() < ndim) places = places.unsqueeze(0);

@@ -1,4 +1,4 @@
-// Tensors with other values in some slices, diagonals or elements.
+// Copies of a tensor with a slice, a diagonal or single elements replaced.
 
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace strata::ops {
 
 namespace {
 
-/// `self` with `source` where subscripts see just its shape.
+/// `self` with `source` at the place that `subscripts` select. @throws Error (shape) unless source has exactly the selected shape
 Value put_where(const char* operation, const Value& self, const std::vector<Subscript>& subscripts,
                 const Value& source) {
   const Ints seen = index(self, subscripts).shape();
@@ -19,7 +19,7 @@ Value put_where(const char* operation, const Value& self, const std::vector<Subs
   return index_put(self, subscripts, source.cast(self.dtype()), false);
 }
 
-/// All of the axes in front of one, which is seen through `last`.
+/// Subscripts for the axes in front of `axis`, in full, and `last` for `axis`.
 std::vector<Subscript> up_to_axis(std::int64_t axis, const Subscript& last) {
   std::vector<Subscript> out;
   for (std::int64_t k = 0; k < axis; ++k) out.emplace_back(Slice{});
@@ -44,7 +44,7 @@ Value Value::slice_scatter(const Value& source, std::int64_t axis, const Slice& 
   return put_where("slice_scatter", *this, up_to_axis(a, slice), source);
 }
 
-/// What diag_embed() makes of the source, cut or padded to these matrices.
+/// diag_embed() of the source, cropped or padded to the matrices, replaces the elements of the diagonal.
 Value Value::diagonal_scatter(const Value& source, std::int64_t offset, std::int64_t axis1,
                               std::int64_t axis2) const {
   const Ints seen = diagonal(offset, axis1, axis2).shape();

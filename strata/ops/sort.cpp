@@ -1,9 +1,9 @@
-// Order: elements are compared as integers whose order is that of the values, NaN the largest.
+// Sorting. Elements are compared as integers with the order of the values (order_keys()); NaN is the largest.
 //
-// In a short row an element's rank is how many come before it, and what has rank k is the k-th: two reductions of all pairs,
-// without a branch, stable. Where few of many are asked for, a row is cut into blocks, of which each gives its first. A long row
-// goes through a bitonic network: n log2(n)^2 / 2 steps, each of which takes the lesser or the greater of two elements. An
-// element carries its place in its low bits, so that no two are equal: the network sorts stably.
+// Short rows: the rank of an element is the number of elements in front of it in sorted order, and element k of the result is the
+// element of rank k. These are two reductions over all pairs, stable and without branches. A few elements of a long row (topk): the row
+// is cut into blocks, each block yields its first elements, and these are sorted. Long rows: a bitonic network with n log2(n)^2 / 2
+// minimum or maximum operations. Each key carries its index in the low bits, so that no two keys are equal and the network is stable.
 
 #include <algorithm>
 #include <limits>
@@ -21,7 +21,7 @@ Value order_keys(const Value& values, bool descending) {
     const DType bits = x.itemsize() == 4 ? dtypes::int32 : dtypes::int64;
     const Number greatest(identity_of(Ops::REDUCE_MIN, bits));
     const Value pattern = x.eq(0).where(0, x).bitcast(bits);
-    // Of negative numbers, the larger the bits the smaller the value: all but the sign turn.
+    // The bit patterns of negative floats are in reverse order: invert all bits but the sign.
     const Value ordered = pattern.lt(0).where(pattern.bitwise_xor(greatest), pattern);
     x = x.isnan().where(greatest, ordered);
   }
@@ -32,7 +32,7 @@ namespace {
 
 constexpr std::int64_t kSortBlock = 512;
 
-/// (..., n): how many come before each.
+/// (..., n): the rank of each element; equal elements are ranked by index.
 Value ranks_of(const Value& keys) {
   const Value place = counting(keys.size(-1));
   const Value own = keys.unsqueeze(-1), other = keys.unsqueeze(-2);
@@ -41,17 +41,18 @@ Value ranks_of(const Value& keys) {
   return Value(LazyOp::reduce(Ops::SUM, counts.node(), {counts.ndim() - 1})).squeeze(-1);
 }
 
-/// (..., k): where the first k are.
+/// (..., k): the indices of the elements of rank 0 to k - 1.
 Value places_of_ranks(const Value& ranks, std::int64_t k) {
   const Value place = counting(ranks.size(-1));
   const Value is_it = ranks.unsqueeze(-2).eq(counting(k).unsqueeze(1).cast(dtypes::int32));
   return is_it.where(place, 0).sum(-1);
 }
 
-constexpr std::int64_t kAbreast = 16;  // a vector, or two
+constexpr std::int64_t kAbreast = 16;  // the lanes of one or two vectors
 
-/// One step of the network, in rows that lie as (..., n/16, 16): element k at (k % (n/16), k // (n/16)), so that most partners
-/// lie in whole vectors. Of each pair in a block, the lesser goes to the first half; partners are a half apart, or mirrored.
+/// One step of the bitonic network. Rows are laid out as (..., n/16, 16) with element k at (k % (n/16), k // (n/16)), so that the partners
+/// of most steps are whole vectors. In each block of `block` elements, partners are half a block apart (or mirrored at the block's
+/// middle); the lesser of a pair goes to the first half.
 Value exchanged(const Value& x, std::int64_t block, bool mirrored) {
   const std::int64_t down = x.size(-2).value();
   const bool is_down = block <= down;
@@ -67,6 +68,7 @@ Value exchanged(const Value& x, std::int64_t block, bool mirrored) {
   return is_first.where(pairs.minimum(partner), pairs.maximum(partner)).reshape(x.shape()).contiguous();
 }
 
+/// The first k elements of the last axis.
 Value first_of(const Value& rows, std::int64_t k) {
   Mask bounds;
   for (const Int& size : rows.shape()) bounds.push_back({0, size});
@@ -76,7 +78,7 @@ Value first_of(const Value& rows, std::int64_t k) {
 
 constexpr std::int64_t kHalf = std::int64_t{1} << 32;
 
-/// (..., n): where the elements are, in order. @pre i64 in [-2^31, 2^31)
+/// (..., n): the sorting permutation (the index of each element of the sorted row). @pre keys are i64 in [-2^31, 2^31)
 Value places_through_network(const Value& keys, std::int64_t n) {
   std::int64_t whole = kAbreast;
   while (whole < n) whole *= 2;
@@ -92,7 +94,7 @@ Value places_through_network(const Value& keys, std::int64_t n) {
   return first_of(x.transpose(-1, -2).flatten(-2), n).bitwise_and(kHalf - 1);
 }
 
-/// (..., n): where the elements are, in order; long ones by their low halves, then by their high ones.
+/// (..., n): the sorting permutation. 64-bit keys are sorted by their low halves, then stably by their high halves.
 Value places_of_long_rows(const Value& keys, std::int64_t n) {
   if (keys.itemsize() < 8) {
     const Value wide = keys.cast(dtypes::int64);
@@ -105,7 +107,7 @@ Value places_of_long_rows(const Value& keys, std::int64_t n) {
   return by_low.gather(-1, places_through_network(high, n));
 }
 
-/// (..., k): where the first k of the last axis are, in order.
+/// (..., k): the indices of the k first elements of the sorted last axis, in order.
 Value first_places(const Value& keys, std::int64_t n, std::int64_t k) {
   constexpr std::int64_t kWorthwhile = 4;
   if (n <= 2 * kSortBlock) return places_of_ranks(ranks_of(keys), k);
@@ -138,7 +140,7 @@ std::pair<Value, Value> ordered(const char* operation, const Value& x, std::int6
   return {rows.gather(-1, places).movedim({-1}, {a}), places.movedim({-1}, {a})};
 }
 
-/// One of the pair's elements along an axis, which goes.
+/// Element k along the axis of both tensors; the axis is removed unless `keepdim`.
 std::pair<Value, Value> only(const std::pair<Value, Value>& all, std::int64_t axis, std::int64_t k,
                              bool keepdim) {
   const auto pick = [&](const Value& t) {
@@ -169,7 +171,7 @@ std::pair<Value, Value> Value::kthvalue(std::int64_t k, std::int64_t axis, bool 
   return only(ordered("kthvalue", *this, axis, k, false), a, k - 1, keepdim);
 }
 
-/// NaN is the largest: where one is, the row's last is taken.
+/// A row with a NaN has the median NaN: NaN sorts last, so the last element of the row is taken.
 std::pair<Value, Value> Value::median(std::int64_t axis, bool keepdim) const {
   const std::int64_t a = axis_of(axis, ndim(), "median");
   if (ndim() == 0) return ordered("median", *this, 0, {}, false);

@@ -1,4 +1,4 @@
-// What convolutions and pooling share: inputs with and without a batch, padding, windows over several axes.
+// Helpers that convolutions and pooling share: inputs with and without a batch, padding, windows over several axes.
 #pragma once
 
 #include <span>
@@ -9,16 +9,16 @@
 
 namespace strata::ops {
 
-/// One a spatial axis.
+/// One number per spatial axis.
 using Numbers = std::vector<std::int64_t>;
 
-/// An input (batch, channels, sizes...), or one without a batch, which counts as a batch of one.
+/// An input of shape (batch, channels, sizes...); an input (channels, sizes...) gets a batch dimension of size 1.
 class Spatial {
  public:
-  /// @throws Error (shape) naming `operation` unless it has `axes` spatial axes whose sizes are numbers
+  /// @throws Error (shape) naming `operation` unless x has `axes` spatial axes whose sizes are numbers
   Spatial(const char* operation, const Value& x, std::size_t axes);
   const Value& batched() const { return x_; }
-  /// `y` without the batch that the input had not.
+  /// `y` without its batch dimension where the input had none.
   Value unbatched(const Value& y) const { return is_one_ ? y.squeeze(0) : y; }
 
   Numbers sizes;  ///< of the spatial axes
@@ -28,10 +28,10 @@ class Spatial {
   bool is_one_ = false;
 };
 
-/// The last axes with so much of `value` around; less than 0 takes away.
+/// `x` with its last sides.size() axes padded by `value`; a negative number removes elements.
 Value padded(const Value& x, const ConvPadding::Sides& sides, Number value = 0);
 
-/// Windows over the last axes: (..., counts..., sizes of windows...).
+/// Windows over the last each.size() axes: (..., counts..., window sizes...); see products.h.
 Value windows_of(const Value& x, std::span<const Window> each, std::span<const std::int64_t> counts);
 
 }  // namespace strata::ops

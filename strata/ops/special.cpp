@@ -1,5 +1,5 @@
-// Special functions, in the precision of their argument (16-bit floats in f32). Their values are those of special_values.h. Their
-// gradients are said, not derived: each is a function of this file again.
+// Special functions of Values: the values of special_values.h, computed in the dtype of the argument (16-bit floats in f32), with
+// explicit gradients, which are functions of this file again.
 
 #include <cmath>
 #include <limits>
@@ -17,13 +17,13 @@ using std::numbers::pi;
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 
-/// f of the argument as a real of 32 bits at least, in the argument's dtype (integers: f32).
+/// f(x) in the dtype of x; integers are cast to f32, 16-bit floats are computed in f32.
 Value in_precision(const Value& x, Value (*f)(const Value&)) {
   const Value real = as_real(x);
   return (real.itemsize() == 2 ? f(real.cast(dtypes::float32)).cast(real.dtype()) : f(real));
 }
 
-/// `value`, a function of x, whose derivative is said, by a function that captures nothing.
+/// `value`, a function of x, with the derivative Slope{}(x), a lambda without captures.
 template <class Slope>
 Value with_slope(const Value& value, const Value& x, Slope) {
   if (!x.is_tracked()) return value;
@@ -34,7 +34,7 @@ Value with_slope(const Value& value, const Value& x, Slope) {
   return with_gradient(value, {&x, 1}, backward, Saved({x}));
 }
 
-// --- the error function's relatives ---
+// --- functions related to erf ---
 
 Value erfc_of(const Value& x) {
   return with_slope(erfc_value(x.detach()), x, [](const Value& a) {
@@ -47,7 +47,7 @@ Value erfinv_of(const Value& x) {
                     [](const Value& t) { return t.erfinv().square().exp() * (std::sqrt(pi) / 2); });
 }
 
-// --- the gamma function's logarithm and its derivatives ---
+// --- log|gamma| and its derivatives ---
 
 Value lgamma_of(const Value& x) {
   return with_slope(lgamma_value(x.detach()), x, [](const Value& a) { return a.digamma(); });
@@ -57,7 +57,7 @@ Value digamma_of(const Value& x) {
   return with_slope(digamma_value(x.detach()), x, [](const Value& a) { return a.polygamma(1); });
 }
 
-// --- modified Bessel functions of order 0 and 1, over exp(|x|) where that is asked for ---
+// --- modified Bessel functions of order 0 and 1; i0e() and i1e() are divided by exp(|x|) ---
 
 /// 1/x, and 0 at 0.
 Value inverse_or_zero(const Value& x) { return x.eq(0).where(0, x.eq(0).where(1, x).reciprocal()); }
@@ -80,7 +80,7 @@ Value i1e_of(const Value& x) {
   });
 }
 
-/// Of the derivative of sin(y)/y over y, in y*y, the highest power first: (-1)^k * 2k / (2k + 1)!
+/// The Taylor coefficients of (d/dy sin(y)/y) / y as a polynomial in y*y, the highest power first: (-1)^k * 2k / (2k + 1)!
 std::vector<double> sinc_slopes() {
   std::vector<double> out;
   double factorial = 1;
@@ -92,7 +92,7 @@ std::vector<double> sinc_slopes() {
 }
 Value sinc_of(const Value& x) {
   return with_slope(sinc_value(x.detach()), x, [](const Value& a) {
-    // NOTE: near 0 the difference has no digits left: there its series is taken.
+    // NOTE: near 0 the difference cancels; the series is used there.
     const Value is_near = a.abs().lt(0.5), angle = is_near.where(1, a) * pi;
     const Value near = is_near.where(a, 0);
     const Value series = polynomial(sinc_slopes(), (near * pi).square()) * near * (pi * pi);
@@ -110,9 +110,10 @@ Value entr_of(const Value& x) {
   return x.lt(0).where(-kEndless, x.isnan().where(x, -out));
 }
 
-constexpr std::int64_t kMostDerivatives = 60;  // of which factorials and powers of pi stay finite
+constexpr std::int64_t kMostDerivatives =
+    60;  // factorials and powers of pi up to this order are computed accurately
 
-/// polygamma(), whose derivative may be one of the next order.
+/// polygamma() of this order; its derivative is polygamma() of the next order.
 Value derivative_of_digamma(const Value& x, std::int64_t order) {
   const Value real = as_real(x);
   const Value wide = real.itemsize() == 2 ? real.cast(dtypes::float32) : real;
@@ -146,7 +147,7 @@ Value Value::polygamma(std::int64_t order) const {
   return order == 0 ? digamma() : derivative_of_digamma(*this, order);
 }
 
-/// lgamma(x) + lgamma(x - 1/2) + ... of p terms, and a constant.
+/// The sum over k < p of lgamma(x - k/2), plus p*(p - 1)/4 * log(pi).
 Value Value::mvlgamma(std::int64_t p) const {
   constexpr std::int64_t kMost = 1024;
   STRATA_CHECK(p >= 1 && p <= kMost, domain, "[mvlgamma] of dimension ", p, ", where 1 to ", kMost,
@@ -159,12 +160,12 @@ Value Value::mvlgamma(std::int64_t p) const {
 
 Value Value::logit(std::optional<double> eps) const {
   const Value real = as_real(*this);
-  if (eps && real.itemsize() == 2)  // which have no 1 - eps
+  if (eps && real.itemsize() == 2)  // 1 - eps may round to 1 in 16 bits
     return real.cast(dtypes::float32).logit(eps).cast(real.dtype());
   const Value x = eps ? real.clip(*eps, 1 - *eps) : real;
   return differentiated(
       x,
-      [](const Value& t) {  // of the smaller of t and 1 - t; around 1/2 by what is exact there
+      [](const Value& t) {  // log(small / (1 - small)) for the smaller of t and 1 - t; t - 1/2 is exact around 1/2
         const Value apart = t - 0.5, small = apart.lt(0).where(t, 1 - t);
         const Value ratio = (apart.abs() * 2 / small).log1p();
         const Value size = small.lt(1e-30).where(-small.log(), ratio);

@@ -1,6 +1,6 @@
-// Modified Bessel functions of order 0 and 1, over e^|x| where that is asked for; and sin(pi*x) / (pi*x).
+// Modified Bessel functions of order 0 and 1, optionally divided by e^|x|; and sinc(x) = sin(pi*x) / (pi*x).
 //
-// Tables are fits of ours (tests/accuracy/fit.cpp); what they are fits of stands beside them.
+// The polynomials are fitted by tests/accuracy/fit.cpp; a comment at each table names the fitted function and its variable.
 #include <array>
 #include <limits>
 #include <numbers>
@@ -12,7 +12,7 @@ namespace strata::ops {
 
 namespace {
 
-/// I(x)*e^-x by (x - 5)/3 from 2 to 8, and times sqrt(x) by 16/x - 1 beyond.
+/// I(x)*e^-x in the variable (x - 5)/3 for x in [2, 8]; I(x)*e^-x*sqrt(x) in 16/x - 1 beyond.
 constexpr std::array kBesselNear0OfFloats = {
     1.61658372e-05,  -4.35721486e-05, 5.09547644e-05, -0.00010792684, 0.000299111009,
     -0.000603072636, 0.0010836646,    -0.00192281487, 0.00329637714,  -0.00549001899,
@@ -66,7 +66,7 @@ constexpr std::array kBesselFar1 = {
     -1.503854720117624e-05,  -0.00021923576383430274, -0.009749577193235728,
     0.38939845902587233};
 
-/// sum (x*x/4)^k / (k!*(k + order)!), times x/2 where the order is 1. @pre 0 <= x <= 2
+/// The power series: sum over k of (x*x/4)^k / (k!*(k + order)!), times x/2 for order 1. @pre 0 <= x <= 2
 Value bessel_series(const Value& x, int order) {
   const Value quarter = x.square() * 0.25;
   Value out = x.ones_like();
@@ -93,7 +93,7 @@ Value bessel_value(const Value& x, int order, bool is_scaled) {
   if (is_scaled) {
     small = small * (-inner).exp();
   } else {
-    constexpr int kPowers = 8;  // e^a alone is infinite too early
+    constexpr int kPowers = 8;  // e^a / 2^8, as e^a may overflow where the product does not
     const double most = is_wide(x) ? 715 : 93;
     const Value power = exp_over(a.minimum(most), kPowers);
     large = a.ge(most).where(std::numeric_limits<double>::infinity(), large * power * (1 << kPowers));
@@ -104,7 +104,7 @@ Value bessel_value(const Value& x, int order, bool is_scaled) {
   return order == 1 ? out * x.sign() : out;
 }
 
-/// By how far x is from the nearest integer; of an odd one the sign changes.
+/// sin(pi*x) from the distance of x to the nearest integer; for an odd integer the sign changes.
 Value sinc_value(const Value& x) {
   using std::numbers::pi;
   const Value whole = x.round(), half = whole * 0.5;

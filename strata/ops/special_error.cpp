@@ -1,6 +1,6 @@
-// The error function's relatives: erfc, the normal distribution, erf's inverse.
+// Functions related to erf: erfc, the normal distribution function (ndtr), gelu, the inverse of erf.
 //
-// Tables are fits of ours (tests/accuracy/fit.cpp); what they are fits of stands beside them.
+// The polynomials are fitted by tests/accuracy/fit.cpp; a comment at each table names the fitted function and its variable.
 #include <array>
 #include <limits>
 #include <vector>
@@ -11,7 +11,7 @@ namespace strata::ops {
 
 namespace {
 
-/// erfc(a) * e^(a*a) * (a + k) by (a - k) / (a + k), where k = 3/sqrt(2): f32 up to 10.2, f64 up to 28.
+/// erfc(a) * e^(a*a) * (a + k) in the variable (a - k) / (a + k), k = 3/sqrt(2), for a up to 10.2 (f32) or 28 (f64).
 constexpr std::array kTailOfFloats = {
     7.82510033e-05, 0.000188214646, -0.000345868175, -0.00146254781, 0.001448347, 0.00985677913,
     -0.0147959199,  -0.066839613,   0.325294107,     -0.720304191,   1.03108001};
@@ -26,7 +26,8 @@ constexpr std::array kTail = {
     0.00986077552433278,     -0.014796728445428977,   -0.0668400111559913,
     0.3252941791742175,      -0.7203041965780814,     1.031080042691639};
 
-/// a * ndtr(-a) * e^(a*a/2) by (a - 1) / (a + 2) from 1/2 on: f32 up to 14.4, f64 up to 38.6; (ndtr(a) - 1/2) / a by a*a below.
+/// For a from 1/2 up to 14.4 (f32) or 38.6 (f64): a * ndtr(-a) * e^(a*a/2) in the variable (a - 1) / (a + 2). For a below 1/2:
+/// (ndtr(a) - 1/2) / a in a*a.
 constexpr std::array kGeluTailOfFloats = {
     -0.00403422275, 0.0105547698, -0.0050604222, 0.000421094191, -0.00853044556, -0.010403275,
     0.0116328387,   0.0572077566, 0.0176004706,  -0.304668633,   0.372642917,    0.261578292};
@@ -48,7 +49,7 @@ constexpr std::array kGeluNear = {
     -9.4446541417932717e-06, 0.00011543468743320746,  -0.001187328215471571,
     0.0099735570100356,      -0.066490380066905441,   0.3989422804014327};
 
-/// erfinv(x)/x by w = -log(1 - x*x): by w - 3.125 below 6.25, by sqrt(w) - 3.25 below 16, by sqrt(w) - 5 beyond.
+/// erfinv(x)/x with w = -log(1 - x*x): in the variable w - 3.125 for w < 6.25, sqrt(w) - 3.25 for w < 16, sqrt(w) - 5 beyond.
 constexpr std::array kErfinvNearOfFloats = {2.35752824e-12,  6.67677635e-10, -4.66282746e-09,
                                             -2.490256e-08,   4.26101252e-07, -1.38639689e-06,
                                             -1.38883333e-05, 0.00018678185,  -0.000740697724,
@@ -88,14 +89,14 @@ constexpr std::array kErfinvFarthest = {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-/// A polynomial times 1 + more: all that is small goes into its last sum, so that it is not rounded apart.
+/// polynomial(coefficients, x) * (1 + more). All small terms are added before the last coefficient, so that only one rounding matters.
 Value with_power(std::span<const double> coefficients, const Value& x, const Value& more) {
   const double last = coefficients.back();
   const Value rest = x * polynomial(coefficients.first(coefficients.size() - 1), x);
   return (rest + (rest + last) * more) + last;
 }
 
-/// scale * erfc(a), or of a/sqrt(2) where k is 3, by the power of e that is given.
+/// scale * erfc(a) with exponent = -a*a and k = 3/sqrt(2); scale * erfc(a/sqrt(2)) with exponent = -a*a/2 and k = 3.
 Value tail_of(const Value& a, double k, double scale, const TwoParts& exponent) {
   const std::span<const double> table = places_for(a, kTailOfFloats, kTail);
   std::vector<double> scaled(table.begin(), table.end());
@@ -103,7 +104,8 @@ Value tail_of(const Value& a, double k, double scale, const TwoParts& exponent) 
   const auto [high, low] = parts_for(a, k, 0);
   const Value sum = a + high, back = sum - a, lost = (a - (sum - back)) + (high - back) + low;
   const Value inverse = sum.reciprocal();
-  const Value u = a.lt(k).where((a - k) * inverse, 1 - inverse * (2 * k));  // the one that loses less
+  const Value u = a.lt(k).where(
+      (a - k) * inverse, 1 - inverse * (2 * k));  // (a - k) / (a + k), the form with less cancellation
   const auto [more, power, power_scale] = small_power(exponent);
   const Value value = with_power(scaled, u, more - lost * inverse * (more + 1));
   return value / sum * power * power_scale;
@@ -111,7 +113,7 @@ Value tail_of(const Value& a, double k, double scale, const TwoParts& exponent) 
 
 constexpr double kRootOfTwo = 1.4142135623730951;
 
-/// Beyond it everything is 0; and infinity takes part in no difference.
+/// `size` clamped: beyond the limit the functions are 0, and an infinity would make a NaN.
 Value within(const Value& size, double most_of_floats, double most) {
   return size.minimum(is_wide(size) ? most : most_of_floats);
 }
@@ -137,7 +139,7 @@ Value ndtr_value(const Value& x) {
   return x.gt(0).where(1 - share, share);
 }
 
-/// x * ndtr(x), where the share alone may be below the normal numbers.
+/// x * ndtr(x), computed as one product, because ndtr(x) alone may be subnormal.
 Value gelu_value(const Value& x) {
   const Value a = within(x.abs(), 14.4, 38.6), square = x * x;
   const Value near = x * (x * polynomial(places_for(x, kGeluNearOfFloats, kGeluNear), square) + 0.5);
@@ -154,7 +156,7 @@ Value erfinv_value(const Value& x) {
               far = polynomial(places_for(x, kErfinvFarOfFloats, kErfinvFar), root - 3.25),
               farthest = polynomial(places_for(x, kErfinvFarthestOfFloats, kErfinvFarthest), root - 5);
   const Value factor = w.lt(6.25).where(near, w.lt(16).where(far, farthest));
-  return a.eq(1).where(x * kInfinite, factor * x);  // beyond 1 the logarithm is NaN
+  return a.eq(1).where(x * kInfinite, factor * x);  // |x| > 1: the logarithm is NaN
 }
 
 }  // namespace strata::ops

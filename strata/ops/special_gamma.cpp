@@ -1,6 +1,6 @@
-// The gamma function's logarithm and its derivatives.
+// log|gamma| and its derivatives: lgamma, digamma, polygamma.
 //
-// Tables are fits of ours (tests/accuracy/fit.cpp); what they are fits of stands beside them.
+// The polynomials are fitted by tests/accuracy/fit.cpp; a comment at each table names the fitted function and its variable.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -15,7 +15,7 @@ namespace {
 
 using std::numbers::pi;
 
-/// log(gamma(y)) / ((y - 1)*(y - 2)) by y - 1 from 1/2 to 3/2, and by y - 9/4 from 3/2 to 3.
+/// log(gamma(y)) / ((y - 1)*(y - 2)) in the variable y - 1 for y in [1/2, 3/2], and y - 9/4 for y in [3/2, 3].
 constexpr std::array kLogGammaAroundOneOfFloats = {
     0.0807645842,  -0.0865327418, 0.0275853034,  -0.0307168327, 0.0550991036,
     -0.0614802651, 0.0665392503,  -0.0771136656, 0.0922451466,  -0.115153059,
@@ -40,7 +40,7 @@ constexpr std::array kLogGammaToThree = {
     -0.0011409865895391027,  0.0030411186578955082,  -0.008464024993587392,
     0.02526835495928879,     -0.08588084755126091,   0.3995894876556691};
 
-/// digamma(y) / (y - its zero) by y - 3/2 from 1 to 2.
+/// digamma(y) / (y - kDigammaZero) in the variable y - 3/2 for y in [1, 2].
 constexpr std::array kDigammaOfFloats = {0.0109025883, -0.0163736194, 0.0171149895, -0.0257868841,
                                          0.0408500284, -0.0620559789, 0.0949846879, -0.148398861,
                                          0.240542531,  -0.423627496,  0.951055884};
@@ -54,12 +54,12 @@ constexpr std::array kDigamma = {
 
 constexpr double kDigammaZero = 1.4616321449683622, kDigammaZeroLow = 9.5499954299656977e-17;
 
-/// Bernoulli's numbers B2, B4, ...
+/// The Bernoulli numbers B2, B4, ...
 constexpr std::array kBernoulli = {1.0 / 6,       -1.0 / 30,      1.0 / 42, -1.0 / 30,
                                    5.0 / 66,      -691.0 / 2730,  7.0 / 6,  -3617.0 / 510,
                                    43867.0 / 798, -174611.0 / 330};
 
-/// B2k / (2k) or, for the logarithm, B2k / (2k * (2k - 1)), the highest first.
+/// The coefficients of the asymptotic series, highest power first: B2k / (2k * (2k - 1)) for log(gamma), B2k / (2k) for digamma.
 std::vector<double> bernoulli_terms(bool is_logarithm) {
   std::vector<double> out(kBernoulli.size());
   for (std::size_t k = 0; k < out.size(); ++k) {
@@ -69,10 +69,10 @@ std::vector<double> bernoulli_terms(bool is_logarithm) {
   return out;
 }
 
-/// How far x is from the nearest integer, with its sign: what sin(pi*x) and tan(pi*x) are taken of.
+/// x minus the nearest integer: a reduced argument for sin(pi*x) (up to its sign) and tan(pi*x).
 Value from_integer(const Value& x) { return x - x.round(); }
 
-/// Stirling's series. @pre y >= 8
+/// log(gamma(y)) by Stirling's series. @pre y >= 8
 Value log_gamma_far(const Value& y) {
   const Value inverse = y.reciprocal();
   const double constant = (std::log(2 * pi) - 1) / 2;
@@ -80,7 +80,7 @@ Value log_gamma_far(const Value& y) {
   return (y - 0.5) * (y.log() - 1) + rest;
 }
 
-/// From 1/2 to 3; differences with 1 and 2 are exact where the function is small.
+/// log(gamma(y)) for y in [1/2, 3]. The factors y - 1 and y - 2 are exact near the zeros of the function.
 Value log_gamma_near(const Value& y) {
   const Value from_one = y - 1;
   const Value factor = y.lt(1.5).where(
@@ -89,7 +89,8 @@ Value log_gamma_near(const Value& y) {
   return from_one * ((y - 2) * factor);
 }
 
-/// Of what is not below 0. Up to 1/2 it is that of y + 1 less log(y); from 3 to 8 the factors that go beyond 3 are taken off.
+/// log(gamma(y)) for y >= 0. Below 1/2 it is log(gamma(y + 1)) - log(y). From 3 to 8, y is reduced to [2, 3) by gamma(y) = (y - 1) *
+/// gamma(y - 1), and the logarithm of the product of the factors is added.
 Value log_gamma_of_positive(const Value& y) {
   const Value is_least = y.lt(0.5), is_near = y.lt(3), inner = y.minimum(8);
   Value base = inner, product = y.ones_like();
@@ -98,7 +99,7 @@ Value log_gamma_of_positive(const Value& y) {
     product = is_taken.where(product * factor, product);
     base = is_taken.where(factor, base);
   }
-  // NOTE: of y + 1 the polynomial takes y, from which nothing is lost.
+  // NOTE: for y + 1 the polynomial's variable (y + 1) - 1 is y itself, without rounding.
   const Value least =
       polynomial(places_for(y, kLogGammaAroundOneOfFloats, kLogGammaAroundOne), y) * (y * (y - 1));
   const Value taken = is_least.where(y, product).log();
@@ -106,8 +107,8 @@ Value log_gamma_of_positive(const Value& y) {
   return is_least.where(least - taken, y.lt(8).where(middle, log_gamma_far(y)));
 }
 
-/// factor / y^n, also where the power alone would be infinite or 0: powers of a y that a power of two makes smaller by as much as the
-/// factor is greater than 1, in two halves. @pre y > 0, n >= 1, factor >= 1
+/// factor / y^n, also where y^n alone would overflow or underflow: y is scaled by a power of two that absorbs the factor, and the power is
+/// multiplied in two halves. @pre y > 0, n >= 1, factor >= 1
 Value over_power(double factor, const Value& y, int n) {
   const int by = static_cast<int>(std::lround(std::log2(factor) / n));
   const Value scaled = by == 0 ? y : y * std::ldexp(1.0, -by);
@@ -115,13 +116,13 @@ Value over_power(double factor, const Value& y, int n) {
   return n == 1 ? first : first * scaled.pow(-(n / 2));
 }
 
-/// a + b in two parts.
+/// a + b in two parts: the rounded sum and its rounding error.
 TwoParts exact_sum(const Value& a, const Value& b) {
   const Value sum = a + b, part = sum - a;
   return {sum, (a - (sum - part)) + (b - part)};
 }
 
-/// factor / (y + k)^n, where the sum is not rounded. @pre y > 0, n >= 1, factor >= 1
+/// factor / (y + k)^n, corrected for the rounding of y + k. @pre y > 0, n >= 1, factor >= 1
 Value over_power_of_sum(double factor, const Value& y, int k, int n) {
   if (k == 0) return over_power(factor, y, n);
   const auto [sum, lost] = exact_sum(y, y.full_like(k));
@@ -129,8 +130,8 @@ Value over_power_of_sum(double factor, const Value& y, int k, int n) {
   return power.isinf().where(power, power - power * (lost / sum * n));
 }
 
-/// factor * (1/y^n + 1/(y + 1)^n + ...), the sum's rest by Euler and Maclaurin: all of it from kShift + n on.
-/// @pre y > 0, n >= 2, factor >= 1
+/// The Hurwitz zeta function times `factor`: factor * (1/y^n + 1/(y + 1)^n + ...). Terms up to kShift + n are added one by one, the rest
+/// by the Euler-Maclaurin formula. @pre y > 0, n >= 2, factor >= 1
 Value zeta(double factor, const Value& y, int n) {
   constexpr int kShift = 10;
   const int steps = kShift + n;
@@ -146,16 +147,16 @@ Value zeta(double factor, const Value& y, int n) {
   }
   const Value share = inverse * rest + 1.0 / (n - 1);
   TwoParts sum{share * over_power_of_sum(factor, near, steps, n - 1), y.zeros_like()};
-  for (int k = steps; k-- > 0;) {  // the smallest first
+  for (int k = steps; k-- > 0;) {  // smallest terms first
     const auto [next, lost] = exact_sum(sum.high, over_power_of_sum(factor, near, k, n));
     sum = {next, sum.low + lost};
   }
-  // Where terms are infinite, what they lost is no number.
+  // For infinite terms the rounding errors are NaN.
   const Value shifted = sum.high.isinf().where(sum.high, sum.high + sum.low);
   return is_far.where(share * over_power(factor, y, n - 1), shifted);
 }
 
-/// The derivative of cot(pi*x), `order` times, over pi^order, as a polynomial of it, the highest power first.
+/// The `order`-th derivative of cot(pi*x), divided by pi^order, as a polynomial in cot(pi*x), the highest power first.
 std::vector<double> cotangent_derivative(int order) {
   std::vector<double> p = {0, 1};  // the lowest power first
   for (int k = 0; k < order; ++k) {
@@ -171,7 +172,7 @@ std::vector<double> cotangent_derivative(int order) {
 
 }  // namespace
 
-/// By reflection below 0: gamma(x)*gamma(1 - x) is pi/sin(pi*x).
+/// Up to 0 by reflection: gamma(x)*gamma(1 - x) = pi / sin(pi*x).
 Value lgamma_value(const Value& x) {
   constexpr double endless = std::numeric_limits<double>::infinity();
   const Value is_below = x.le(0), of = is_below.where(1 - x, x);
@@ -182,14 +183,14 @@ Value lgamma_value(const Value& x) {
   return is_pole.where(endless, is_below.where(reflected, positive));
 }
 
-/// From `far` on log(y) - 1/(2y) - sum B2k/(2k*y^2k); from 2 on less 1/(y - 1) + 1/(y - 2) + ..., and below 1 more 1/y, it is
-/// that of a number from 1 to 2.
+/// From `far` on: log(y) - 1/(2y) - sum of B2k/(2k*y^2k). Smaller arguments are reduced to [1, 2] by digamma(y) = digamma(y - 1) +
+/// 1/(y - 1), or, below 1, digamma(y) = digamma(y + 1) - 1/y. Below 0 by reflection.
 Value digamma_value(const Value& x) {
   const Value is_below = x.lt(0), y = is_below.where(1 - x, x);
   const double far = 8;
   const Value is_least = y.lt(1), inner = y.minimum(far);
   Value base = inner, steps = y.zeros_like();
-  for (int k = static_cast<int>(far) - 2; k >= 1; --k) {  // the smallest first
+  for (int k = static_cast<int>(far) - 2; k >= 1; --k) {  // smallest arguments, largest terms first
     const Value next = inner - k, is_taken = next.ge(1);
     steps = is_taken.where(steps + is_taken.where(next, 1).reciprocal(), steps);
   }
@@ -210,7 +211,7 @@ Value digamma_value(const Value& x) {
 
 namespace {
 
-/// Rounded once, for `n` up to 60; std::tgamma() is off by up to 2 ULP there.
+/// n! for n <= 60, rounded once; std::tgamma() has errors of up to 2 ULP in this range.
 double factorial(int n) {
   long double out = 1;
   for (int k = 2; k <= n; ++k) out *= k;

@@ -1,4 +1,4 @@
-// One tensor as several.
+// Splitting a tensor along an axis: split(), chunk(), tensor_split(), unbind() and their relatives.
 
 #include <algorithm>
 #include <vector>
@@ -21,7 +21,7 @@ void check_parts(std::int64_t count, const char* operation) {
                kMostParts, " at most are made");
 }
 
-/// How many indices of its axis each part has.
+/// The parts of these sizes along the axis, in order.
 std::vector<Value> parts_of(const Value& x, std::int64_t axis, std::span<const std::int64_t> sizes) {
   std::vector<Value> out;
   std::int64_t begin = 0;
@@ -32,7 +32,7 @@ std::vector<Value> parts_of(const Value& x, std::int64_t axis, std::span<const s
   return out;
 }
 
-/// Parts of `size`, of which the last may be smaller; one at least.
+/// The sizes of parts of `size` elements, the last one possibly smaller; at least one part.
 std::vector<std::int64_t> sizes_up_to(std::int64_t n, std::int64_t size, const char* operation) {
   std::vector<std::int64_t> out;
   if (n > 0) check_parts((n - 1) / size + 1, operation);
@@ -41,7 +41,7 @@ std::vector<std::int64_t> sizes_up_to(std::int64_t n, std::int64_t size, const c
   return out;
 }
 
-/// The axis of hsplit() and its relatives; parts have to be equal where a count is given.
+/// `axis`, for hsplit() and its relatives. @throws Error (shape) for fewer than `least` dimensions, or where `count` equal parts do not fit
 std::int64_t cut_axis(const char* operation, const Value& x, std::int64_t least, std::int64_t axis,
                       std::int64_t count) {
   STRATA_CHECK(x.ndim() >= least, shape, "[", operation, "] of shape ", render(x.shape()), ": ",
@@ -95,7 +95,7 @@ std::vector<Value> Value::tensor_split(std::int64_t count, std::int64_t axis) co
   return parts_of(*this, a, sizes);
 }
 
-/// As slices are: indices beyond an end are cut, and of those that go back nothing is taken.
+/// As Python slices: indices beyond the axis are clamped, and a part whose end precedes its begin is empty.
 std::vector<Value> Value::tensor_split(std::span<const std::int64_t> indices, std::int64_t axis) const {
   const std::int64_t a = axis_to_cut(*this, axis, "tensor_split"),
                      n = number_of(size(a), "tensor_split");

@@ -1,4 +1,4 @@
-// What is said of many elements: sums without NaNs, extremes with their places, counts, covariances, sameness.
+// Statistics: extremes with indices, sums and means without NaNs, histograms, covariances, membership.
 
 #include <array>
 #include <cmath>
@@ -12,7 +12,7 @@ namespace strata::ops {
 
 namespace {
 
-/// Values at the first of the extremes' places, along which the axis goes unless it is kept.
+/// The largest or smallest value along the axis, with its first index. The gradient goes to the element at that index.
 std::pair<Value, Value> extreme_at(const Value& x, std::int64_t axis, bool keepdim, bool is_max) {
   const std::int64_t a = axis_of(axis, x.ndim(), is_max ? "max_with_indices" : "min_with_indices");
   const Value places = is_max ? x.argmax(a, true) : x.argmin(a, true);
@@ -73,7 +73,7 @@ Value Value::renorm(double p, std::int64_t axis, double most) const {
                ": two dimensions at least are needed");
   STRATA_CHECK(p > 0 && most >= 0, domain, "[renorm] to ", most, " by the norm ", p);
   check_floats(*this, "renorm");
-  constexpr double kSafe = 1e-7;  // as PyTorch has it
+  constexpr double kSafe = 1e-7;  // as in PyTorch
   const std::int64_t kept = axis_of(axis, ndim(), "renorm");
   Axes axes;
   for (std::int64_t k = 0; k < ndim(); ++k)
@@ -97,7 +97,7 @@ Value Value::sum_to_size(const Ints& to) const {
   return axes.empty() ? *this : sum(axes, true).reshape(to);
 }
 
-/// NOTE: ends that are equal are taken from the elements; where these are equal, too, one less and one more.
+/// NOTE: with low == high the range is that of the elements; if all elements are equal it is widened by 1 on each side.
 Value Value::histc(std::int64_t bins, double low, double high) const {
   check_floats(*this, "histc");
   STRATA_CHECK(bins > 0, domain, "[histc] ", bins, " bins");

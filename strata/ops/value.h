@@ -1,10 +1,10 @@
-// Values: nodes of a graph with the operations of the table, which formulas are written with.
+// Value: a graph node with the operations of the table as methods. All formulas of operations are written with Values.
 //
 //   Value softsign(const Value& x) { return x / (1 + x.abs()); }
 //
-// A Value is a LazyOp whose methods promote dtypes, broadcast shapes and take numbers, as those of a Tensor do. A Value knows neither
-// memory nor a device; nothing runs. Tensors (tensor/) and the text of kernels (kernel_text.h) give their nodes to these formulas.
-// Names, broadcasting, dtypes and edge cases are PyTorch's. Axes below 0 count from the end.
+// A Value is a LazyOp whose methods promote dtypes, broadcast shapes and accept numbers, as the methods of a Tensor do. A Value has no
+// memory and no device, and nothing runs. Tensors (tensor/) and the text form of kernels (kernel_text.h) call these formulas with their
+// nodes. Names, broadcasting, dtypes and edge cases are PyTorch's. Negative axes count from the end.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace strata::ops {
 
 class Value;
 
-/// What stands beside a Value in an operation: a Value or a number. A parameter, never kept.
+/// A Value or a number: the parameter type of operations that accept both. Points to the Value; never stored.
 class Operand {
  public:
   Operand(const Value& value) : value_(&value), number_(0) {}
@@ -40,14 +40,14 @@ class Operand {
   Number number_;
 };
 
-// Formulas of two operands, of which each may be a number.
+// The binary operations as functions, so that the first operand may be a number, too: sub(1, x).
 #define STRATA_BINARY(name, ...) Value name(const Operand& a, const Operand& b);
 #include "strata/ops/operations.def"
 
 #define STRATA_ARRAY Value
 #define STRATA_OPERAND Operand
 
-/// A node of a graph, with methods.
+/// A node of a graph with the operations of the table as methods.
 class Value {
  public:
   Value(LazyOp node) : node_(std::move(node)) {}  // NOTE: implicit, a formula may end in a LazyOp
@@ -56,18 +56,18 @@ class Value {
 
   const Ints& shape() const { return node_.shape(); }
   std::int64_t ndim() const { return static_cast<std::int64_t>(shape().size()); }
-  /// @throws Error (shape) for an axis that is none
+  /// @throws Error (shape) for an axis outside of [-ndim(), ndim())
   const Int& size(std::int64_t axis) const;
   Int numel() const { return product(shape()); }
   DType dtype() const { return node_.dtype(); }
   std::size_t itemsize() const { return dtype().itemsize(); }
-  /// Whether something that gradients are taken by is below.
+  /// True iff gradients can be taken through the Value: see LazyOp::is_tracked().
   bool is_tracked() const { return node_.is_tracked(); }
-  /// The same elements, which no gradient passes.
+  /// The same elements, blocking gradients.
   Value detach() const { return node_.detached(); }
-  /// The same elements in memory of their own.
+  /// The same elements, materialized: row-major in memory of their own.
   Value contiguous() const { return node_.contiguous(); }
-  /// A table that the host has, row-major.
+  /// A constant table in host memory, row-major, copied from `elements`.
   static Value from(std::span<const std::int64_t> elements, const Ints& shape);
   static Value from(std::span<const double> elements, const Ints& shape);
 

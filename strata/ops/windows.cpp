@@ -1,11 +1,11 @@
-// Windows over an axis, as a view, and their elements put back.
+// Sliding windows over an axis as a view, and unwindowed(), which adds their elements back.
 //
-// The axis is repeated, so that row k of rows that are `dilation` longer than it begins at k*dilation: rows are the
-// elements of windows, every `step`-th column is a window. Views merge that into two strides. Windows that do not
-// overlap are rows already.
+// Overlapping windows use only movement ops: the axis, of length L, is repeated and cut into rows of length L + dilation, so that row k
+// begins at element k*dilation. Row k has element k of all windows, and every step-th column is a window. The ShapeTracker merges these
+// ops into one view with two strides. Windows that do not overlap are simply rows of length `step`.
 //
-// Each is the other's gradient, and says so: what the rules would make of the views sums over all copies of the
-// repetition.
+// windows() and unwindowed() are each other's gradient, set explicitly: the gradient rules of the movement ops would sum over all
+// repetitions of the axis.
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ namespace strata::ops {
 
 namespace {
 
-/// Sizes of x with those of `axis` replaced by `by`; without the last, where that goes into it.
+/// The shape of x with the size of `axis` replaced by the sizes `by`; with `drops_last` also without the last dimension.
 Ints with_sizes(const LazyOp& x, std::size_t axis, std::initializer_list<Int> by,
                 bool drops_last = false) {
   Ints out;
@@ -28,18 +28,20 @@ Ints with_sizes(const LazyOp& x, std::size_t axis, std::initializer_list<Int> by
   }
   return out;
 }
+/// The first `count` elements of the axis.
 LazyOp first_of(const LazyOp& x, std::size_t axis, const Int& count) {
   Mask bounds;
   for (std::size_t k = 0; k < x.shape().size(); ++k)
     bounds.push_back({0, k == axis ? count : x.shape()[k]});
   return x.shrink(bounds);
 }
+/// Every step-th element of the axis.
 LazyOp every(const LazyOp& x, std::size_t axis, std::int64_t step) {
   Ints steps(x.shape().size(), 1);
   steps[axis] = step;
   return x.stride(steps);
 }
-/// With `step` - 1 zeros between elements.
+/// x with step - 1 zeros between the elements of the axis.
 LazyOp spaced(const LazyOp& x, std::size_t axis, std::int64_t step) {
   if (step == 1) return x;
   const Int &count = x.shape()[axis], size = count * Int(step);
@@ -48,7 +50,7 @@ LazyOp spaced(const LazyOp& x, std::size_t axis, std::int64_t step) {
   gaps[axis + 1].second = step - 1;
   return first_of(column.pad(gaps).reshape(with_sizes(x, axis, {size})), axis, size - Int(step - 1));
 }
-/// The first `count` elements, or more than there are: zeros.
+/// The axis cut, or padded with zeros, to `count` elements.
 LazyOp of_size(const LazyOp& x, std::size_t axis, const Int& count) {
   const Int& have = x.shape()[axis];
   if (known(is_at_most(count, have))) return first_of(x, axis, count);
@@ -57,14 +59,14 @@ LazyOp of_size(const LazyOp& x, std::size_t axis, const Int& count) {
   return x.pad(padding);
 }
 
-/// (window, element) for windows that do not overlap.
+/// The dimensions (window, element) in place of `axis`, for windows that do not overlap.
 LazyOp apart(const LazyOp& x, std::size_t axis, const Window& w, std::int64_t count) {
   const LazyOp rows =
       of_size(x, axis, Int(count) * Int(w.step)).reshape(with_sizes(x, axis, {count, w.step}));
   return every(first_of(rows, axis + 1, w.reach()), axis + 1, w.dilation);
 }
 
-/// (window, element) for windows that overlap.
+/// The dimensions (window, element) in place of `axis`, for windows that overlap.
 LazyOp overlapping(const LazyOp& x, std::size_t axis, const Window& w, std::int64_t count) {
   const Int last = Int(count - 1) * Int(w.step), length = last + w.reach();
   const Int row = length + Int(w.dilation), all = row * Int(w.size);
@@ -82,7 +84,7 @@ LazyOp overlapping(const LazyOp& x, std::size_t axis, const Window& w, std::int6
   return out.permute(order);
 }
 
-/// The element behind the others, in dimension `to`, and the other way round.
+/// x with dimension `from` moved to position `to`.
 LazyOp element_moved(const LazyOp& x, std::size_t from, std::size_t to) {
   Axes order;
   for (std::size_t k = 0; k < x.shape().size(); ++k)
@@ -95,7 +97,7 @@ LazyOp element_moved(const LazyOp& x, std::size_t from, std::size_t to) {
 
 bool overlap(const Window& w) { return !known(is_at_most(w.reach(), Int(w.step))); }
 
-/// Element k of each window, where it came from.
+/// Element k of each window at its place in an axis of `size`; zeros elsewhere.
 LazyOp shifted(const LazyOp& rows, std::size_t axis, const Window& w, std::int64_t k, const Int& size) {
   Mask bounds;
   for (const Int& n : rows.shape()) bounds.push_back({0, n});
@@ -109,7 +111,8 @@ LazyOp shifted(const LazyOp& rows, std::size_t axis, const Window& w, std::int64
   return elements.pad(around);
 }
 
-/// Rows that are `dilation` longer than the axis are columns again when each is that much shorter.
+/// The inverse of the rows of overlapping(): rows of length size + dilation, one after the other, cut into rows of length `size`, so that
+/// each element stands in the column of its place in the axis. The columns are summed.
 LazyOp sheared(const LazyOp& rows, std::size_t axis, const Window& w, const Int& size) {
   const LazyOp spread = spaced(element_moved(rows, rows.shape().size() - 1, axis), axis + 1, w.step);
   const LazyOp longer = of_size(spread, axis + 1, size + Int(w.dilation));
@@ -126,8 +129,8 @@ LazyOp plain_windows(const LazyOp& x, std::size_t axis, const Window& w, std::in
   return element_moved(pairs, axis + 1, pairs.shape().size() - 1);
 }
 
-/// Sums in memory of their own, as the loops of a product are another kernel's than those that put windows back:
-/// elements of windows first, so that neighbours of the axis are neighbours.
+/// Materializes `rows` if they come from a reduction (a matrix product): its loops and the loops that add windows back do not fuse well.
+/// In memory the elements of windows come first, so that neighbours along the axis are adjacent.
 LazyOp settled(const LazyOp& rows, std::size_t axis) {
   const LazyNode* n = rows.node();
   while (is_movement(n->op) || n->op == Ops::CAST) n = n->src[0].node();

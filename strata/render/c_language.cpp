@@ -1,4 +1,4 @@
-// GNU C 11: gcc and clang. Values of a power of two lanes are GNU vectors (gnu_vector.cpp), other vectors are arrays.
+// The language C: GNU C 11, for gcc and clang. A vector with a power of two lanes is a GNU vector (gnu_vector.cpp), another one an array.
 #include "strata/render/cstyle.h"
 
 namespace strata {
@@ -41,9 +41,9 @@ constexpr OpText kCOps[] = {
 // clang-format on
 
 constexpr HelperText kCHelpers[] = {
-    // What clang 19 (LLVM's InstCombine) must not see through. An absolute value: it gives 0 for
-    // `a != a ? a : a > 0 ? a : 0` of a = fabs(-1). An integer that becomes f16: where few of its bits are set, it takes it for exact,
-    // and f16(65536) for 65536.
+    // An arithmetic fence, which hides a value from two bugs of clang 19 (LLVM's InstCombine). With an absolute value a = fabs(-1),
+    // `a != a ? a : a > 0 ? a : 0` becomes 0. An integer with few significant bits counts as exact in f16, so f16(65536) becomes 65536
+    // instead of infinity.
     {"strata_fhide", R"(static inline float strata_fhide(float x) {
 #if defined(__clang__) && __clang_major__ >= 14
 #pragma clang fp reassociate(on)
@@ -60,7 +60,8 @@ constexpr HelperText kCHelpers[] = {
   return x;
 #endif
 })"},
-    // Of a vector in a variable: a macro's pragma reaches what its operand is computed by.
+    // The same for vectors, as a macro. The operand must be a variable, because the pragma would also apply to the expression of the
+    // operand.
     {"strata_vhide", R"c(#if defined(__clang__) && __clang_major__ >= 14
 #define strata_vhide(x) __extension__({ _Pragma("clang fp reassociate(on)") __arithmetic_fence(x); })
 #else
@@ -85,8 +86,8 @@ constexpr HelperText kCHelpers[] = {
   if (y != x && x == x && !(v.u & 1u)) v.u += (y < 0 ? y > x : y < x) || y == 0 ? 1u : -1u;
   return v.f;
 })"},
-    // Stores past the caches: their processor's instruction, where the compiler may use it. Sanitizers do not see it: where they
-    // look on, STRATA_PLAIN_STORES is to be defined. Of the bits as f32: no register class takes vectors of f16.
+    // Non-temporal stores, by the processor's instruction if the compiler may use it, else plain stores. Sanitizers do not see assembly, so
+    // builds with a sanitizer define STRATA_PLAIN_STORES. The bits are stored as f32, because no register class accepts vectors of f16.
     {"strata_stream16", R"(#if defined(__x86_64__) && !defined(STRATA_PLAIN_STORES)
 #define strata_stream16(to, v) __asm__("movntps %1, %0" : "=m"(*(to)) : "x"((__attribute__((vector_size(16))) float)(v)))
 #else

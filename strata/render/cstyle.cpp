@@ -24,7 +24,7 @@ bool is_name(std::string_view text) {
          std::all_of(text.begin(), text.end(), is_word);
 }
 
-/// Whether `line` has the word.
+/// Whether `line` contains `word` as a whole word.
 bool names(std::string_view line, std::string_view word) {
   if (word.empty()) return false;
   for (std::size_t at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {
@@ -35,7 +35,7 @@ bool names(std::string_view line, std::string_view word) {
   return false;
 }
 
-/// `~(int)(x<y)`, which compilers take for a mistake, too where other casts are in between.
+/// Whether `u` has the form `~(int)(x<y)`, perhaps with more casts. Compilers warn about it as a likely mistake.
 bool is_inverted_bool(UOp u) {
   if (u.op() != UOps::ALU || u.alu() != Ops::NOT) return false;
   UOp s = u.src(0);
@@ -44,7 +44,7 @@ bool is_inverted_bool(UOp u) {
   return s.dtype().is_bool() && !u.dtype().is_bool();
 }
 
-/// Compilers reason about `(x&4) == 3`, and warn.
+/// Whether operand `k` of the comparison `u` is an AND or OR of integers. For some constants compilers warn, e.g. about `(x&4) == 3`.
 bool is_masked(UOp u, std::size_t k) {
   const bool compares =
       u.op() == UOps::ALU ? row(u.alu()).typing == OpTyping::compare : u.dtype().is_bool();
@@ -53,7 +53,7 @@ bool is_masked(UOp u, std::size_t k) {
   return s.op() == UOps::ALU && (s.alu() == Ops::AND || s.alu() == Ops::OR) && !s.dtype().is_bool();
 }
 
-/// Programs can be put one behind another: a function is defined in the first of them.
+/// The text of a helper. Functions get include guards, so that several programs can be concatenated.
 std::string once(const HelperText& helper) {
   const bool function = helper.text.starts_with("static") || helper.text.starts_with("template");
   if (!function) return message(helper.text, "\n");
@@ -61,7 +61,7 @@ std::string once(const HelperText& helper) {
                  helper.text, "\n#endif\n");
 }
 
-/// One list, one program.
+/// Renders one list of UOps as a program.
 class Renderer {
  public:
   Renderer(const Language& language, std::string_view name, const UOpGraph& list,
@@ -128,9 +128,9 @@ class Renderer {
   Writer w_;
   GnuVectors vectors_;
   Signature signature_;
-  std::string poll_;      // the parameter of that name
-  int open_ = 0;          // loops over instances
-  bool streams_ = false;  // stores past the caches
+  std::string poll_;      // the name of the parameter `poll`
+  int open_ = 0;          // how many loops over SPECIALs are open
+  bool streams_ = false;  // whether there are non-temporal stores
 };
 
 void Renderer::check_dtypes() const {
@@ -242,7 +242,7 @@ void Renderer::special_of_instance(UOp u, const Special& special) {
     return;
   }
   w_.line(text);
-  // The launch may be rounded up to whole groups.
+  // The launch may be rounded up to whole work-groups.
   if (!signature_.in_groups) w_.line(message("if (", name, " >= ", size, ") { return; }"));
 }
 
@@ -285,7 +285,7 @@ void Renderer::expression(UOp u) {
   w_.array(u, lanes, "alu");
 }
 
-/// Another name for the lane, unless the vector is one that changes.
+/// A GEP needs no variable: its text is the lane of the vector. If the vector is an accumulator, the lane is copied, because it may change.
 void Renderer::gep(UOp u) {
   const UOp vector = u.src(0);
   const std::string lane = w_.lane(vector, static_cast<int>(std::get<std::int64_t>(u.arg())));
@@ -332,7 +332,7 @@ void Renderer::define_acc(UOp u) {
   w_.name(u, w_.declare(w_.value_type_of(u, 8), "acc", begin, true), mask ? 8 : 0);
 }
 
-/// The accumulator's name is that of the new value too, as long as nothing else assigns to it.
+/// Assigns to the accumulator. The PHI's value has the accumulator's name, if this is the only assignment; else it is copied.
 void Renderer::phi(UOp u) {
   const DType dtype = u.dtype();
   const std::string acc = w_.simple(u.src(0));
@@ -370,7 +370,7 @@ std::string Renderer::load_lane(UOp u, int k) {
   return pick(l_, open, text, other);
 }
 
-/// All lanes of a GNU vector.
+/// The expression that loads a GNU vector.
 std::string Renderer::load_vector(UOp u) {
   const DType dtype = u.dtype();
   const bool gated = u.src().size() == 4;
@@ -411,7 +411,7 @@ void Renderer::load(UOp u) {
   w_.array(u, lanes, "val");
 }
 
-/// An access without a gate for which the language has a vector in memory.
+/// Whether the language can load or store all lanes at once: an access without a gate, with one of Language::lane_counts.
 bool Renderer::moves_whole(UOp u, DType dtype) const {
   const bool counted =
       std::find(l_.lane_counts.begin(), l_.lane_counts.end(), dtype.lanes()) != l_.lane_counts.end();
@@ -432,7 +432,7 @@ std::string Renderer::move(UOp u, std::string_view text, DType dtype, const std:
   });
 }
 
-/// Where there is no expression that leaves memory alone.
+/// A gated load in a language without `?:`: `select` would evaluate both sides, and read memory that must not be read.
 void Renderer::load_gated(UOp u) {
   const DType dtype = u.dtype();
   const auto read = [&](int k) { return from_memory(l_, dtype.scalar(), at(u, k)); };
@@ -465,7 +465,7 @@ bool Renderer::store_whole(UOp u) {
   const bool gated = u.src().size() == 4;
   if (gated && u.src(3).dtype().is_vector()) return false;
   const auto* const bytes = std::get_if<std::int64_t>(&u.arg());
-  if (bytes != nullptr && (*bytes == 16 || *bytes == 32 || *bytes == 64)) {  // as machines have them
+  if (bytes != nullptr && (*bytes == 16 || *bytes == 32 || *bytes == 64)) {  // the sizes of strata_stream
     streams_ = true;
     w_.line(vectors_.stream(u.src(2), w_.simple(u.src(0)), w_.text(u.src(1)), *bytes));
     return true;
@@ -537,7 +537,8 @@ std::string Renderer::assemble() const {
   return out;
 }
 
-/// `before` lines that say nothing of the list, those of `head`, where what it names is a definition, and those of the body.
+/// Fills options_.lines: `before` lines without UOps; the lines of `head`, with the definitions whose names they contain; those of the
+/// body.
 void Renderer::note_lines(std::size_t before, std::string_view head) const {
   SourceLines& lines = *options_.lines;
   lines.assign(before, {});

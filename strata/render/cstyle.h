@@ -1,13 +1,14 @@
-// From a list of UOps to the text of a program in a language of C's family.
+// uops_to_cstyle(): renders a kernel, a list of UOps, as source code in C, CUDA, OpenCL C, Metal or WGSL. The languages are data
+// (language.h). Devices call it through kernel_source.h.
 //
 //   uops_to_cstyle(CLanguage(), "E_n2", uops)
 //   void E_n2(float* restrict data0) {
 //     data0[0] = (2.0f+3.0f);
 //   }
 //
-// Buffers are parameters by slot, then the variables in the order of the list. Constants and values that are used once
-// stand where they are used; what is used more often is a variable. Values without a use are left out. Floats of 16
-// bits are held as f32 and rounded after each op.
+// The parameters are the buffers, ordered by slot, then the variables, in the order of the list. A constant, and a value with one use, is
+// written inside the expression that uses it; a value with several uses becomes a local variable; a value without a use is left out. f16
+// and bf16 values are held as f32 and rounded after each op.
 #pragma once
 
 #include <string>
@@ -22,32 +23,34 @@ namespace strata {
 
 using rendering::Language;
 
-// The languages, by the specification's names.
+// The languages. Their names are those of the specification.
 const Language& CLanguage();  ///< GNU C 11: gcc and clang, alone and without warnings
 const Language& CUDALanguage();
 const Language& OpenCLLanguage();
-const Language& OpenCLLanguageWithoutHalf();  ///< for devices without cl_khr_fp16, too
+const Language& OpenCLLanguageWithoutHalf();  ///< also for devices without cl_khr_fp16
 const Language& MetalLanguage();
 const Language& WGSLLanguage();
 
-// GCC and clang warn of a deprecated field where they make the constructors.
+// GCC and clang warn about a deprecated field where they generate the constructors of its struct.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-/// What else the text of a kernel has.
+/// Additions to the text of a kernel.
 struct CStyleOptions {
-  /// Also `void NAME_entry(void* const* buffers, const long long* values)`, which calls the kernel. C alone.
+  /// Adds `void NAME_entry(void* const* buffers, const long long* values)`, which calls the kernel. Only in C.
   bool entry = false;
-  /// Where it asks whether to go on: buffers[polls.slot] of the entry is `int poll(void)`. C alone.
+  /// The loops in which the kernel asks whether to stop; buffers[polls.slot] of the entry is then the address of `int poll(void)`, which
+  /// answers 1 to stop. Only in C.
   Polls polls = {};
-  SourceLines* lines = nullptr;  ///< where not null, gets what each line says
+  SourceLines* lines = nullptr;  ///< if not null, gets the UOps of each line
   [[deprecated("renamed to polls")]] Polls looks = {};
 };
 
 #pragma GCC diagnostic pop
 
-/// The program. @throws Error (domain) for a list that `verify` refuses, a name that is none, or an op or dtype that
-/// the language lacks, naming it.
+/// The source text of a kernel with the name `function_name`.
+/// @throws Error (domain) if verify() refuses the list, the name is not an identifier or is reserved, the language lacks an op or a dtype
+///   of the list (the message names it), or the language does not have what `options` ask for
 std::string uops_to_cstyle(const Language& language, std::string_view function_name,
                            const UOpGraph& uops, const CStyleOptions& options = {});
 

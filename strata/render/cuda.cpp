@@ -1,4 +1,4 @@
-// CUDA C++. Vectors are arrays, which the compiler takes apart into registers.
+// The language CUDA C++. Vectors are arrays, whose elements the compiler keeps in registers.
 #include "strata/render/cstyle.h"
 
 namespace strata {

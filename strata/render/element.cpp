@@ -15,7 +15,7 @@ DType unsigned_of(int bits) {
                       : dtypes::uint64;
 }
 
-/// The dtype in which values of `scalar` are held.
+/// The dtype of the variables that hold values of `scalar`: f32 for f16 and bf16.
 DType held(DType scalar) {
   return scalar.is_float() && scalar.bits() == 16 ? dtypes::float32 : scalar;
 }
@@ -36,7 +36,7 @@ std::uint8_t class_of(const Writer& writer, UOp u, DType operand) {
   return writer.usage().data(u) ? kSigned : kIndex;
 }
 
-/// An ALU's row, and how it is filled in.
+/// The expression of an ALU op: chooses the row of the language and fills in its text.
 class Alu {
  public:
   Alu(const Writer& writer, UOp u, const Operands& operands)
@@ -58,10 +58,10 @@ class Alu {
     const bool extreme = u_.alu() == Ops::MAX || u_.alu() == Ops::MIN;
     const bool compares = row(u_.alu()).typing == OpTyping::compare && operand_.is_int();
     if (extreme || compares) {
-      std::string a = operand(0);  // NOTE: each may write a line
+      std::string a = operand(0);  // NOTE: operand() may write a line, so the order of the calls matters
       const std::string b = operand(1);
       if (extreme && a == b) return a;
-      // Compilers warn of `x == x`.
+      // Compilers warn about `x == x`.
       const std::string_view test = u_.alu() == Ops::CMPEQ ? "==" : "!=";
       if (a == b) return detail::message("((", a, "^", b, ")", test, symbol('0'), ")");
     }
@@ -107,7 +107,8 @@ class Alu {
     return language_.constant(language_, Scalar::of(dtype, least));
   }
 
-  /// Beyond the width all bits are copies of the sign.
+  /// The constant count of a shift, at most the width - 1: an arithmetic right shift by more gives the same. (Left and logical shifts by
+  /// more are folded to 0 before.)
   std::string count() const {
     const auto most = static_cast<std::uint64_t>(operand_.bits() - 1);
     return std::to_string(std::min(most, constant_of(u_.src(1))->bits()));
@@ -121,7 +122,7 @@ class Alu {
   const OpText* row_ = nullptr;
 };
 
-/// Conversions between scalar dtypes; `operand` gives the text.
+/// The expressions of CAST and BITCAST between scalar dtypes.
 class Conversion {
  public:
   Conversion(const Language& language, DType from, DType to, const Operands& operand)
@@ -164,7 +165,7 @@ class Conversion {
     return held(from_) == to_ ? once() : convert(to_, once());
   }
 
-  /// Towards zero, to the ends where it does not fit, NaN to 0.
+  /// A float to an integer: rounds toward zero, saturates beyond the range, and gives 0 for NaN.
   std::string to_integer() const {
     const std::string a = operand_(0, true);
     const DType real = held(from_);
@@ -181,7 +182,8 @@ class Conversion {
     return pick(language_, above, most, pick(language_, inside, convert(to_, a), rest));
   }
 
-  /// Rounded once: first to an odd neighbour, whose last bit says that something was cut off.
+  /// A large integer to bf16, rounded once: first the low bits are cut off, and the last kept bit is set if any of them was 1 (round to
+  /// odd). The result is exact in the intermediate float, and rounding that to bf16 equals rounding the integer.
   std::string to_bfloat16() const {
     const NarrowText& narrow = *narrow_of(language_, to_);
     const bool wide = from_.bits() == 64;
@@ -251,7 +253,7 @@ std::string pick(const Language& language, std::string_view condition, std::stri
                           : detail::message("select(", no, ",", yes, ",", condition, ")");
 }
 
-/// NOTE: a byte that others wrote as a bool is true where it is not 0; in C's notation nothing else makes it 1.
+/// NOTE: code outside of Strata may have written any byte as a bool; every nonzero byte is true. The comparison turns it into 0 or 1.
 std::string from_memory(const Language& language, DType scalar, const std::string& text) {
   if (is_byte_for_bool(language, scalar)) return detail::message("(", text, "!=0)");
   const NarrowText* narrow = narrow_of(language, scalar);

@@ -12,7 +12,7 @@ namespace {
 using detail::message;
 
 // clang-format off
-/// As the rows for scalars; $I is the signed type of the lanes' width, $H its largest number.
+/// Rows for vectors, as those for scalars. $I is the mask type (signed integers of the lanes' width), $H its largest number.
 constexpr OpText kVectorRows[] = {
     {Ops::NOOP,   kAny,               "$a"},
     {Ops::NEG,    kFloat | kUnsigned, "(-$a)"},
@@ -48,7 +48,7 @@ std::uint8_t lane_class(DType dtype) {
 bool is_f16(DType dtype) { return dtype.scalar() == dtypes::float16; }
 bool is_bf16(DType dtype) { return dtype.scalar() == dtypes::bfloat16; }
 
-/// Of expressions only names have no operator and no bracket.
+/// Whether an expression is a name: only a name has neither operator nor parenthesis.
 bool is_word(std::string_view text) {
   return text.find_first_of("()[]-~^&|*+") == std::string_view::npos;
 }
@@ -80,7 +80,7 @@ std::string GnuVectors::variable(const std::string& type, const std::string& tex
   return w_.declare(type, "t", text);
 }
 
-/// Compilers warn of `x != x` on vectors.
+/// A mask of the lanes that are NaN, by their bits, because compilers warn about `x != x` on vectors.
 std::string GnuVectors::is_nan(DType dtype, const std::string& text) {
   const std::string i = mask_type(dtype);
   const std::string infinity = bits(dtype) == 64 ? "9218868437227405312ll" : "2139095040";
@@ -195,7 +195,7 @@ void GnuVectors::where(UOp u) {
   w_.value(u, message("((", m, "&", yes, ")|(~", m, "&", no, "))"), wide);
 }
 
-/// NaN passes: with a constant on the right one comparison tells, `c > a ? c : a`.
+/// MAX and MIN. A NaN in either operand gives NaN. If the second operand is a constant, one comparison is enough: `c > a ? c : a`.
 void GnuVectors::extreme(UOp u) {
   const DType dtype = u.dtype();
   const std::string_view sign = u.alu() == Ops::MAX ? ">" : "<";
@@ -241,7 +241,7 @@ void GnuVectors::vectorize(UOp u) {
   w_.value(u, message("(", type, "){", all, "}"), boolean ? 8 : 0);
 }
 
-/// @pre not of bool
+/// Computes the op lane by lane with the scalar rows. @pre not of bool
 void GnuVectors::by_lanes(UOp u) {
   for (const UOp s : u.src())
     if (!Writer::is_known(s)) w_.simple(s);
@@ -296,7 +296,7 @@ void GnuVectors::to_bfloat16(UOp u) {
   w_.value(u, rounded(u.dtype(), text));
 }
 
-/// To a signed integer of the same width: what fits is converted, the rest is put to the ends, or 0 for NaN.
+/// A float to a signed integer of the same width: lanes within the range are converted, others saturate, NaN gives 0.
 void GnuVectors::to_integer(UOp u) {
   const DType from = u.src(0).dtype(), to = u.dtype();
   if (!to.is_signed_int() || bits(from) != to.bits()) return by_lanes(u);
@@ -357,7 +357,7 @@ std::string GnuVectors::load(DType dtype, const std::string& pointer, const std:
   return message("((", w_.native_type(dtype), ")(", wide, "<<16))");
 }
 
-/// The value as memory has it.
+/// The value as a vector of the elements in memory.
 std::string GnuVectors::in_memory(UOp value, DType stored) {
   const DType dtype = value.dtype();
   const int lanes = dtype.lanes();

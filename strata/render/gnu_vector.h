@@ -1,8 +1,10 @@
-// Values that are vectors of the compiler's (GNU C, a power of two lanes). Internal to render/.
+// GnuVectors: renders values with a power of two lanes in C, as GNU vectors (__attribute__((vector_size))), which gcc and clang compile to
+// SIMD instructions. The Writer keeps the text; cstyle.cpp calls it. Internal to render/.
 //
-// C has no `?:` on vectors and no `!`: bools are masks, signed integers of 0 or -1 in each lane, as wide as what was
-// compared; they are widened or narrowed where widths meet, and choose by `(m&a)|(~m&b)`. What has no row here is done
-// lane by lane with the scalars' rows. Memory is accessed through types that may stand at any address of an element.
+// C has neither `?:` nor `!` on vectors. So a vector of bool is a mask: signed integers, 0 or -1 in each lane, as wide as the lanes of the
+// compared vectors. Where masks of different widths meet, one is widened or narrowed. A choice is `(m&a)|(~m&b)`. An op without a row in
+// gnu_vector.cpp is computed lane by lane with the scalar rows. Loads and stores use types with the alignment of one element, because a
+// vector may begin at any element.
 #pragma once
 
 #include <string>
@@ -11,20 +13,22 @@
 
 namespace strata::rendering {
 
+/// Renders UOps whose dtype is native, i.e. for which Writer::is_native() holds.
 class GnuVectors {
  public:
   explicit GnuVectors(Writer& writer) : w_(writer) {}
 
-  /// The value of an ALU, CAST, BITCAST or VECTORIZE goes to the writer. @pre u's dtype is native
+  /// Gives the writer the value of an ALU, CAST, BITCAST or VECTORIZE. @pre u's dtype is native
   void value(UOp u);
-  /// `*(const f32x8u*)(data1+i)` as a value; of bool a mask of 8 bits.
+  /// The value of a vector in memory, e.g. `*(const f32x8u*)(data1+i)`; a vector of bool is loaded as a mask of 8 bits.
   std::string load(DType dtype, const std::string& pointer, const std::string& index);
-  /// The statement.
+  /// The statement that stores `value`.
   std::string store(UOp value, const std::string& pointer, const std::string& index);
-  /// The same past the caches, where the pointer is a multiple of `bytes`.
+  /// The statement that stores `value` with a non-temporal store, which bypasses the caches, if the pointer is a multiple of `bytes`, else
+  /// with a plain store.
   std::string stream(UOp value, const std::string& pointer, const std::string& index,
                      std::int64_t bytes);
-  /// A vector of bool as a mask of `bits`.
+  /// The text of a vector of bool as a mask whose lanes have `bits` bits.
   std::string mask(UOp u, int bits);
 
  private:
@@ -47,7 +51,7 @@ class GnuVectors {
   void to_bfloat16(UOp u);
   void to_integer(UOp u);
 
-  /// After an op on floats of 16 bits.
+  /// `text`, an f32 result, rounded to f16 or bf16 if that is the dtype.
   std::string rounded(DType dtype, const std::string& text);
   std::string round_bfloat16(int lanes, const std::string& text);
   std::string choose(DType dtype, const std::string& mask, const std::string& yes,

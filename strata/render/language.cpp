@@ -44,7 +44,7 @@ std::string integer_constant(const Language& language, const Scalar& value) {
   }
   const std::int64_t v = value.as_int();
   if (v >= 0) return detail::message(std::to_string(v), suffix);
-  // The least integer has no literal: its digits alone do not fit.
+  // The least integer has no literal: -2147483648 is the negation of 2147483648, which does not fit.
   const bool least = v == (dtype.bits() >= 32 ? INT64_MIN >> (64 - dtype.bits()) : 1);
   if (least) return detail::message("(", std::to_string(v + 1), suffix, "-1)");
   return detail::message("(", std::to_string(v), suffix, ")");

@@ -1,14 +1,14 @@
-// A C-like language as data: names of types, rows of ops, and the few texts in which the languages differ. The rows
-// that all share are in common_rows.cpp; a language lists what it says otherwise.
+// Language: a C-like language as data, for uops_to_cstyle(). It has the names of types, a text for each op, and the few texts in which the
+// languages differ. Rows of ops that all languages share are in common_rows.cpp; a language lists only its own rows.
 //
-// Texts are templates. In every one $a, $b and $c are the operands, and
-//   $T  the type of the result          $S  the type of the operand
-//   $U  the unsigned type to compute in  $V  the unsigned type of the operand's width
-//   $W  the operand's bits               $M  one less
-//   $1  the constant 1                   $0  the constant 0
-//   $I  the power of two from which on all floats are integers
-//   $n  a name                           $v  a value
-// An operand that a text holds twice is given a variable first.
+// A text is a template, in which a $ and a letter are replaced. $a, $b and $c are the operands; the others are
+//   $T  the type of the result                          $S  the type of the operand
+//   $U  the unsigned type of that width, at least 32    $V  the unsigned type of the operand's width
+//   $W  the operand's width in bits                     $M  $W - 1
+//   $0  the constant 0                                  $1  the constant 1
+//   $I  the power of two from which all floats are integers, 2^23 of f32
+//   $f  "f", empty for f64                              $n  a name      $v  a value
+// An operand that a text has twice gets a variable first, so that it is computed once.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace strata::rendering {
 
-/// On which dtypes a row is to be used; several may be joined.
+/// The operands to which a row applies. A row may have several classes, joined by |.
 enum OpClass : std::uint8_t {
   kFloat = 1,
   kSigned = 2,
@@ -29,68 +29,69 @@ enum OpClass : std::uint8_t {
   kBool = 8,
   kInt = kSigned | kUnsigned,
   kAny = kInt | kFloat | kBool,
-  kIndex = 16,  ///< signed, and the value is only ever an index, a bound or a gate: it does not overflow
-  kConstRight = 32,  ///< floats, and $b is a constant that is not NaN
-  kNegated = 64,     ///< floats, and a choice one of which may be the other's negation
+  kIndex = 16,  ///< a signed integer that is only used in indices, bounds and gates: it does not overflow
+  kConstRight = 32,  ///< $b is a constant and, of floats, not NaN
+  kNegated = 64,     ///< a WHERE of floats that may be an absolute value, see may_be_absolute()
 };
 
-/// An op as a language writes it.
+/// The text of an op.
 struct OpText {
   Ops op;
-  std::uint8_t on;        ///< OpClass values
+  std::uint8_t on;        ///< OpClass values, joined by |
   std::string_view text;  ///< empty: the language lacks the op
 };
 
-/// A dtype as the type of a value in a register and as what memory holds.
+/// The types of a dtype.
 struct TypeText {
   DType dtype;
-  std::string_view value;
-  std::string_view memory;  ///< empty: memory cannot hold it
+  std::string_view value;   ///< of a value in a variable, e.g. "float" for f16
+  std::string_view memory;  ///< of an element in memory, e.g. "_Float16"; empty: not possible
 };
 
-/// A float of 16 bits, whose values are held as f32, rounded after each op.
+/// The conversions of f16 or bf16, whose values are held as f32 and rounded after each op. $a is the operand.
 struct NarrowText {
   DType dtype;
-  std::string_view load;          ///< f32 of what memory holds
-  std::string_view store;         ///< what memory holds, of an f32 that is one of its values
-  std::string_view round;         ///< f32, rounded to it, of an f32
-  std::string_view round_double;  ///< the same of an f64
-  std::string_view round_int = {};  ///< the same of an f32 that was an integer of 32 bits or more; empty: as any f32
+  std::string_view load;          ///< the f32 of an element in memory
+  std::string_view store;         ///< the element for an f32 that is a value of the dtype
+  std::string_view round;         ///< an f32, rounded to a value of the dtype, as f32
+  std::string_view round_double;  ///< an f64, rounded once to a value of the dtype, as f32
+  /// As `round`, for an f32 that was converted from an integer of 32 bits or more; empty: `round` does.
+  std::string_view round_int = {};
 };
 
-/// A function that texts call by its name; it is emitted where the text holds the name.
+/// A function or macro of the program that texts call. It is emitted if the kernel's text contains its name.
 struct HelperText {
   std::string_view name;
   std::string_view text;
 };
 
-/// What stands above a kernel's body.
+/// A parameter of a kernel: a buffer or a variable.
 struct Parameter {
   std::string name;
-  DType dtype;  ///< of an element, or of the variable
-  bool stored;  ///< a buffer that is written
+  DType dtype;  ///< of a buffer's element, or of the variable
+  bool stored;  ///< whether the kernel writes the buffer
   bool used;
-  int slot;
+  int slot;  ///< of a buffer
 };
 /// The name and the parameters of a kernel.
 struct Signature {
   std::string name;
   std::vector<Parameter> buffers;     ///< by slot
   std::vector<Parameter> values;      ///< in the order of the list
-  std::vector<std::string> locals;    ///< where they stand outside of the function
-  std::int64_t group[3] = {1, 1, 1};  ///< instances in a group
+  std::vector<std::string> locals;    ///< declarations before the function
+  std::int64_t group[3] = {1, 1, 1};  ///< work-items in a group, by axis
   bool has_special = false;
-  bool in_groups = false;  ///< a SPECIAL counts groups, not instances, and these share scratch memory
+  bool in_groups = false;  ///< work-items share scratch memory in groups; SPECIALs count groups
 };
 
-/// Where SPECIAL comes from; $x is the axis as a letter, $i as a number. Empty: a loop over all instances.
+/// The expressions for the value of a SPECIAL. $x is the axis as a letter (x, y, z), $i as a number.
 struct SpecialText {
-  std::string_view instance;
-  std::string_view group;
-  std::string_view local;
+  std::string_view instance;  ///< the global index of a work-item; empty: a loop over all of them
+  std::string_view group;     ///< the index of the group
+  std::string_view local;     ///< the index of the work-item in its group
 };
 
-/// A language: what is not the same in all of them.
+/// A language: all in which the languages of C's family differ.
 struct Language {
   std::string_view name;
   std::span<const TypeText> types;
@@ -99,58 +100,62 @@ struct Language {
   std::span<const HelperText> helpers;
   SpecialText special = {};
 
-  std::string_view declare = "$T $n = $v;";
-  std::string_view variable = "$T $n = $v;";
+  std::string_view declare = "$T $n = $v;";   ///< a variable that does not change
+  std::string_view variable = "$T $n = $v;";  ///< a variable that is assigned to later
   std::string_view array = "$T $n[$k] = {$v};";
   std::string_view loop = "for ($T $n = $a; $n < $b; $n++) {";
   std::string_view local = "$T $n[$k];";  ///< scratch memory of a group
-  std::string_view own = "$T $n[$k];";    ///< scratch memory of an instance
+  std::string_view own = "$T $n[$k];";    ///< scratch memory of a work-item
   std::string_view barrier;
   std::string_view convert = "(($T)$a)";
-  std::string_view bits;  ///< the same bits in another type
+  std::string_view bits;  ///< BITCAST: $a of type $S as type $T
 
-  // Memory moved as a vector whose lanes are then taken apart: $p pointer, $i index, $k lanes, $T type.
-  std::span<const int> lane_counts = {};  ///< for which lanes there is one
+  // Loads and stores of several elements at once, as a vector whose lanes are then used one by one: $p is the pointer, $i the index, $k the
+  // number of lanes, $T the type of a lane.
+  std::span<const int> lane_counts = {};  ///< the numbers of lanes for which that is possible
   std::string_view load_lanes;
   std::string_view store_lanes;
-  bool vectors_anywhere = true;         ///< in scratch memory too
-  std::string_view component = "[$k]";  ///< a lane; $h is its number in hexadecimal
+  bool vectors_anywhere = true;         ///< false: only in buffers, not in scratch memory
+  std::string_view component = "[$k]";  ///< lane $k of such a vector; $h is $k in hexadecimal
 
   std::string_view prelude;          ///< before everything
-  std::string_view kernel = "void";  ///< before the name
-  std::string_view space;            ///< before a buffer's type
-  std::string_view restricted;       ///< behind a buffer's star
+  std::string_view kernel = "void";  ///< before the kernel's name
+  std::string_view space;            ///< before a buffer's type, e.g. "__global "
+  std::string_view restricted;       ///< behind a buffer's star, e.g. " restrict"
   std::string_view long_suffix = "ll";
   std::string_view infinity[2] = {"INFINITY", "INFINITY"};  ///< f32, f64
-  std::string_view nan[2] = {"NAN", "NAN"};
+  std::string_view nan[2] = {"NAN", "NAN"};                 ///< f32, f64
 
-  bool gnu_vectors = false;    ///< values of a power of two lanes are vectors of the compiler's
-  bool ternary = true;         ///< has `?:`; else a gated load is an `if`
+  bool gnu_vectors = false;    ///< a value with a power of two lanes is a GNU vector (gnu_vector.h)
+  bool ternary = true;         ///< has `?:`; without it a gated load is an `if`
   bool silence_unused = true;  ///< `(void)name;` for parameters without a use
-  bool local_outside = false;  ///< scratch memory is declared before the function
+  bool local_outside = false;  ///< scratch memory of a group is declared before the function
 
-  /// All up to the body, with its brace.
+  /// The text up to the opening brace of the function's body: bindings of buffers, if the language has them, name and parameters.
   std::string (*head)(const Language&, const Signature&) = nullptr;
   std::string (*constant)(const Language&, const Scalar&) = nullptr;
 };
 
-/// The type of a value. @throws Error (domain) where the language lacks it.
+/// The type of a value. @throws Error (domain) if the language lacks the dtype
 std::string_view value_type(const Language& language, DType scalar);
-/// What memory holds. @throws Error (domain) where it cannot.
+/// The type of an element in memory. @throws Error (domain) if the language lacks the dtype, or memory cannot hold it
 std::string_view memory_type(const Language& language, DType scalar);
+/// The conversions of a dtype that is held as f32; null for all other dtypes.
 const NarrowText* narrow_of(const Language& language, DType scalar);
 
-/// The row for `op` on operands of one class. @throws Error (domain) where the language lacks it.
+/// The first row for `op` that applies to a class in `on`, of the language or else of the common ones.
+/// @throws Error (domain) if there is none, or the language's row says that it lacks the op
 const OpText& op_text(const Language& language, Ops op, DType operand, std::uint8_t on);
 std::span<const OpText> common_rows();
 
-/// `void NAME(float* restrict data0, int n) {`, in the language's words.
+/// Language::head of C, OpenCL C and CUDA, e.g. `void NAME(float* restrict data0, int n) {`.
 std::string c_head(const Language& language, const Signature& signature);
-/// The parameters of that, without brackets.
+/// The parameters of c_head(), without parentheses.
 std::string c_parameters(const Language& language, const Signature& signature);
+/// Language::constant of C: a literal of the value's dtype, e.g. "2.0f", "(-1)", "3u".
 std::string c_constant(const Language& language, const Scalar& value);
 
-/// `text` with each $x replaced by what `of` gives for x.
+/// `text` with each $x replaced by of('x').
 template <class Of>
 std::string fill(std::string_view text, const Of& of) {
   std::string out;

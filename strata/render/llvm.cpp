@@ -1,4 +1,4 @@
-// A list of UOps, one after another, as a function in SSA form, and the entry that calls it.
+// Renders a list of UOps in its order as a function in SSA form.
 #include "strata/render/llvm.h"
 
 #include <algorithm>
@@ -28,18 +28,18 @@ using rendering::llvm_type;
 using rendering::local_name;
 using rendering::stem;
 
-/// A LOOP, SPECIAL or IF.
+/// An open LOOP, SPECIAL or IF.
 struct Block {
   UOp begin{};
-  std::string name{};     // of its labels
+  std::string name{};     // the first part of its labels
   std::string counter{};  // of a loop: "%ridx0"
   std::string first{}, end{};
-  std::string before{};              // the block that branched into it
-  bool may_skip = true;              // false: a loop that runs at least once
-  std::size_t position = 0;          // of a loop's phi nodes
-  std::vector<UOp> accs{};           // made outside of it, assigned inside
-  std::vector<std::string> outer{};  // what they were before
-  std::vector<std::string> inner{};  // of a loop: what they are when an iteration begins
+  std::string before{};              // the label of the LLVM block that branches into it
+  bool may_skip = true;              // false: a loop that has at least one iteration
+  std::size_t position = 0;          // of a loop: the reserved place of its phi nodes
+  std::vector<UOp> accs{};           // accumulators defined outside and assigned inside
+  std::vector<std::string> outer{};  // their values before
+  std::vector<std::string> inner{};  // of a loop: their values at the begin of an iteration
 };
 
 class LlvmKernel {
@@ -99,14 +99,14 @@ class LlvmKernel {
   rendering::Usage usage_;
   rendering::LlvmText text_;
   rendering::LlvmOps ops_;
-  std::vector<std::string> values_;  // of accumulators: as they stand
+  std::vector<std::string> values_;  // by UOp; of an accumulator its current value
   std::vector<Block> blocks_;
   std::vector<Argument> buffers_, variables_;
   std::unordered_map<std::size_t, std::vector<UOp>> assigned_;  // by the UOp that begins a block
   std::unordered_set<std::uint64_t> known_assigned_;
-  std::size_t locals_ = 0;  // their position
+  std::size_t locals_ = 0;  // the reserved place of allocas, at the beginning
   std::int64_t local_bytes_ = 0;
-  std::unordered_map<std::string, std::string> aligned_;  // "%data0.64": whether a pointer is a multiple, by both
+  std::unordered_map<std::string, std::string> aligned_;  // the values of is_aligned() that exist
   std::size_t loops_ = 0;
 };
 
@@ -125,7 +125,7 @@ std::string LlvmKernel::render() {
   return out;
 }
 
-/// The head says the arguments, and what is behind the function nothing of the list.
+/// Fills *lines_: the first line has the arguments; lines behind the function have no UOps.
 void LlvmKernel::note_lines(const std::string& text) const {
   lines_->assign(1, {});
   for (const UOp u : list_)
@@ -162,7 +162,7 @@ void LlvmKernel::find_arguments() {
   if (polls_.any()) buffers_.push_back({"poll", {}, static_cast<std::size_t>(polls_.slot), false});
 }
 
-/// Which accumulators a block may change: they become phi nodes where it begins or ends.
+/// Finds the accumulators that each block assigns to. They become phi nodes at the beginning of a loop and at the end of a block.
 void LlvmKernel::find_assignments() {
   std::vector<UOp> open;
   for (const UOp u : list_) {
@@ -183,7 +183,7 @@ void LlvmKernel::add_assignment(UOp phi, const std::vector<UOp>& open) {
   for (std::size_t k = open.size(); k > 0; --k) {
     const std::size_t block = open[k - 1].num();
     if (block < acc.num()) return;
-    // Where it is known, so it is of the blocks around.
+    // If this pair is known already, so are the pairs with the blocks around it.
     if (!known_assigned_.insert(std::uint64_t{block} << 32 | acc.num()).second) return;
     assigned_[block].push_back(acc);
   }
@@ -209,7 +209,7 @@ std::string LlvmKernel::function() {
     }
   text_.begin({});
   while (!blocks_.empty()) end_loop(close());          // of SPECIALs
-  if (!aligned_.empty()) text_.line("fence seq_cst");  // others see what went past the caches
+  if (!aligned_.empty()) text_.line("fence seq_cst");  // orders non-temporal stores
   text_.line("ret void");
   if (polls_.any()) {
     text_.begin_block("left");
@@ -225,7 +225,7 @@ void LlvmKernel::visit(UOp u) {
     case UOps::DEFINE_GLOBAL:
     case UOps::DEFINE_VAR:
     case UOps::BARRIER:
-    case UOps::REDUCE: break;  // the first two are arguments, one instance waits for nobody
+    case UOps::REDUCE: break;  // arguments; with one work-item at a time a BARRIER is empty
     case UOps::DEFINE_LOCAL: define_local(u); break;
     case UOps::CONST: out = llvm_constant(u.dtype(), u.constant()); break;
     case UOps::DEFINE_ACC: out = value(u.src(0)); break;
@@ -278,7 +278,7 @@ Block LlvmKernel::close() {
   return out;
 }
 
-/// A loop over all instances, up to the end of the list.
+/// A SPECIAL is a loop over all its values, which ends at the end of the list.
 void LlvmKernel::begin_special(UOp u) {
   const auto& special = std::get<Special>(u.arg());
   for (const Block& b : blocks_)
@@ -293,7 +293,7 @@ void LlvmKernel::begin_special(UOp u) {
              u.dtype());
 }
 
-/// Runs at least once, as far as constants say it.
+/// Whether a loop has constant bounds and at least one iteration.
 bool runs(UOp loop) {
   const UOp first = loop.src(0), end = loop.src(1);
   if (first.op() != UOps::CONST || end.op() != UOps::CONST) return false;
@@ -329,7 +329,7 @@ void LlvmKernel::begin_loop(UOp u, Block block, DType dtype) {
   if (u.op() == UOps::LOOP) poll(u, opened);
 }
 
-/// Leaves the function where that says so.
+/// Writes the call of `poll`, every so many iterations; the function returns if the result is not 0.
 void LlvmKernel::poll(UOp loop, const Block& block) {
   const std::int64_t every = polls_.every(loop.num());
   if (every == 0) return;
@@ -411,8 +411,8 @@ void LlvmKernel::define_local(UOp u) {
   values_[u.num()] = name;
 }
 
-/// `inbounds` unless lanes that are not touched may be outside. What differs by a constant shares an address, which the
-/// optimizer may not see.
+/// The address of an access. Not `inbounds` for a masked one, because lanes that are masked out may be outside of the buffer. For an index
+/// x + constant, the address of x is computed first, so that accesses that differ by a constant share it; the optimizer may not see that.
 std::string LlvmKernel::address(UOp u, const std::string& name, bool inbounds) {
   const UOp pointer = u.src(0), index = u.src(1);
   const DType dtype = index.dtype();
@@ -443,7 +443,7 @@ std::string LlvmKernel::read(const std::string& name, DType dtype, const std::st
       llvm_constant(dtypes::uint8.vec(dtype.lanes()), Scalar::of(dtypes::uint8, std::int64_t{0})));
 }
 
-/// The value as memory has it.
+/// The value as memory holds it: bools as bytes.
 std::string LlvmKernel::memory_value(const std::string& name, UOp v) {
   const DType dtype = v.dtype();
   return dtype.is_bool()
@@ -491,7 +491,7 @@ void LlvmKernel::write(const std::string& name, UOp v, const std::string& at) {
              v.dtype().scalar().itemsize());
 }
 
-/// Told once, where the function begins.
+/// The i1 value, computed once at the beginning of the function, that says whether `pointer` is a multiple of `bytes`.
 const std::string& LlvmKernel::is_aligned(UOp pointer, std::int64_t bytes) {
   const std::string name = detail::message(value(pointer), ".in", bytes);
   const auto [it, is_new] = aligned_.try_emplace(name, name);
@@ -503,7 +503,7 @@ const std::string& LlvmKernel::is_aligned(UOp pointer, std::int64_t bytes) {
   return it->second;
 }
 
-/// Past the caches where the pointer allows it.
+/// A non-temporal store if the pointer is aligned at run time, else a plain store.
 void LlvmKernel::stream(const std::string& name, UOp v, const std::string& at, UOp pointer,
                         std::int64_t bytes) {
   const std::string held = memory_value(name, v), type = llvm_memory_type(v.dtype());
@@ -545,7 +545,7 @@ void LlvmKernel::store(UOp u) {
 
 // --- vectors ---
 
-/// Lanes of at most two vectors of one dtype: one instruction.
+/// Writes a VECTORIZE whose operands are lanes of at most two vectors of the same dtype as one shufflevector; false if it is none.
 bool LlvmKernel::shuffle(UOp u) {
   if (u.src(0).op() != UOps::GEP) return false;
   const UOp a = u.src(0).src(0);

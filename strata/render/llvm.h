@@ -1,4 +1,5 @@
-// From a list of UOps to the text of a module of LLVM IR (opaque pointers, LLVM 17 or later), for any target.
+// uops_to_llvm(): renders a kernel, a list of UOps, as a module of LLVM IR (opaque pointers, LLVM 17 or later) for any target. The device
+// LLVM compiles it, through kernel_source.h.
 //
 //   uops_to_llvm("E_n2", uops)
 //   define internal void @E_n2(ptr noalias %data0) #0 {
@@ -9,8 +10,8 @@
 //   }
 //   define void @E_n2_entry(ptr %buffers, ptr %values) #0 { ... }
 //
-// Values are named after their line in the list, counters ridx0, ridx1, ... Accumulators are phi nodes: the text is in SSA
-// form. A loop is entered at its end test, so that what does not change in it can move out of it.
+// A value is named after its index in the list (%alu3), a loop's counter %ridx0, %ridx1, ... The text is in SSA form: accumulators are phi
+// nodes. A loop tests its condition at the end, behind one test before the first iteration, so that LLVM can move invariant code out of it.
 //
 //   dtype     in registers               in memory
 //   bool      i1                         i8, 0 or 1
@@ -18,7 +19,7 @@
 //   bf16      its bits, i16              i16
 //   others    as LLVM has them           the same
 //
-// Floats of 16 bits are computed in f32 and rounded after each op.
+// Ops on f16 and bf16 are computed in f32 and rounded after each op.
 #pragma once
 
 #include <cstdint>
@@ -31,35 +32,36 @@
 
 namespace strata {
 
-// GCC and clang warn of a deprecated field where they make the constructors.
+// GCC and clang warn about a deprecated field where they generate the constructors of its struct.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-/// What floats may be, beyond what the list says. All off: each op is rounded once and in the list's order.
+/// Options of the text. By default LLVM may not change a float: each op is rounded once, in the order of the list.
 struct LlvmOptions {
-  bool contract = false;     ///< a product may be fused into a sum that uses it
-  bool reassociate = false;  ///< sums and products may be regrouped
+  bool contract = false;     ///< LLVM may form an fma of a product and the sum that uses it
+  bool reassociate = false;  ///< LLVM may regroup sums and products
   bool exact_mulacc =
-      false;  ///< MULACC is rounded once on every machine (slow where there is no FMA); else once where
-              ///< that is quick, and twice elsewhere
-  Polls polls = {};  ///< whether to go on: buffers[polls.slot] of the entry is `int poll(void)`
-  SourceLines* lines = nullptr;  ///< where not null, gets what each line says
+      false;  ///< true: MULACC is llvm.fma, rounded once on every machine, slowly without an FMA
+              ///< instruction; false: llvm.fmuladd, rounded once only where that is fast
+  Polls polls = {};  ///< the loops that ask whether to stop: buffers[polls.slot] of the entry is `int poll(void)`
+  SourceLines* lines = nullptr;  ///< if not null, gets the UOps of each line
   [[deprecated("renamed to polls")]] Polls looks = {};
 };
 
 #pragma GCC diagnostic pop
 
-/// Loops and IFs that are open at once, and bytes of DEFINE_LOCALs, which live on the stack.
+/// The most blocks (LOOP, IF, SPECIAL) that may nest, and the most bytes of all DEFINE_LOCALs, which are on the stack.
 inline constexpr std::size_t kMostLlvmBlocks = 200;
 inline constexpr std::int64_t kMostLlvmLocalBytes = std::int64_t{1} << 20;
 
-/// The module: `NAME`, private, on buffers by slot and the variables in the order of the list; and
-/// `void NAME_entry(void* const* buffers, const long long* values)`, which calls it. SPECIALs are loops over all instances.
-/// @throws Error (domain) for a list that `verify` refuses, a name that is none, an op that llvm_has does not know, a SPECIAL
-///         inside of a block or with a BARRIER; (budget) where blocks nest too deeply or locals are too large.
+/// The text of a module with two functions: `NAME`, internal, whose parameters are the buffers by slot, then the variables in the order of
+/// the list; and `void NAME_entry(void* const* buffers, const long long* values)`, which calls NAME. A SPECIAL is a loop over its values.
+/// @throws Error (domain) if verify() refuses the list, `name` is not an identifier, llvm_has() is false for an op, or a SPECIAL is inside
+///   a block or in a list with a BARRIER; (budget) above kMostLlvmBlocks or kMostLlvmLocalBytes
 std::string uops_to_llvm(std::string_view name, const UOpGraph& uops, const LlvmOptions& options = {});
 
-/// True iff the renderer knows `op` on operands of this dtype (the last operand's; CAST and BITCAST: always).
+/// True iff the renderer has `op` for operands of this dtype, which is that of the last operand; always for CAST and BITCAST. Other ops
+/// must be decomposed first (Target::native).
 bool llvm_has(Ops op, DType operand);
 
 }  // namespace strata

@@ -1,4 +1,4 @@
-// How values, labels and arguments are called in LLVM IR.
+// The names of values, labels and arguments in LLVM IR. Internal to render/.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace strata::rendering {
 
-/// How values and labels begin that are named after a line of the list.
+/// The first part of the name of a UOp's value or label; its index in the list follows, e.g. "load12".
 inline std::string_view stem(UOps op) {
   switch (op) {
     case UOps::LOAD: return "load";
@@ -27,11 +27,12 @@ inline std::string_view stem(UOps op) {
     default: return "alu";
   }
 }
+/// All first parts of generated names.
 inline constexpr std::string_view kStems[] = {"load",  "store",   "cast", "bits", "vec",  "lane",
                                               "acc",   "if",      "alu",  "ridx", "loop", "values",
                                               "entry", "buffers", "end",  "poll", "left"};
 
-/// A name of the list's own as the function has it: no other value or label is called that.
+/// A name from the list (of a buffer, a variable) as the function uses it: with ".arg" if it could equal a generated name, e.g. "load1".
 inline std::string local_name(std::string_view name) {
   const std::size_t end = name.find_last_not_of("0123456789") + 1;
   const bool taken = std::ranges::find(kStems, name.substr(0, end)) != std::end(kStems);
@@ -44,12 +45,12 @@ inline bool is_identifier(std::string_view name) {
   return !name.empty() && letter(name[0]) && std::ranges::all_of(name, inner);
 }
 
-/// Of the function.
+/// An argument of the kernel's function.
 struct LlvmArgument {
   std::string name;
   DType dtype;
-  std::size_t position = 0;  ///< among the buffers, or the values
-  bool stored = false;
+  std::size_t position = 0;  ///< its index in the entry's array `buffers`, or `values`
+  bool stored = false;       ///< whether the kernel writes the buffer
 };
 
 }  // namespace strata::rendering

@@ -8,7 +8,7 @@ namespace strata::rendering {
 
 namespace {
 
-/// What an op is on each kind of operand: an instruction, or an intrinsic after "@"; empty: neither, or more than one.
+/// The instruction of an op for each kind of operand, or, after "@", the intrinsic. Empty: not possible, or several instructions.
 struct LlvmOpText {
   Ops op;
   std::string_view sint, uint, floating, boolean;
@@ -51,7 +51,7 @@ std::string_view text_of(Ops op, DType dtype) {
   return {};
 }
 
-/// What takes more than one instruction, or looks at more than the operands' kind.
+/// Whether the op takes more than one instruction, or an instruction that depends on more than the kind of the operands.
 bool is_special(Ops op, DType dtype) {
   switch (op) {
     case Ops::NOOP:
@@ -81,7 +81,7 @@ std::string number(DType dtype, double v) {
   return llvm_constant(dtype, Scalar::of(dtype.scalar(), v));
 }
 
-/// True only if no lane of it is NaN.
+/// Whether no lane of `u` can be NaN; false if unknown.
 bool never_nan(UOp u) {
   if (u.op() == UOps::CONST) return !u.constant().is_nan();
   return u.op() == UOps::CAST && !u.src(0).dtype().is_float();
@@ -116,7 +116,7 @@ std::string LlvmOps::alu(std::string_view name, UOp u, std::span<const std::stri
   return is_narrow(dtype) ? narrow_alu(name, u, v) : arithmetic(name, u, dtype, v, is_index);
 }
 
-/// `dtype` is what the operands are computed in.
+/// The instruction of `u`. `dtype` is the dtype in which it is computed: f32 for f16 and bf16.
 std::string LlvmOps::arithmetic(std::string_view name, UOp u, DType dtype,
                                 std::span<const std::string> v, bool is_index) {
   const Ops op = u.alu();
@@ -156,10 +156,9 @@ std::string LlvmOps::arithmetic(std::string_view name, UOp u, DType dtype,
   }
 }
 
-/// A float that LLVM is not to see through: it may be an absolute value, or is an integer that becomes f16.
-/// NOTE: LLVM 19 (InstCombine) makes `a > 0 || isnan(a)` of a = fabs(x) into `!(x <= 0)`, where the two conditions come of
-/// `isnan(a) ? a : a > 0 ? a : 0`.
-/// Of 16 bits it is no value that is compared: that is made of it in f32.
+/// An arithmetic fence around a float that may be an absolute value, or that was an integer and becomes f16: it hides the value from LLVM.
+/// NOTE: for a = fabs(x), LLVM 19 (InstCombine) rewrites `a > 0 || isnan(a)`, the conditions of `isnan(a) ? a : a > 0 ? a : 0`, to
+/// `!(x <= 0)`, which is wrong for negative x. f16 and bf16 need no fence: they are compared after conversion to f32.
 std::string LlvmOps::hidden(std::string_view name, DType dtype, const std::string& v) {
   if (is_narrow(dtype)) return v;
   const std::string type = llvm_type(dtype);
@@ -167,7 +166,7 @@ std::string LlvmOps::hidden(std::string_view name, DType dtype, const std::strin
                     {{type, v}});
 }
 
-/// Floats of 16 bits: in f32, and rounded.
+/// An op on f16 or bf16: computed in f32, then rounded.
 std::string LlvmOps::narrow_alu(std::string_view name, UOp u, std::span<const std::string> v) {
   const DType wide = with_lanes(dtypes::float32, u.src().back().dtype());
   std::string widened[3];
@@ -183,8 +182,8 @@ std::string LlvmOps::narrow_alu(std::string_view name, UOp u, std::span<const st
   return narrow(name, u.dtype(), arithmetic(sub_name(name, "f32"), u, wide, operands, false));
 }
 
-/// MAX and MIN of floats. A comparison with NaN is false, which picks the second: where one operand is never NaN, one
-/// comparison does, and it is an instruction of most machines.
+/// MAX and MIN of floats; a NaN in either operand gives NaN. A comparison with NaN is false and selects the second operand. So if one
+/// operand is never NaN, one comparison is enough, with that operand first; most machines have an instruction for this.
 std::string LlvmOps::extreme(std::string_view name, UOp u, DType dtype, std::span<const std::string> v) {
   const std::string type = llvm_type(dtype), bits = llvm_type(with_lanes(dtypes::boolean, dtype));
   const std::string_view order = u.alu() == Ops::MAX ? "fcmp ogt " : "fcmp olt ";
@@ -201,7 +200,7 @@ std::string LlvmOps::extreme(std::string_view name, UOp u, DType dtype, std::spa
                       ordered);
 }
 
-/// LLVM's shifts have no value for counts beyond the width.
+/// SHL and SHR. LLVM's shifts by the width or more are poison, so larger counts are handled separately.
 std::string LlvmOps::shift(std::string_view name, UOp u, std::span<const std::string> v) {
   const DType dtype = u.dtype();
   const std::string type = llvm_type(dtype);
@@ -261,7 +260,7 @@ std::string LlvmOps::from_bool(std::string_view name, DType from, DType to, cons
                       ", ", type, " ", number(to, 0));
 }
 
-/// Whether it is not 0, which NaN is not.
+/// v != 0; true for NaN.
 std::string LlvmOps::to_bool(std::string_view name, DType from, const std::string& v) {
   if (from.scalar() == dtypes::bfloat16)
     return to_bool(name, with_lanes(dtypes::float32, from), widen(sub_name(name, "f32"), from, v));
@@ -280,8 +279,8 @@ std::string LlvmOps::int_to_int(std::string_view name, DType from, DType to, con
 
 std::string LlvmOps::int_to_float(std::string_view name, DType from, DType to, const std::string& v) {
   if (to.scalar() == dtypes::bfloat16) return int_to_bf16(name, from, to, v);
-  // What f32 does not hold exactly is beyond f16 altogether. NOTE: LLVM 19 (InstCombine) takes an integer of which few bits are
-  // set for exact in f16, and f16(65536) for 65536.
+  // To f16 through f32: an integer that f32 does not hold exactly exceeds the range of f16 anyway. NOTE: LLVM 19 (InstCombine) regards an
+  // integer with few significant bits as exact in f16, and folds f16(65536) to 65536 instead of infinity.
   if (to.scalar() == dtypes::float16) {
     const DType wide = with_lanes(dtypes::float32, to);
     const std::string real = int_to_float(sub_name(name, "f32"), from, wide, v);
@@ -291,7 +290,8 @@ std::string LlvmOps::int_to_float(std::string_view name, DType from, DType to, c
                       " to ", llvm_type(to));
 }
 
-/// Through f64, which holds 32 bits. Of larger numbers the low 16 bits matter only as zero or not: 49 bits are left.
+/// To bf16 through f64, which holds integers of 32 bits exactly. Of a larger 64-bit integer the low 16 bits only matter as zero or not
+/// zero, so they are replaced by one sticky bit; the remaining 49 bits are exact in f64.
 std::string LlvmOps::int_to_bf16(std::string_view name, DType from, DType to, const std::string& v) {
   const DType wide = with_lanes(dtypes::float64, to);
   if (from.bits() < 64)
@@ -356,7 +356,7 @@ std::string LlvmOps::narrow(std::string_view name, DType to, const std::string& 
                       llvm_type(to));
 }
 
-/// The upper half of the bits, rounded to nearest even. (Machines' own instructions take subnormal numbers for 0.)
+/// f32 to bf16: the upper half of the bits, rounded to nearest even. (Processors' instructions for it treat subnormal numbers as 0.)
 std::string LlvmOps::narrow_bf16(std::string_view name, DType to, const std::string& v) {
   const DType word = with_lanes(dtypes::uint32, to);
   const std::string type = llvm_type(word), wide = llvm_type(with_lanes(dtypes::float32, to));

@@ -1,4 +1,4 @@
-// Ops on elements and conversions as instructions of LLVM IR. Internal to render/.
+// LlvmOps: writes ALU ops and conversions as instructions of LLVM IR, on scalars and vectors, for llvm.cpp. Internal to render/.
 #pragma once
 
 #include <span>
@@ -11,12 +11,13 @@
 
 namespace strata::rendering {
 
-/// Writes instructions; each function gives the text of its result, which is %name or one of the operands.
+/// Writes instructions to an LlvmText. Each function returns the text of its result: "%name", or an operand if no instruction is needed.
 class LlvmOps {
  public:
   LlvmOps(LlvmText& text, const LlvmOptions& options);
 
-  /// The ALU UOp `u` on operands `v`. `is_index`: its value does not overflow. @throws Error (domain) unless llvm_has.
+  /// The ALU UOp `u` on the operands `v`. `is_index`: the value does not overflow, so signed arithmetic is "nsw".
+  /// @throws Error (domain) unless llvm_has() the op
   std::string alu(std::string_view name, UOp u, std::span<const std::string> v, bool is_index);
   std::string cast(std::string_view name, DType from, DType to, const std::string& v);
   std::string bitcast(std::string_view name, DType from, DType to, const std::string& v);
@@ -30,11 +31,12 @@ class LlvmOps {
   std::string shift(std::string_view name, UOp u, std::span<const std::string> v);
   std::string mulacc(std::string_view name, DType dtype, std::span<const std::string> v);
 
-  // Between f32 and the floats of 16 bits.
+  // Conversions between f32 and f16 or bf16.
   std::string widen(std::string_view name, DType from, const std::string& v);
   std::string narrow(std::string_view name, DType to, const std::string& v);
   std::string narrow_bf16(std::string_view name, DType to, const std::string& v);
-  /// f64 to f32, where what is lost stays in the last bit: rounding once more gives what rounding once would have.
+  /// f64 to f32, rounded to odd: if bits are lost, the last bit of the f32 is 1. Rounding the result to f16 or bf16 then equals rounding
+  /// the f64 once.
   std::string round_to_odd(std::string_view name, int lanes, const std::string& v);
 
   std::string from_bool(std::string_view name, DType from, DType to, const std::string& v);
@@ -46,7 +48,7 @@ class LlvmOps {
   std::string float_to_float(std::string_view name, DType from, DType to, const std::string& v);
 
   LlvmText& text_;
-  std::string flags_;  // of float arithmetic, each followed by a blank
+  std::string flags_;  // fast-math flags of float arithmetic, each followed by a blank
   bool exact_mulacc_;
 };
 

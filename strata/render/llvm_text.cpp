@@ -8,7 +8,7 @@ namespace strata::rendering {
 
 namespace {
 
-/// Of one lane, as names of intrinsics have it.
+/// The type of one lane in the name of an intrinsic.
 std::string scalar_suffix(DType dtype) {
   if (dtype.is_bool()) return "i1";
   if (dtype.is_float() && dtype.scalar() != dtypes::bfloat16)
@@ -34,13 +34,13 @@ std::string hexadecimal(std::uint64_t bits, int digits) {
   return out;
 }
 
-/// Short decimals are exact where the value is a multiple of 1/64; LLVM refuses decimals that are not.
+/// Whether the value has an exact decimal of at most six places: a multiple of 1/64. LLVM refuses decimals that are not exact.
 bool has_short_decimal(double v) {
   return std::fabs(v) < 1e6 && v * 64 == std::floor(v * 64) && !(v == 0 && std::signbit(v));
 }
 
 std::string decimal(double v) {
-  std::string out = std::to_string(v);  // six digits: 1/64 has as many
+  std::string out = std::to_string(v);  // six decimals, as many as 1/64 has
   while (out.back() == '0' && out[out.size() - 2] != '.') out.pop_back();
   return out;
 }
@@ -52,7 +52,7 @@ std::string float_constant(const Scalar& value) {
   const double v = value.as_double();
   if (has_short_decimal(v)) return decimal(v);
   if (dtype == dtypes::float16) return "0xH" + hexadecimal(bits, 4);
-  // f32 is written as the f64 of that value, and a NaN has none.
+  // LLVM writes an f32 constant as the f64 with the same value; a NaN has no such f64.
   if (value.is_nan()) return detail::message("bitcast (i32 ", bits, " to float)");
   return "0x" + hexadecimal(std::bit_cast<std::uint64_t>(v), 16);
 }

@@ -1,4 +1,5 @@
-// The text of a function in LLVM IR as it grows: types, constants, instructions. Internal to render/.
+// LlvmText: the text of a function in LLVM IR while it is written, and the texts of types and constants. llvm.cpp and LlvmOps write to it.
+// Internal to render/.
 #pragma once
 
 #include <initializer_list>
@@ -13,47 +14,51 @@
 
 namespace strata::rendering {
 
-/// The type of a value: "float", "<8 x i1>".
+/// The type of a value: "float", "<8 x i1>", "ptr".
 std::string llvm_type(DType dtype);
-/// The type of what memory holds: bool is i8.
+/// The type of an element in memory: i8 for bool, else llvm_type().
 std::string llvm_memory_type(DType dtype);
-/// The type as names of intrinsics have it: "f32", "v8i1".
+/// The type in the name of an intrinsic: "f32", "v8i1".
 std::string llvm_suffix(DType dtype);
-/// `value`, in each lane where `dtype` is a vector, without the type. @pre value.dtype() == dtype.scalar()
+/// The constant `value`, in every lane if `dtype` is a vector, without the type. @pre value.dtype() == dtype.scalar()
 std::string llvm_constant(DType dtype, const Scalar& value);
 
-/// An operand: what an instruction says of it.
+/// An operand of a call.
 struct LlvmOperand {
   std::string type;
   std::string value;
 };
 
+/// The text of a function, as a sequence of parts. A part in the middle can be reserved and filled later: phi nodes and allocas are known
+/// only after the code behind them.
 class LlvmText {
  public:
+  /// @param owns_lines whether to note the UOp of each line, for owners()
   explicit LlvmText(bool owns_lines = false) : owners_(1, LineOwners(owns_lines)) {}
 
-  /// A line of the block.
+  /// Writes a line of the current block.
   template <class... Parts>
   void line(const Parts&... parts) {
     text_.back() += detail::message("  ", parts..., "\n");
     own(text_.size() - 1);
   }
-  /// `%name = parts`. Gives "%name".
+  /// Writes `%name = parts`. Returns "%name".
   template <class... Parts>
   std::string define(std::string_view name, const Parts&... parts) {
     line("%", name, " = ", parts...);
     return detail::message("%", name);
   }
-  /// A call of the intrinsic `function`, which is declared; no name: of what gives nothing. `flags` end in a blank.
+  /// Writes a call of the intrinsic `function`, which declarations() then has. Returns "%name". An empty name: the function returns void.
+  /// `flags`, if any, end in a blank.
   std::string call(std::string_view name, std::string_view type, std::string_view function,
                    std::initializer_list<LlvmOperand> operands, std::string_view flags = "");
 
-  /// Begins a block. What stood before it has ended in a branch.
+  /// Begins a block. @pre the last line is a branch or a return, or there is none
   void begin_block(std::string_view label);
-  /// The label of the block that lines go to.
+  /// The label of the current block.
   const std::string& block() const { return block_; }
 
-  /// A position in the text that is filled later, by lines without their "  " and end.
+  /// Reserves a place here, for lines that are written later with fill(). Returns its number.
   std::size_t reserve();
   template <class... Parts>
   void fill(std::size_t position, const Parts&... parts) {
@@ -61,13 +66,13 @@ class LlvmText {
     own(position);
   }
 
-  /// Lines are of `u` from now on; of none where it is empty.
+  /// The lines that follow belong to `u`; to no UOp if `u` is empty.
   void begin(UOp u) { owner_ = u; }
-  /// Whose each line of text() is.
+  /// The UOp to which each line of text() belongs.
   std::vector<UOp> owners() const;
 
   std::string text() const;
-  /// Of the intrinsics that were called.
+  /// The declarations of all intrinsics that were called.
   std::string declarations() const;
 
  private:
@@ -79,7 +84,7 @@ class LlvmText {
   }
 
   std::vector<std::string> text_{std::string()};
-  std::vector<LineOwners> owners_;  // of each part of the text
+  std::vector<LineOwners> owners_;  // for each part of the text
   UOp owner_;
   std::string block_;
   std::set<std::string, std::less<>> declared_;

@@ -1,4 +1,5 @@
-// Metal's shading language: no f64, and no integers of 64 bits in every version. Vectors of 2 to 4 are moved packed.
+// Metal's shading language. It has no f64, and not in all versions 64-bit integers. Vectors of 2 to 4 lanes are loaded and stored as packed
+// vectors.
 #include "strata/base/check.h"
 #include "strata/render/cstyle.h"
 

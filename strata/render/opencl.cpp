@@ -1,5 +1,5 @@
-// OpenCL C 1.2. Vectors are moved by vloadn and vstoren; arithmetic is on their lanes. Where a device lacks `half`, its bits are
-// taken apart as integers.
+// OpenCL C 1.2. Vectors are loaded and stored by vloadn and vstoren; arithmetic is on single lanes. For a device without `half`, f16 is
+// converted by integer arithmetic on its bits.
 #include <array>
 
 #include "strata/render/cstyle.h"
@@ -42,7 +42,7 @@ constexpr NarrowText kOpenClNarrowByBits[] = {
 constexpr OpText kOpenClOps[] = {
     {Ops::ABS,    kFloat, "fabs($a)"},
     {Ops::SQRT,   kFloat, "sqrt($a)"},
-    // NOTE: pocl rounds through int, also what does not fit, which is undefined where it is a constant.
+    // NOTE: PoCL rounds by a conversion to int, which is undefined for constants outside the range of int. From $I on a float is an integer.
     {Ops::TRUNC,  kFloat, "(fabs($a)<$I?trunc($a):$a)"},
     {Ops::FLOOR,  kFloat, "(fabs($a)<$I?floor($a):$a)"},
     {Ops::CEIL,   kFloat, "(fabs($a)<$I?ceil($a):$a)"},
@@ -72,7 +72,7 @@ constexpr HelperText kOpenClHelpers[] = {
   uint u = as_uint(x);
   return as_float((x != x ? 2143289344u : u + 32767u + (u >> 16 & 1u)) & 4294901760u);
 })"},
-    // Subnormal numbers are multiples of 2^-24, the distance of two floats between 1/2 and 1. 947912704 is 2^-14.
+    // Subnormal f16 numbers are multiples of 2^-24, the distance of adjacent f32 numbers between 1/2 and 1. 947912704 is the f32 2^-14.
     {"strata_f16_load", R"(static inline float strata_f16_load(ushort h) {
   uint e = h >> 10 & 31u, m = h & 1023u;
   uint u = (e == 31u ? 2139095040u : (e + 112u) << 23) | m << 13;

@@ -1,4 +1,4 @@
-// Words that are no names for a user's variables in one of the languages.
+// The words that cannot be names of variables in at least one of the languages.
 #include <algorithm>
 #include <iterator>
 
@@ -7,7 +7,7 @@
 namespace strata::rendering {
 namespace {
 
-// Keywords, types and what the texts of rows call. What ends in digits (float4, int8, f32x8) is seen by its stem.
+// Keywords, types, and functions that the texts of rows call. A word with digits (float4, int8, f32x8) is listed without them.
 // clang-format off
 constexpr std::string_view kWords[] = {
     "abs", "abstract", "acos", "active", "alias", "alignas", "alignof", "and", "and_eq", "array",
@@ -48,7 +48,7 @@ constexpr std::string_view kWords[] = {
     "yield",
 };
 
-// Functions, variables and macros of the languages: a variable of that name would hide them.
+// Functions, variables and macros of the languages, which a variable of the same name would hide.
 constexpr std::string_view kGlobals[] = {
     "acosh", "add_sat", "all", "any", "arrayLength", "as_type", "asinh", "assert", "atanh",
     "atom", "atomicAdd", "ballot", "blockDim", "blockIdx", "cbrt", "CHAR_BIT", "CHAR_MAX",
@@ -72,10 +72,10 @@ constexpr std::string_view kGlobals[] = {
 };
 // clang-format on
 
-/// Whether `name`, or what stands before its digits, is one of `words`.
+/// Whether `name`, up to its first digit, is one of `words`.
 template <std::size_t N>
 bool is_one_of(const std::string_view (&words)[N], std::string_view name) {
-  // f32x8u and float4x4 are types: cut the digits, and what digits and an x left behind.
+  // E.g. f32x8u and float4x4 are types: compare the part before the first digit.
   const std::size_t end = name.find_first_of("0123456789");
   const std::string_view stem = name.substr(0, end);
   if (end == std::string_view::npos && stem.size() == 1) return false;

@@ -12,7 +12,7 @@ class Inlined {
       : has_line_(list.size()), line_(list.size(), 0), phis_(list.size()) {
     for (const UOp u : owners)
       if (u) has_line_[u.num()] = true;
-    // Where an assignment has no line, that of its accumulator stands for it: LLVM's phi nodes.
+    // In LLVM IR an assignment (PHI) has no line of its own; the line of its accumulator's phi node counts for it.
     for (const UOp u : list)
       if (u.op() == UOps::PHI && !has_line_[u.num()]) phis_[u.src(0).num()].push_back(u);
   }
@@ -42,7 +42,7 @@ class Inlined {
   }
 
   std::vector<bool> has_line_;
-  std::vector<std::size_t> line_;  // the last that said it
+  std::vector<std::size_t> line_;  // for each UOp, the last line that has it
   std::vector<std::vector<UOp>> phis_;
   std::vector<UOp> open_;
   std::size_t now_ = 0;

@@ -5,7 +5,8 @@
 namespace strata::rendering {
 namespace {
 
-/// Deeper expressions get variables: texts stay readable, and compilers recurse over them.
+/// The greatest depth of an expression; deeper ones are split by variables, for readability, and because compilers recurse over
+/// expressions.
 constexpr std::uint8_t kDeepest = 20;
 
 bool is_end(const Scalar& value, bool largest) {
@@ -55,7 +56,7 @@ bool is_left_out(UOp u) {
   return count != nullptr && count->bits() >= static_cast<std::uint64_t>(u.dtype().bits());
 }
 
-/// The largest of what is there and the largest value that there is.
+/// Whether `u` is a MAX with the largest value of the dtype, or a MIN with the smallest: its result is that value.
 bool is_at_end(UOp u) {
   if (u.alu() != Ops::MAX && u.alu() != Ops::MIN) return false;
   const auto end = [&](UOp s) {
@@ -72,7 +73,7 @@ Scalar end_of(UOp u) {
 
 bool is_acc(UOp u) { return u.op() == UOps::DEFINE_ACC || u.op() == UOps::PHI; }
 
-/// Of use where something is loaded from there.
+/// A store to scratch memory, which is only needed if something is loaded from the memory.
 bool fills_scratch(UOp u) { return u.op() == UOps::STORE && u.src(0).op() == UOps::DEFINE_LOCAL; }
 
 bool is_expression(UOp u) {

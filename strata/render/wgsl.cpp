@@ -1,5 +1,5 @@
-// WGSL, the shading language of WebGPU: i32, u32, f32, bool and, as an extension, f16. Integers wrap by definition, a
-// `select` stands for `?:`, and there are no infinities or NaN among constants.
+// WGSL, the shading language of WebGPU. It has i32, u32, f32, bool and, as an extension, f16. Integer overflow wraps. There is no `?:` but
+// select(), and constants cannot be infinite or NaN.
 #include "strata/base/check.h"
 #include "strata/render/cstyle.h"
 
@@ -67,7 +67,7 @@ constexpr OpText kWgslOps[] = {
     {Ops::ATAN2,  kFloat,          "atan2($a,$b)"},
 };
 
-/// Read from a variable, since a constant expression may not be one of these.
+/// Infinity and NaN are read from a variable, because the value of a constant expression must be finite.
 constexpr HelperText kWgslHelpers[] = {
     {"f16", "enable f16;"},
     {"strata_inf", "fn strata_inf() -> f32 { var bits = 0x7f800000u; return bitcast<f32>(bits); }"},

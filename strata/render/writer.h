@@ -1,8 +1,9 @@
-// The text of a kernel as it grows: lines, names, types, and what stands for each UOp's value. Internal to render/.
+// Writer: the text of a kernel in a C-like language while it is written: its lines, names, types, and the text of each UOp's value.
+// cstyle.cpp, element.h and gnu_vector.h write to it. Internal to render/.
 //
-// A value's text is an expression as long as it is used once; asked for by `simple` it becomes a variable, there and
-// then. A vector is one GNU vector, or an array with an element for each lane. Vectors of bool are masks, 0 or -1 in
-// each lane, as wide as what was compared (gnu_vector.h).
+// The text of a value is an expression as long as the value has one use. simple() turns it into a variable, declared at the current line. A
+// vector is a GNU vector, or an array with one element for each lane. A GNU vector of bool is a mask: 0 or -1 in each lane, as wide as
+// the lanes of the compared vectors (gnu_vector.h).
 #pragma once
 
 #include <set>
@@ -30,54 +31,60 @@ class Writer {
 
   // --- lines ---
   void line(std::string_view text);
-  void open(std::string_view text);  ///< a line, and what follows is inside
+  void open(std::string_view text);  ///< writes a line that ends in "{", and indents what follows
   void close();
   const std::string& body() const { return body_; }
-  /// Lines are of `u` from now on; of none where it is empty.
+  /// The lines that follow belong to `u`; to no UOp if `u` is empty.
   void begin(UOp u) { owners_.begin(u); }
   const std::vector<UOp>& owners() const { return owners_.owners(); }
 
   // --- names ---
-  /// `wanted`, or something like it where the language or the list has that name already.
+  /// Takes the name `wanted`, or a similar one if a language reserves it or the kernel has it already. Returns the name.
   std::string claim(std::string_view wanted);
-  std::string fresh(std::string_view stem);  ///< "alu0", "alu1", ...
+  std::string fresh(std::string_view stem);  ///< the next free name: "alu0", "alu1", ...
 
   // --- types ---
-  bool is_native(DType dtype) const;  ///< a GNU vector
+  bool is_native(DType dtype) const;  ///< whether values of this dtype are GNU vectors
   bool is_array(DType dtype) const { return dtype.is_vector() && !is_native(dtype); }
-  /// Of a scalar value, or of an array's elements.
+  /// The type of a scalar value, or of an array's elements.
   std::string_view scalar_type(DType dtype) const { return value_type(language_, dtype.scalar()); }
-  /// The GNU vector of `lanes` of the scalar itself (f16 is _Float16 there); `in_memory` may stand at any address.
+  /// The GNU vector type of `lanes` elements of the scalar's memory type (f16 is _Float16). `in_memory`: the type for loads and stores,
+  /// with the alignment of one element.
   std::string vector_type(DType scalar, int lanes, bool in_memory = false);
+  /// The GNU vector type of a mask: signed integers of `bits` bits.
   std::string mask_type(int lanes, int bits);
-  /// The GNU vector of a value that is not bool: floats of 16 bits are f32.
+  /// The GNU vector type of a value that is not bool: f16 and bf16 are held as f32.
   std::string native_type(DType dtype);
+  /// The typedefs of all GNU vector types that were asked for.
   std::string typedefs() const;
 
   // --- values ---
   std::string constant(const Scalar& value) const { return language_.constant(language_, value); }
+  /// Sets the text of `u` to a name or another simple expression.
   void name(UOp u, std::string text) { values_[u.num()] = {std::move(text), true, 0}; }
   void name(UOp u, std::string text, int mask_bits) {
     values_[u.num()] = {std::move(text), true, mask_bits};
   }
-  /// The value of `u` is `text`: kept as an expression, or put into a variable.
+  /// Sets the value of `u` to the expression `text`: kept as an expression if Usage::inlined(), else declared as a variable.
   void value(UOp u, std::string text, int mask_bits = 0);
-  /// A variable of that value, through which compilers do not look for their warnings.
+  /// Declares a variable with the constant `value` for `u`. In a variable, compilers do not warn about the constant's use.
   void known(UOp u, const Scalar& value);
-  /// The same for an array's lanes.
+  /// Declares an array with these lanes for `u`.
   void array(UOp u, const std::vector<std::string>& lanes, std::string_view stem);
-  /// The same for a vector type of the language, which has lanes and nothing else.
+  /// `u` is the variable `name` of a vector type of the language, whose lanes component() names.
   void components(UOp u, std::string name) { values_[u.num()] = {std::move(name), true, 0, true}; }
-  /// @pre not an array
+  /// The text of `u`, an expression that may be written once. @pre not an array
   std::string text(UOp u);
-  std::string simple(UOp u);  ///< a name, a constant or a lane
+  /// The text of `u` as a name, a constant or a lane, which may be written several times. Declares a variable if necessary.
+  std::string simple(UOp u);
   std::string_view name_of(UOp u) const { return values_[u.num()].text; }  ///< @pre it has one
-  std::string lane(UOp u, int k);  ///< simple; a scalar is each of its lanes
-  /// How the language names a lane of its vectors: ".s3".
+  /// Lane k of `u`, as by simple(). Every lane of a scalar is the scalar.
+  std::string lane(UOp u, int k);
+  /// The language's suffix for lane k of its vectors, e.g. ".s3".
   std::string component(int k) const;
-  int mask_bits(UOp u) const;   ///< @pre a native vector of bool
-  static bool is_known(UOp u);  ///< a constant
-  /// A new variable. `type` as the language writes it.
+  int mask_bits(UOp u) const;   ///< bits of a mask's lanes. @pre a native vector of bool
+  static bool is_known(UOp u);  ///< whether `u` is a CONST
+  /// Declares a variable, and returns its name. `changes`: it is assigned to later.
   std::string declare(std::string_view type, std::string_view stem, std::string_view value,
                       bool changes = false);
   std::string value_type_of(UOp u, int mask_bits);
@@ -85,9 +92,9 @@ class Writer {
  private:
   struct WrittenValue {
     std::string text;
-    bool simple = false;
+    bool simple = false;      // `text` may be written several times
     int mask_bits = 0;        // of native vectors of bool
-    bool components = false;  // lanes as the language names them
+    bool components = false;  // a vector of the language: component() names its lanes
   };
   std::string splat(const Scalar& value, DType dtype);
 
@@ -102,10 +109,11 @@ class Writer {
   std::set<std::tuple<DType::Id, int, bool>> vectors_;
 };
 
-/// `(a+b)` without the brackets around it.
+/// `text` without the parentheses around all of it, if there are any: "(a+b)" gives "a+b".
 std::string_view unwrapped(std::string_view text);
+/// Whether a name is a keyword of one of the languages, or of a form that they or Strata reserve ("_x", "a__b", "strata_x").
 bool is_reserved(std::string_view name);
-/// No name for a variable: reserved, or a function, a variable or a macro of a language.
+/// Whether a name cannot be a variable's: it is reserved, or a function, variable or macro of one of the languages.
 bool is_taken(std::string_view name);
 
 }  // namespace strata::rendering

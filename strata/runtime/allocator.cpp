@@ -17,7 +17,7 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kMostBlockBytes = std::size_t{1} << 62;  // rounding up any less cannot overflow
+constexpr std::size_t kMostBlockBytes = std::size_t{1} << 62;  // round_up() of less cannot overflow
 
 constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) & ~(unit - 1);
@@ -28,7 +28,7 @@ std::size_t page_size() {
   return bytes;
 }
 
-/// Pages of the system's, beginning at a multiple of a huge page; null where there are none.
+/// Maps pages, beginning at a multiple of kHugePage; null if the system refuses. Maps kHugePage bytes more, and unmaps those outside.
 void* map_pages(std::size_t bytes) {
   const std::size_t length = round_up(bytes, page_size()), mapped = length + Allocator::kHugePage;
   void* const whole =
@@ -40,7 +40,7 @@ void* map_pages(std::size_t bytes) {
   char* const block = static_cast<char*>(whole) + before;
   if (before != 0) munmap(whole, before);
   if (after != 0) munmap(block + length, after);
-  madvise(block, length, MADV_HUGEPAGE);  // advice: without it the memory is as good, if slower
+  madvise(block, length, MADV_HUGEPAGE);  // a failure is ignored: smaller pages work, too, but slower
   return block;
 }
 
@@ -64,7 +64,7 @@ Allocator::~Allocator() { release_pool(); }
 
 Allocator& Allocator::host() {
   static Allocator& allocator = *[] {
-    constexpr std::int64_t most = std::int64_t{1} << 40;  // MiB that fit in 64 bits as bytes
+    constexpr std::int64_t most = std::int64_t{1} << 40;  // MiB; as bytes they fit in 64 bits
     const std::int64_t mebibytes = std::clamp<std::int64_t>(flags::ALLOC_POOL.get(), 0, most);
     return new Allocator(static_cast<std::uint64_t>(mebibytes) << 20);
   }();
@@ -81,8 +81,8 @@ struct Allocator::AtFork {
 };
 const ForkHook Allocator::AtFork::hook(ForkOrder::memory, &before, &after);
 
-/// The size of the block for `bytes`: the next with four bits, so that at most an eighth is lost. @pre bytes <
-/// kMostBlockBytes
+/// The size of the block for `bytes`: the next number of which only the four highest bits are nonzero, so at most an eighth is lost.
+/// @pre bytes < kMostBlockBytes
 std::size_t Allocator::block_bytes(std::size_t bytes) const {
   if (pool_limit_ == 0) return std::max<std::size_t>(bytes, 1);
   bytes = std::max(round_up(bytes, kAlignment), kAlignment);
@@ -90,7 +90,7 @@ std::size_t Allocator::block_bytes(std::size_t bytes) const {
   return round_up(bytes, std::size_t{1} << std::max(width - 4, 6));
 }
 
-/// @pre it is a result of block_bytes
+/// The size class of a block: eight classes for each power of two. @pre `block_bytes` is a result of block_bytes()
 std::size_t Allocator::class_of(std::size_t block_bytes) {
   const auto width = static_cast<std::size_t>(std::bit_width(block_bytes));
   return width * 8 + (block_bytes >> (width - 4) & 7);
@@ -123,13 +123,13 @@ void Allocator::free(void* block, std::size_t bytes) noexcept {
   if (!pool(block, size)) return_to_system(block, size);
 }
 
-/// A free block of this size, counted as allocated; null where there is none.
+/// Takes a pooled block of this size and counts it as allocated; null if there is none.
 void* Allocator::take_pooled(std::size_t block_bytes) {
   if (block_bytes > pool_limit_) return nullptr;
   const std::lock_guard lock(mutex_);
   Blocks& same = free_[class_of(block_bytes)];
   if (same.empty()) return nullptr;
-  void* const block = same.back().at;  // freed last: the most of it is in a cache
+  void* const block = same.back().at;  // the block that was freed last is most likely in a cache
   same.pop_back();
   statistics_.pooled -= block_bytes;
   statistics_.in_use += block_bytes;
@@ -139,7 +139,7 @@ void* Allocator::take_pooled(std::size_t block_bytes) {
   return block;
 }
 
-/// Takes the block out of use and keeps it, at the cost of the oldest ones; false where it cannot be kept.
+/// Counts the block as free, and pools it; the oldest blocks are dropped to keep the limit. False if it cannot be pooled.
 bool Allocator::pool(void* block, std::size_t block_bytes) {
   const std::lock_guard lock(mutex_);
   statistics_.in_use -= block_bytes;
@@ -154,7 +154,7 @@ bool Allocator::pool(void* block, std::size_t block_bytes) {
   return true;
 }
 
-/// @pre mutex_ is held and there is one
+/// Returns the block that was freed first to the system. @pre mutex_ is held, and the pool is not empty
 void Allocator::drop_oldest() {
   Blocks* oldest = nullptr;
   for (Blocks& blocks : free_)

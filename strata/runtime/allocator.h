@@ -1,4 +1,5 @@
-// Memory of the host for buffers: aligned for vectors, in huge pages where it is large, and kept for reuse when freed.
+// The allocator of host memory for Buffer. Blocks are aligned to 64 bytes for vector instructions; blocks of 2 MiB and more are aligned to,
+// and advised for, huge pages. Freed blocks go to a pool, because mapping and zeroing fresh pages costs more than most kernels.
 #pragma once
 
 #include <array>
@@ -9,41 +10,43 @@
 
 namespace strata {
 
-/// Blocks of memory; those that are freed are kept, up to a limit.
+/// Allocates blocks of memory and pools freed ones by size. Thread-safe.
 class Allocator {
  public:
   static constexpr std::size_t kAlignment = 64;
   static constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
-  /// In bytes, of blocks as they are: up to an eighth more than was asked for.
+  /// The sizes count whole blocks. allocate() rounds a size up to one of eight block sizes a power of two: at most an eighth more, and
+  /// at least kAlignment bytes.
   struct Statistics {
-    std::uint64_t in_use = 0;
-    std::uint64_t peak = 0;       ///< the largest in_use
-    std::uint64_t pooled = 0;     ///< free, kept for reuse
+    std::uint64_t in_use = 0;     ///< bytes of allocated blocks
+    std::uint64_t peak = 0;       ///< the largest in_use so far
+    std::uint64_t pooled = 0;     ///< bytes of free blocks in the pool
     std::uint64_t allocated = 0;  ///< calls of allocate()
-    std::uint64_t reused = 0;     ///< of these, served from the pool
+    std::uint64_t reused = 0;     ///< calls of allocate() that the pool served
   };
 
-  /// One that keeps at most `pool_limit` bytes of free blocks, those that were freed last. With 0 it keeps none,
-  /// and blocks are as large as they are asked for, so that a sanitizer sees their ends.
+  /// Pools at most `pool_limit` bytes of free blocks; beyond that, the blocks that were freed first go back to the system. With 0 nothing
+  /// is pooled and sizes are not rounded up, so that a sanitizer catches an access behind the end.
   explicit Allocator(std::uint64_t pool_limit) : pool_limit_(pool_limit) {}
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
-  /// @pre every block is back
+  /// @pre every block was freed
   ~Allocator();
 
-  /// The one of this process, with the limit of the flag ALLOC_POOL when it is first asked for. It is never
-  /// destroyed: buffers may outlive everything.
+  /// The allocator of all buffers of this process. The flag ALLOC_POOL (MiB), read at the first call, is its pool limit. It is never
+  /// destroyed, because buffers may outlive every static object.
   static Allocator& host();
 
-  /// `bytes` bytes, aligned to kAlignment, from kHugePage on to that; what they hold is not defined. Never null.
-  /// @throws Error (budget) naming the bytes where there are none.
+  /// A block of at least `bytes` bytes with undefined contents, aligned to kAlignment, or to kHugePage if it is that large. Never null,
+  /// also for 0 bytes. If the system has no memory left, the pool is returned to it and the call tries once more.
+  /// @throws Error (budget) naming `bytes` if that fails, too
   void* allocate(std::size_t bytes);
-  /// Gives back what allocate(bytes) returned.
+  /// Frees a block. @pre allocate(bytes), with the same `bytes`, returned it
   void free(void* block, std::size_t bytes) noexcept;
 
   Statistics statistics() const;
-  /// Returns all free blocks to the system.
+  /// Returns all pooled blocks to the system.
   void release_pool();
 
  private:
@@ -51,9 +54,9 @@ class Allocator {
   struct Block {
     void* at;
     std::size_t bytes;
-    std::uint64_t freed;  ///< a running number
+    std::uint64_t freed;  ///< the number of this call of free(), by which blocks of different classes compare in age
   };
-  using Blocks = std::list<Block>;                              // freed first ones first
+  using Blocks = std::list<Block>;                              // by age: freed first in front
   static constexpr std::size_t kClasses = std::size_t{8} * 64;  // eight for each power of two
 
   static std::size_t class_of(std::size_t block_bytes);

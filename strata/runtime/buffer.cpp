@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kHost = "CPU";
 
-/// Memory of the host. An empty copy's pointers may be null, which memcpy does not allow.
+/// Memory of the host. The pointers of an empty copy may be null, which memmove does not allow.
 class HostMemory : public DeviceMemory {
  public:
   explicit HostMemory(void* at) : at_(at) {}
@@ -36,7 +36,7 @@ class OwnedMemory final : public HostMemory {
     trace_allocated(host(), bytes);
   }
   ~OwnedMemory() override {
-    trace_freed(host());  // before another thread can have it
+    trace_freed(host());  // before free(), after which another thread may get the block
     Allocator::host().free(host(), bytes_);
   }
 
@@ -59,7 +59,7 @@ class BorrowedMemory final : public HostMemory {
   bool is_read_only_;
 };
 
-/// The bytes of a buffer. @throws as Buffer::allocate does
+/// The size of a buffer in bytes. @throws Error (domain, overflow) as Buffer::allocate()
 std::size_t checked_bytes(std::string_view operation, std::int64_t size, DType dtype) {
   const bool scalar = !dtype.is_none() && !dtype.is_vector() && !dtype.is_pointer();
   STRATA_CHECK(scalar, domain, "[", operation, "] elements of dtype ", dtype.name());

@@ -1,5 +1,5 @@
-// Memory of a device that holds elements of one dtype: a handle that is copied freely; the memory goes with the
-// last copy.
+// Buffer: a reference-counted handle on elements of one dtype in the memory of a device. Kernels read and write buffers; tensors, files and
+// the Python module hold them. The interface DeviceMemory is for devices whose memory the host does not see.
 //
 //   Buffer input = Buffer::fromCPU(std::vector<float>{2, 3}), output = Buffer::allocate(2, dtypes::float32);
 //   output.copy_from(input);
@@ -24,7 +24,7 @@
 
 namespace strata {
 
-/// A piece of a device's memory. Devices whose memory the host does not see derive from this.
+/// A block of memory of a device, to which Buffer handles refer. A device whose memory the host cannot address derives from this class.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
@@ -32,20 +32,20 @@ class DeviceMemory {
   DeviceMemory& operator=(const DeviceMemory&) = delete;
   virtual ~DeviceMemory() = default;
 
-  virtual std::string_view device() const = 0;  ///< "CPU", ...
-  /// Where the host sees the memory; null where it does not.
+  virtual std::string_view device() const = 0;  ///< "CPU" for memory of the host
+  /// The address at which the host sees the memory; null if it does not.
   virtual void* host() const = 0;
-  /// True iff others may know it, too: it is not used again for other elements.
+  /// True iff code outside of Strata may hold a pointer to the memory. Such memory is never reused for other elements.
   virtual bool is_borrowed() const { return false; }
-  /// True iff it must not be written.
+  /// True iff the memory must not be written.
   virtual bool is_read_only() const { return false; }
-  /// Copies between the host and the memory's first `bytes` bytes. @pre it has that many
+  /// Copies the first `bytes` bytes to the host, or from the host. @pre the memory has that many
   virtual void read(void* to, std::size_t bytes) const = 0;
   virtual void write(const void* from, std::size_t bytes) = 0;
 };
 
-/// The scalar dtype whose elements are T in memory; `none` where there is none. f16 and bf16 have no T: their bits are
-/// read as std::uint16_t.
+/// The scalar dtype whose elements have the C++ type T, e.g. float32 for float and int64 for every signed integer of 8 bytes; `none` for
+/// other types. f16 and bf16 have no C++ type: their bits are read as std::uint16_t.
 template <class T>
 constexpr DType dtype_of() {
   if constexpr (std::same_as<T, bool>)
@@ -74,32 +74,34 @@ constexpr DType dtype_of() {
     return dtypes::none;
 }
 
-/// A handle on memory of a device with elements of one dtype. Copies share the memory, which lives as long as one of them.
+/// A handle on elements of one dtype in the memory of a device. Copies of the handle share the memory; the last one frees it.
 class Buffer {
  public:
-  /// Called once with the memory's address when the last copy of the handle goes.
+  /// Called once, with the address of the memory, when the last handle is destroyed.
   using Deleter = std::function<void(void*)>;
 
-  /// `size` elements in memory of the host, whose values are not defined.
-  /// @throws Error (domain) unless size >= 0 and dtype is a scalar, (overflow) where the bytes do not fit in 64 bits,
-  ///         (budget) naming the bytes where there is no such memory.
+  /// A buffer of `size` elements with undefined values, in the memory of the host.
+  /// @throws Error (domain) unless size >= 0 and dtype is a scalar, (overflow) if the size in bytes exceeds 64 bits, (budget) naming the
+  ///   bytes if the memory is not available
   static Buffer allocate(std::int64_t size, DType dtype);
-  /// A copy of `size` elements at `elements`. @throws as allocate()
+  /// A copy of the `size` elements at `elements`. @throws as allocate(), and Error (domain) if `elements` is null and size > 0
   static Buffer fromCPU(const void* elements, std::int64_t size, DType dtype);
-  /// A copy of a span, vector or array.
+  /// A copy of the elements of a span, vector or array; T gives the dtype, see dtype_of().
   template <std::ranges::contiguous_range R>
   static Buffer fromCPU(const R& elements) {
     constexpr DType dtype = dtype_of<std::ranges::range_value_t<R>>();
     static_assert(dtype != dtypes::none, "no dtype has elements of this C++ type");
     return fromCPU(std::ranges::data(elements), std::ssize(elements), dtype);
   }
-  /// The memory at `elements` itself; `deleter`, if there is one, is told when it is no longer needed, by the thread that drops
-  /// the last handle, and must not throw. Where the memory is `read_only`, nothing here writes it.
-  /// @pre it holds `size` elements until then @throws Error (domain) unless size >= 0, dtype is a scalar, and
-  /// `elements` is not null and aligned for it; then `deleter` is not called.
+  /// A handle on the caller's memory at `elements`, without a copy. The thread that destroys the last handle calls `deleter`, which must
+  /// not throw. With `read_only` Strata never writes the memory, and refuses kernels that would.
+  /// @pre the memory holds `size` elements until the deleter is called
+  /// @throws Error (domain) unless size >= 0, dtype is a scalar, and `elements` is not null and aligned for dtype; then `deleter` is not
+  ///   called. (overflow) as allocate()
   static Buffer from_pointer(void* elements, std::int64_t size, DType dtype, Deleter deleter = {},
                              bool read_only = false);
-  /// The first `size` elements of a device's memory. @pre it holds them  @throws Error (domain) unless size >= 0
+  /// A handle on the first `size` elements of a device's memory. @pre the memory holds them
+  /// @throws Error (domain) unless size >= 0, dtype is a scalar and `memory` is not null
   static Buffer from_memory(std::shared_ptr<DeviceMemory> memory, std::int64_t size, DType dtype);
 
   std::string_view device() const { return memory_->device(); }
@@ -107,34 +109,37 @@ class Buffer {
   std::int64_t size() const { return size_; }  ///< in elements
   std::size_t nbytes() const { return static_cast<std::size_t>(size_) * dtype_.itemsize(); }
   DeviceMemory& memory() const { return *memory_; }
-  /// True iff the memory must not be written: what data() and as() give is for reading then.
+  /// True iff the memory must not be written. The results of data() and as() are then for reading only.
   bool is_read_only() const { return memory_->is_read_only(); }
 
-  /// Where the host sees the elements. @throws Error (domain) where it does not.
+  /// The host's address of the elements. @throws Error (domain) if the host does not see the memory
   void* data() const;
-  /// The elements as T, or const T. @throws Error (domain) unless T is this dtype's, or std::uint16_t for f16 and bf16.
+  /// The elements as a span of T or const T. @throws Error (domain) unless dtype_of<T>() is dtype(), or T is std::uint16_t and the dtype is
+  ///   f16 or bf16; and as data()
   template <class T>
   std::span<T> as() const {
     check_type(dtype_of<std::remove_const_t<T>>(), sizeof(T));
     return {static_cast<T*>(data()), static_cast<std::size_t>(size_)};
   }
-  /// Element `i`. @throws Error (domain) unless 0 <= i < size()
+  /// The value of element `i`. @throws Error (domain) unless 0 <= i < size(); and as data()
   Scalar operator[](std::int64_t i) const;
 
-  /// The elements in memory of the host: this buffer where the memory is shared, else a copy.
+  /// A buffer with the same elements in the memory of the host: this buffer if the host sees its memory, else a copy.
   Buffer toCPU() const;
-  /// Copies all elements out, or in. @throws Error (shape) unless `bytes` is nbytes(), (domain) in where it is read-only
+  /// Copies all elements to the host. @throws Error (shape) unless bytes == nbytes()
   void copy_to(void* to, std::size_t bytes) const;
+  /// Overwrites all elements. @throws Error (shape) unless bytes == nbytes(), (domain) if the memory is read-only
   void copy_from(const void* from, std::size_t bytes) const;
-  /// Copies the elements of `other`. @throws Error (shape) unless its dtype and size are these, (domain) where this is
-  /// read-only
+  /// Overwrites all elements with those of `other`, on any device. @throws Error (shape) unless dtype and size are equal, (domain) if this
+  ///   memory is read-only
   void copy_from(const Buffer& other) const;
 
-  /// Whether no more than `handles` handles are on the memory, and nobody else knows it: never for what from_pointer() took.
+  /// Whether at most `handles` handles refer to the memory and no code outside of Strata does (never for from_pointer()). The memory may
+  /// then be reused for other elements.
   bool is_held_by(long handles) const {
     return memory_.use_count() <= handles && !memory_->is_borrowed();
   }
-  /// Whether both are handles on the same memory.
+  /// Whether both handles refer to the same memory.
   bool shares(const Buffer& other) const { return memory_ == other.memory_; }
 
  private:

@@ -1,4 +1,4 @@
-// CLANG: C through the host's compiler.
+// The device CLANG: renders C and compiles it with the host's compiler, through the disk cache.
 
 #include "strata/codegen/polls.h"
 #include "strata/render/kernel_source.h"
@@ -13,7 +13,7 @@ namespace {
 CompileOptions options_for(bool contract, const Target& target) {
   CompileOptions out;
   out.deterministic = !contract;
-  // Compilers halve vectors of 512 bits unless they are told that these are wanted.
+  // By default compilers split vectors of 512 bits into halves.
   if (target.vector_bytes == 64) out.extra.emplace_back("-mprefer-vector-width=512");
   return out;
 }
@@ -39,7 +39,7 @@ class ClangDevice final : public Device {
   std::string assembly_of(std::string_view source, const SourceFacts& facts) const override {
     return HostCompiler::find()->assembly(source, options_for(facts.contract, target_));
   }
-  // NOTE: cached under the content: the function is always called the same, so that names are in no key.
+  // NOTE: the function is named kContentName, not after the kernel, so kernels that differ in their name alone share a cache entry.
   std::shared_ptr<Program> compile(const Kernel& kernel) const override {
     const std::string text = kernel_to_c(kernel, kContentName, nullptr, true);
     return std::make_shared<ClangProgram>(kContentName,

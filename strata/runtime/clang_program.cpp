@@ -13,7 +13,7 @@ using Caller = void (*)(void* function, std::span<void* const> pointers);
 template <std::size_t>
 using Pointer = void*;
 
-/// Calls a function that takes as many pointers as there are numbers.
+/// A function that calls `function` with sizeof...(I) pointers.
 template <std::size_t... I>
 constexpr Caller caller(std::index_sequence<I...>) {
   return [](void* function, [[maybe_unused]] std::span<void* const> pointers) {
@@ -26,7 +26,7 @@ constexpr auto callers(std::index_sequence<N...>) {
   return std::array<Caller, sizeof...(N)>{caller(std::make_index_sequence<N>())...};
 }
 
-/// By the number of pointers.
+/// kCallers[n] calls a function of n pointers.
 constexpr auto kCallers = callers(std::make_index_sequence<ClangProgram::kMostPointers + 1>());
 
 }  // namespace

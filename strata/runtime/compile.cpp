@@ -1,4 +1,4 @@
-// compile(): a kernel through the passes and a device's compiler, and what STRATA_DEBUG says of it.
+// compile(): runs the passes on a kernel, then the device's compiler; and the output of STRATA_DEBUG.
 #include <atomic>
 #include <cstdio>
 
@@ -10,18 +10,18 @@
 
 namespace strata {
 
-// --- the ladder of STRATA_DEBUG ---
+// --- the levels of STRATA_DEBUG ---
 
 namespace {
 
 void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
-/// Once, when the first kernel is compiled.
+/// Prints the devices once, when the first kernel is compiled.
 void say_devices(const Device& device) {
-  static constinit std::atomic<bool> is_said{false};  // nobody waits for who says it
+  static constinit std::atomic<bool> is_said{false};  // no lock: other threads need not wait for the output
   if (is_said.exchange(true)) return;
   for (const Device* d : Device::all()) {
-    // OPENCL is not asked, as it is not for the default device.
+    // OPENCL is skipped, as in default_device().
     const std::string missing = d == &device || d == &opencl_device() ? "" : d->missing();
     say(detail::message("[device] ", d->name(), ": ", missing.empty() ? d->text() : missing,
                         d == &device ? ", which runs kernels now" : "", "\n"));

@@ -1,4 +1,4 @@
-// Running what devices make: checks, temporaries, the chunks of the parallel loop.
+// CompiledKernel: checks of arguments, temporaries, and the distribution of the parallel loop over threads.
 
 #include <algorithm>
 #include <atomic>
@@ -19,7 +19,7 @@ namespace strata {
 
 namespace {
 
-/// Says how long a run took when it ends.
+/// Prints the time of a run at its end, if the flag DEBUG is 2 or more.
 class RunReport {
  public:
   explicit RunReport(const Kernel& kernel) : kernel_(flags::DEBUG.get() >= 2 ? &kernel : nullptr) {}
@@ -39,12 +39,12 @@ class RunReport {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// The iterations of a kernel that runs long, in chunks. Between them the thread that asked for it looks whether to go on; where it does
-/// not, the others end with their chunks.
+/// Runs the parallel loop of a long kernel in chunks of about 15 ms. Between its chunks the thread that requested the run checks for
+/// interrupts; after an interrupt the other threads end with their current chunks.
 template <class Chunk>
 class LongRun {
  public:
-  /// @param first_chunk iterations that are not long by estimate; how many are, is measured
+  /// @param first_chunk the iterations of the first chunk, by the estimate; the sizes of later ones follow from measured times
   LongRun(const Chunk& run_chunk, std::int64_t count, std::int64_t first_chunk, int threads,
           std::atomic<bool>& is_stopped)
       : run_chunk_(run_chunk),
@@ -56,7 +56,7 @@ class LongRun {
         threads_(threads) {}
 
   void on(Executor& executor) {
-    // Each thread takes the next iterations that nobody has, so that the caller has work, and polls, up to the last chunk.
+    // Each thread takes the next free iterations. A fixed share for each thread could leave the caller idle, and nobody would check.
     if (threads_ == 1) return work();
     executor.parallel_for(0, threads_, 1, [this](std::int64_t begin, std::int64_t end) {
       for (std::int64_t k = begin; k < end; ++k) work();
@@ -67,9 +67,9 @@ class LongRun {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::duration<double> kChunk{0.015};
   static constexpr double kGrowth =
-      8;  // from one chunk to the next, at most: the first iterations may be cheap
+      8;  // the most that a chunk may grow from one to the next: the first iterations may be cheaper than later ones
 
-  /// Ends the loop of all threads where one of them leaves it by what it throws.
+  /// Stops the loop on all threads if this one leaves it by an exception.
   struct Ending {
     std::atomic<bool>& is_stopped;
     bool is_done = false;
@@ -96,15 +96,15 @@ class LongRun {
     }
   }
 
-  /// How many iterations take as long as a chunk is to take, where `iterations` of them took so long.
+  /// The iterations of the next chunk, given that `iterations` of them took the time `took`.
   std::int64_t next_size(std::int64_t iterations, std::chrono::duration<double> took) const {
     const double growth = took * kGrowth < kChunk ? kGrowth : kChunk / took;
     return std::clamp(static_cast<std::int64_t>(static_cast<double>(iterations) * growth),
                       std::int64_t{1}, most_);
   }
 
-  /// The next iterations, at most `size`, empty when all are taken. What is left comes out even where all threads go on like this: no
-  /// thread begins a long chunk when the others are about to be done.
+  /// Takes the next iterations, at most `size`; an empty range if all are taken. The number is such that, if all threads take as many, they
+  /// finish together: no thread begins a long chunk when the others have nothing left.
   std::pair<std::int64_t, std::int64_t> take(std::int64_t size) {
     const auto quotient_up = [](std::int64_t n, std::int64_t d) { return (n + d - 1) / d; };
     std::int64_t begin = next_;
@@ -180,7 +180,7 @@ std::int64_t CompiledKernel::number(const Int& size, NamedValues values) const {
   return evaluate(size.expr(), known);
 }
 
-/// That the buffers which are given are those that the kernel takes.
+/// Checks dtype, size and writability of the buffers.
 void CompiledKernel::check(std::span<const Buffer> buffers, NamedValues values) const {
   const Kernel& k = *kernel_;
   for (std::size_t slot = 0; slot < std::min(buffers.size(), k.buffers.size()); ++slot) {
@@ -243,7 +243,7 @@ std::int64_t CompiledKernel::trip_count(std::span<const std::int64_t> values) co
   return evaluate(kernel_->parallel->expr(), known);
 }
 
-/// One call of a program that polls, on the thread that asked for the run or on another one.
+/// Calls a program that polls (Program::polls()). `is_caller`: on the thread that requested the run.
 void CompiledKernel::call(std::span<void* const> buffers, std::span<const std::int64_t> values,
                           std::atomic<bool>& is_stopped, bool is_caller) const {
   SmallVec<void*, 8> with_poll;
@@ -263,7 +263,7 @@ void CompiledKernel::replay(std::span<void* const> buffers, std::span<std::int64
     first_[k].replay(buffers.first(first_[k].kernel().buffers.size()),
                      {theirs.data(), theirs.size()}, executor);
   }
-  const bool is_cut = begin_ >= 0 || end_ >= 0;  // else the program launches the iterations itself
+  const bool is_cut = begin_ >= 0 || end_ >= 0;  // false: the program launches all iterations itself
   if ((!kernel_->parallel || !is_cut) && !polls_) return program_->run(buffers, values);
   std::atomic<bool> is_stopped{false};
   if (!kernel_->parallel || !is_cut) return call(buffers, values, is_stopped, true);

@@ -18,10 +18,10 @@ namespace {
 
 struct Leaf {
   std::uint32_t number, part;
-  bool a, b, c, d;  // the registers that speak of the processor, not of one of its cores
+  bool a, b, c, d;  // the registers that are the same on all cores
 };
 
-// Vendor, family and features; the width of the vector state; the extended features.
+// The CPUID leaves with the vendor, family and features, the layout of the vector state, and the extended features.
 constexpr Leaf kLeaves[] = {
     {0x0, 0, true, true, true, true},           {0x1, 0, true, false, true, true},
     {0x7, 0, true, true, true, true},           {0x7, 1, true, true, true, true},
@@ -30,9 +30,10 @@ constexpr Leaf kLeaves[] = {
     {0x24, 0, true, true, true, true},          {0x80000001, 0, false, false, true, true},
     {0x80000008, 0, false, true, false, false},
 };
-constexpr std::uint32_t kSavesState = 1u << 27;  // of leaf 1, c: the system has enabled xgetbv
+constexpr std::uint32_t kSavesState =
+    1u << 27;  // bit OSXSAVE of leaf 1, register c: the system has enabled xgetbv
 
-/// Which registers the system saves: without that, vector instructions trap.
+/// The register sets that the system saves at a context switch (XCR0). Instructions that use other registers trap.
 std::uint64_t enabled_state() {
   std::uint32_t low = 0, high = 0;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));

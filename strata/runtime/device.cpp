@@ -53,7 +53,7 @@ const Device& Device::default_device() {
   const std::string wanted = flags::DEVICE.get();
   if (!wanted.empty()) return get(wanted);
   const auto devices = all();
-  // OPENCL is not asked: its drivers take long to open.
+  // OPENCL is skipped: missing() opens its drivers, which takes long.
   return **std::find_if(devices.begin(), devices.end(), [](const Device* d) {
     return d != &opencl_device() && d->missing().empty();
   });
@@ -61,7 +61,7 @@ const Device& Device::default_device() {
 
 namespace {
 
-/// Strata's own executor, made on first use. NOTE: never destroyed: threads may outlive every static.
+/// Strata's own executor, created on first use. NOTE: never destroyed, because threads may outlive every static object.
 struct OwnExecutor {
   std::mutex mutex;
   std::atomic<Executor*> made{nullptr};

@@ -1,12 +1,13 @@
-// Devices: what makes a program of a kernel, and runs it.
+// Device compiles a kernel (codegen/kernel.h) to a Program; CompiledKernel checks the arguments of a run, and runs the program on the
+// threads of an executor. The engine compiles through compile(); a user picks a device by name.
 //
 //   CompiledKernel add = compile(kernel, Device::get("LLVM"));
 //   add.run({output, a, b});                              // buffers by slot
 //   add.run({output, a, b}, {{"n", 100}});                // and the kernel's variables
 //
-// INTERP computes a kernel element by element (graph/interpret.h): the oracle. CLANG is C through the host's compiler. LLVM is
-// LLVM in the process. OPENCL is OpenCL C through the system's drivers. NULL compiles and runs nothing. Everything here may be used
-// from any thread.
+// The devices: LLVM compiles LLVM IR in the process. CLANG compiles C with the host's compiler, as a subprocess. OPENCL runs OpenCL C
+// through the system's drivers. INTERP evaluates a kernel element by element (graph/interpret.h); tests use it as the oracle. NULL compiles
+// and runs nothing, to measure everything else. All functions here are thread-safe.
 #pragma once
 
 #include <atomic>
@@ -28,13 +29,13 @@
 
 namespace strata {
 
-/// What decides, beside its text, what becomes of a kernel's source.
+/// The inputs of a compilation that are not in the source text.
 struct SourceFacts {
-  bool contract = true;              ///< Kernel::contract
-  double operations = 0, bytes = 0;  ///< KernelCost
+  bool contract = true;              ///< Kernel::contract: a * b + c may become an fma
+  double operations = 0, bytes = 0;  ///< KernelCost: tiny kernels are compiled without passes
 };
 
-/// What compiles kernels, and has memory. There is one of each name.
+/// A backend that compiles kernels. There is one object for each name, which lives as long as the process.
 class Device {
  public:
   Device(const Device&) = delete;
@@ -42,37 +43,39 @@ class Device {
   virtual ~Device() = default;
 
   virtual std::string_view name() const = 0;  ///< "LLVM"
-  virtual std::string_view text() const = 0;  ///< what it is, in a line
-  /// Empty where the device can be used here; else why not, and how to get it.
+  virtual std::string_view text() const = 0;  ///< one line that describes the device
+  /// Empty if the device can be used on this machine; else why it cannot, and what to install.
   virtual std::string missing() const { return {}; }
-  /// What its code is made of, on this machine.
+  /// The properties of this machine that code generation uses: vector width, registers, supported dtypes.
   virtual const Target& target() const = 0;
-  /// The source of a kernel in the device's language, under the kernel's name.
+  /// The source of a kernel in the device's language. Its function has the kernel's name.
   virtual std::string source(const Kernel& kernel) const = 0;
-  /// Machine code, to read. @throws Error (undefined) where the device has none.
+  /// The machine code of a kernel as assembly text. @throws Error (undefined) if the device has none
   std::string assembly(const Kernel& kernel) const;
-  /// Machine code of what source() gave, in this process or in another. @throws as assembly; with the compiler's words for what it refuses
+  /// The assembly text of a source that source() returned, in this or another process.
+  /// @throws as assembly(), and Error with the compiler's message if it refuses the source
   virtual std::string assembly_of(std::string_view source, const SourceFacts& facts) const;
-  /// A program that takes all of kernel.variables in order. Compiled code comes from the disk cache where it is there.
-  /// @throws Error (undefined) with the compiler's words where it fails, (budget) out of time or room
+  /// Compiles a kernel, or loads its code from the disk cache. Program::run() takes a value for each of kernel.variables, in their order.
+  /// @throws Error (undefined) with the compiler's message if it fails, (budget) out of time, memory or disk space
   virtual std::shared_ptr<Program> compile(const Kernel& kernel) const = 0;
 
-  /// The device of a name, whether it can be used here or not. @throws Error (domain) naming those that there are.
+  /// The device of that name, whether or not it can be used here. @throws Error (domain) naming the devices that exist
   static const Device& get(std::string_view name);
-  /// The flag DEVICE; else the first of LLVM, CLANG, INTERP that can be used here.
+  /// The device that the flag DEVICE names; else the first of LLVM, CLANG, INTERP and NULL that can be used here. OPENCL is not tried:
+  /// opening its drivers takes long.
   static const Device& default_device();
-  /// All of them, in the order of preference.
+  /// All devices, in the order of preference: LLVM, CLANG, OPENCL, INTERP, NULL.
   static std::span<const Device* const> all();
 
  protected:
   Device() = default;
 };
 
-/// A kernel with the program that a device made of it.
+/// A kernel with its compiled program. Copies share both.
 class CompiledKernel {
  public:
-  /// @param before those of kernel->before, in order
-  /// @param device what made the program; null where nobody needs to know
+  /// @param before the compiled kernels of kernel->before, in that order; each run runs them first
+  /// @param device the device that compiled the program; null if unknown
   CompiledKernel(std::shared_ptr<const Kernel> kernel, std::shared_ptr<Program> program,
                  std::vector<CompiledKernel> before = {}, const Device* device = nullptr);
   CompiledKernel(Kernel kernel, std::shared_ptr<Program> program)
@@ -80,28 +83,29 @@ class CompiledKernel {
 
   const Kernel& kernel() const { return *kernel_; }
   Program& program() const { return *program_; }
-  const Device* device() const { return device_; }  ///< null where it was not said
-  std::uint64_t id() const { return id_; }  ///< another one for each that is made, not copied
+  const Device* device() const { return device_; }  ///< null if the constructor got none
+  std::uint64_t id() const { return id_; }          ///< unique in the process; copies have the same
 
-  /// Runs the kernel on buffers by slot, its variables set to `values`, on the threads of `executor` (null: default_executor()).
-  /// @throws Error (shape) where a buffer is missing, of another dtype or smaller than the kernel says, (domain) for a variable
-  ///   without a value or with one outside of its bounds, or a buffer to write that is read-only. Nothing has run then.
-  ///   What an InterruptCheck of this thread throws (base/interrupt.h), in a kernel that runs long: it has run in part then.
+  /// Runs the kernel. buffers[k] is the buffer of slot k; `values` names a value for each variable that is not bound. The iterations of the
+  /// parallel loop run on the threads of `executor` (null: default_executor()). Temporaries are allocated for the run.
+  /// @throws Error (shape) if a buffer is missing, has another dtype or fewer elements than the kernel requires; (domain) if a variable
+  ///   has no value or a value outside its bounds, or a buffer that the kernel writes is read-only. Nothing has run then. Also whatever an
+  ///   InterruptCheck of this thread throws (base/interrupt.h), in a long kernel; a part of it has run then.
   void run(std::span<const Buffer> buffers, NamedValues values = {}, Executor* executor = nullptr) const;
   void run(std::initializer_list<Buffer> buffers,
            std::initializer_list<std::pair<std::string, std::int64_t>> values = {}) const {
     run(std::span<const Buffer>(buffers.begin(), buffers.size()),
         NamedValues(values.begin(), values.size()));
   }
-  /// What a run may take, rather more than less: on one thread, its sizes as large as they can be.
+  /// An upper estimate of the time of a run: on one thread, with each variable at its maximum.
   double estimated_seconds() const { return seconds_; }
-  /// What replay() takes: the values of kernel().variables in order, and memory for kernel().temporaries.
-  /// @throws Error (domain) as run()
+  /// The argument `values` of replay(): one value for each of kernel().variables, in their order. @throws Error (domain) as run()
   std::vector<std::int64_t> arguments(NamedValues values) const;
+  /// The last buffers of replay(): one for each of kernel().temporaries. @throws Error (domain) as run(), (budget) as Buffer::allocate()
   std::vector<Buffer> temporaries(NamedValues values) const;
-  /// The same without checks, for replays. `buffers` are those of all slots, kernel().temporaries among them; `values` are those
-  /// of kernel().variables, in order; begin0 and end0 are set here.
-  /// @pre what run() checks
+  /// run() without checks and without allocations of its own, for captures. `buffers` has the memory of all slots, the temporaries
+  /// included; `values` is as of arguments(). begin0 and end0, the range of a chunk of the parallel loop, are set here.
+  /// @pre all that run() checks
   void replay(std::span<void* const> buffers, std::span<std::int64_t> values,
               Executor* executor = nullptr) const;
 
@@ -117,27 +121,30 @@ class CompiledKernel {
   std::shared_ptr<Program> program_;
   const Device* device_;
   std::uint64_t id_;
-  std::vector<CompiledKernel> first_;  // what runs before it
-  std::vector<std::vector<int>> positions_;  // for each of their variables, the position among those of this one; -1: begin0, end0
-  int begin_ = -1, end_ = -1;               // positions of begin0 and end0 among the variables
-  std::optional<std::int64_t> trip_count_;  // of the parallel loop, where it is a number
-  std::int64_t iterations_at_once_ = 0;     // of the parallel loop, that are not long
-  double seconds_ = 0;                      // that a run may take, at most
-  bool has_chunks_, polls_;                 // the program
+  std::vector<CompiledKernel> first_;  // run before this kernel
+  // For each variable of each kernel of first_, its index among this kernel's variables; -1 for begin0 and end0.
+  std::vector<std::vector<int>> positions_;
+  int begin_ = -1, end_ = -1;               // variables begin0 and end0, by index; -1: absent
+  std::optional<std::int64_t> trip_count_;  // of the parallel loop, if it is a number
+  std::int64_t iterations_at_once_ = 0;     // most iterations between two interrupt checks
+  double seconds_ = 0;                      // estimated_seconds()
+  bool has_chunks_, polls_;                 // of the program
 };
 
-/// What kernels are made of on `device`: its target, or that target deterministic, as the flag DETERMINISTIC says.
+/// The target that kernels are compiled for: device.target(); if `deterministic`, its variant without fma contraction and reordered sums,
+/// whose results are those of the interpreter, except for the rounding of functions such as exp.
 Target target_of(const Device& device, bool deterministic = flags::DETERMINISTIC.get());
 
-/// Lowers and compiles `ast` (a SINK) for `device`. The heuristic chooses opts where none are given.
-/// @throws what compile_kernel and Device::compile throw
+/// Lowers the graph `ast` (a SINK) to a kernel and compiles it for `device`. Without `opts` the heuristic chooses them.
+/// @throws as compile_kernel() and Device::compile()
 CompiledKernel compile(const LazyOp& ast, const Device& device = Device::default_device(),
                        std::optional<std::vector<Opt>> opts = std::nullopt,
                        bool deterministic = flags::DETERMINISTIC.get());
 
-/// The executor that runs use: as many threads as the flag THREADS says (0: one a processor), until a host application
-/// sets its own. @pre an executor that is set outlives its use
+/// The executor of runs that name none. Strata's own has as many threads as the flag THREADS says at the first use (0: one for each
+/// processor). @throws Error (domain) for a negative THREADS
 Executor& default_executor();
-void set_default_executor(Executor* executor);  ///< null: back to Strata's own
+/// Sets an executor of the host application as the default; null: back to Strata's own. @pre it outlives all runs that use it
+void set_default_executor(Executor* executor);
 
 }  // namespace strata

@@ -1,4 +1,4 @@
-// The devices themselves, one a file. Users ask Device::get.
+// The accessors of the five devices, for Device::all() in device.cpp and for the devices' own files. Users call Device::get().
 #pragma once
 
 #include "strata/runtime/device.h"
@@ -11,10 +11,10 @@ const Device& opencl_device();  // opencl_device.cpp
 const Device& interp_device();  // interp_device.cpp
 const Device& null_device();    // interp_device.cpp
 
-/// What kernels are called in code that is cached: names are in no key.
+/// The name of every kernel's function in compiled code. Kernels that differ in their name alone so share one entry of the disk cache.
 inline constexpr const char* kContentName = "k";
 
-/// What vectors are on this processor: their bytes, and how many registers hold them.
+/// The target of devices that run on this processor: the bytes of a vector register, and the number of registers.
 Target host_target();
 
 }  // namespace strata

@@ -23,7 +23,7 @@
 namespace strata {
 namespace {
 
-/// Of the handles of all caches.
+/// Guards DiskCache::handle_ of all caches.
 std::mutex& handle_mutex() {
   static std::mutex& mutex = *new std::mutex;  // never destroyed: threads may outlive every static
   return mutex;
@@ -32,12 +32,13 @@ std::mutex& handle_mutex() {
 constexpr std::uint32_t kFormat = 1;
 constexpr std::array<char, 8> kMagic = {'S', 'T', 'R', 'A', 'T', 'A', 'K', '\n'};
 constexpr std::string_view kHalfWritten = "tmp-";
-constexpr std::string_view kAside = "not-an-entry-";  // what had an entry's name
+constexpr std::string_view kAside = "not-an-entry-";  // the new name of a folder that had an entry's name
 constexpr std::time_t kStrayAge = 3600;               // seconds
-constexpr std::uint64_t kTrimShare = 16;  // a trim for each sixteenth of the limit that is written
+constexpr std::uint64_t kTrimShare =
+    16;  // trim() runs once for each sixteenth of the limit that is written
 constexpr std::uint64_t kMostEntryBytes = std::uint64_t{1} << 30;  // of an entry
 
-/// The beginning of an entry's file.
+/// The header of an entry's file.
 struct Header {
   std::array<char, 8> magic = kMagic;
   std::uint32_t format = kFormat;
@@ -48,7 +49,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 56);
 
-/// f() again for as long as a signal cuts it short.
+/// Calls f() until it is not interrupted by a signal (EINTR).
 template <class F>
 int retry(const F& f) {
   int result = 0;
@@ -61,7 +62,7 @@ std::int64_t nanoseconds(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-/// The key that an entry's file is named by.
+/// The key of the entry with this file name; nothing if the name is not an entry's.
 std::optional<Hash128> key_of(std::string_view name) {
   if (name.size() != 32) return std::nullopt;
   Hash128 key;
@@ -74,7 +75,7 @@ std::optional<Hash128> key_of(std::string_view name) {
   return key;
 }
 
-/// A name that no other writer has: of any process, on any machine that shares the folder.
+/// A unique name of a temporary file, also among processes on other machines that share the folder.
 std::string fresh_name() {
   Hash128 random;
   if (getentropy(&random, sizeof random) != 0) random = {static_cast<std::uint64_t>(getpid()), 0};
@@ -83,7 +84,7 @@ std::string fresh_name() {
   return detail::message(kHalfWritten, random.text());
 }
 
-/// `folder` from the root on, without what would make a link at its end be followed.
+/// The absolute path of `folder`, without "/" or "/." at its end, with which O_NOFOLLOW would follow a symbolic link.
 std::string plain_path(const std::string& folder) {
   if (folder.empty()) return folder;
   std::error_code ignored;
@@ -96,7 +97,7 @@ void make_folders(const std::filesystem::path& folder) {
   std::filesystem::path part;
   for (const std::filesystem::path& name : folder) {
     part /= name;
-    mkdir(part.c_str(), 0700);  // where it does not work, opening the folder says why
+    mkdir(part.c_str(), 0700);  // a failure shows when the folder is opened
   }
 }
 
@@ -107,8 +108,8 @@ struct File {
   bool is_folder = false;
 };
 
-/// Takes what has an entry's name and is none out of the way: a folder with something in it gets a name that nobody asks for, and
-/// whose folder it is hears of it.
+/// Removes a file, link or folder that has an entry's name but is not an entry. A folder that is not empty is renamed instead, and a line
+/// on standard error says so.
 void clear_away(const Fd& folder, const std::string& name) {
   if (unlinkat(folder.get(), name.c_str(), 0) == 0) return;
   const std::string aside = detail::message(kAside, fresh_name());
@@ -149,15 +150,16 @@ bool is_half_written(std::string_view name) {
 
 bool is_ours(std::string_view name) { return key_of(name) || is_half_written(name); }
 
-/// An entry's file; `damaged` where a link has its name.
+/// Opens an entry's file. `damaged`: a symbolic link has its name.
 Fd open_entry(const Fd& folder, const std::string& name, bool& damaged) {
-  const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;  // a pipe must not block
+  const int flags =
+      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;  // O_NONBLOCK: opening a pipe must not block
   Fd file(retry([&] { return openat(folder.get(), name.c_str(), flags); }));
   damaged = !file && errno == ELOOP;
   return file;
 }
 
-/// The bytes of the entry in `file`, or nothing: then `damaged` says whether the file is to blame.
+/// Reads and verifies the entry in `file`. If the result is nothing, `damaged` says whether the file is invalid, or could not be read.
 std::optional<std::vector<std::byte>> read_entry(const Fd& file, const Hash128& key, bool& damaged) {
   struct stat status{};
   Header header;
@@ -169,7 +171,7 @@ std::optional<std::vector<std::byte>> read_entry(const Fd& file, const Hash128& 
   if (size < sizeof header || size > kMostEntryBytes) return std::nullopt;
   const auto transfer = [&](void* to, std::size_t bytes) {
     const bool read = read_exactly(file.get(), to, bytes);
-    if (!read) damaged = errno == 0;  // shorter than it was a moment ago
+    if (!read) damaged = errno == 0;  // errno == 0: the file has become shorter since fstat()
     return read;
   };
   if (!transfer(&header, sizeof header)) return std::nullopt;
@@ -229,7 +231,7 @@ std::shared_ptr<const Fd> DiskCache::open_folder(std::string& why) const {
   return folder ? std::make_shared<const Fd>(std::move(folder)) : nullptr;
 }
 
-/// The folder's handle, while it can be trusted; a new one where the folder has been deleted meanwhile.
+/// The folder's handle, if refusal() trusts it. If the folder has been deleted meanwhile, creates and opens it again.
 std::shared_ptr<const Fd> DiskCache::current_folder() const {
   const std::lock_guard lock(handle_mutex());
   struct stat status{};
@@ -261,7 +263,7 @@ std::optional<std::vector<std::byte>> DiskCache::find(const Hash128& key) {
   return std::nullopt;
 }
 
-// Not flushed to the disk: what a power failure tears, the checksum finds.
+// Without fsync(), which is slow: after a power failure the checksum detects an incomplete entry.
 bool DiskCache::write_entry(const Hash128& key, std::span<const std::byte> bytes) {
   const std::shared_ptr<const Fd> folder = current_folder();
   if (!folder) return false;
@@ -294,8 +296,8 @@ bool DiskCache::put(const Hash128& key, std::span<const std::byte> bytes) {
     return false;
   }
   ++counters_.stored;
-  // Looking at all entries takes a while. Keys are random numbers: this is done once for each share of the limit
-  // that is written, on average over all processes, without counting.
+  // trim() lists all entries, so it must be rare. A key is a random number: with probability size / (limit / kTrimShare), put() calls
+  // trim(). So trim() runs on average once for each sixteenth of the limit that all processes write, without a shared counter.
   if (key.low % (limit_ / kTrimShare + 1) < size) trim();
   return true;
 }
@@ -375,17 +377,17 @@ std::string DiskCache::default_folder() {
 }
 
 std::uint64_t DiskCache::default_limit() {
-  constexpr std::int64_t most = std::int64_t{1} << 40;  // MiB that fit in 64 bits as bytes
+  constexpr std::int64_t most = std::int64_t{1} << 40;  // MiB; as bytes they fit in 64 bits
   return static_cast<std::uint64_t>(std::clamp<std::int64_t>(flags::CACHE_SIZE.get(), 0, most)) << 20;
 }
 
 namespace {
 
-/// That of the process. NOTE: never destroyed: threads may outlive every static.
+/// The cache of the process. NOTE: never destroyed, because threads may outlive every static object.
 struct SharedCache {
   std::mutex mutex;
   std::shared_ptr<DiskCache> cache;
-  std::string folder;  // that was asked for
+  std::string folder;  // the value of default_folder() for which `cache` was made
 };
 SharedCache& shared_cache() {
   static SharedCache& shared = *new SharedCache;

@@ -1,11 +1,12 @@
-// Compiled kernels on disk, shared by the processes of one user.
+// DiskCache: compiled kernels on disk, shared by all processes of a user. The devices LLVM and CLANG look up a kernel here before they
+// compile it.
 //
-// A folder of entries, each a file named by its key: a header with length and checksum, then the bytes. An entry is
-// written under another name and renamed, so that a process that is ended at any moment leaves the old state or the
-// new one; what it may leave beside them is swept after an hour. Reading verifies everything. Nothing here fails a
-// compilation: what cannot be read is a miss, what cannot be written is declined, and both are counted.
+// The cache is a folder with one file an entry, named by its key. A file is a header with length and checksum, then the code. An entry is
+// written under a temporary name, then renamed: a process that is killed at any moment leaves the old entry or the new one, and perhaps a
+// temporary file, which trim() deletes after an hour. Every read verifies the checksum. The cache never fails a compilation: an entry that
+// cannot be read is a miss, an entry that cannot be written is declined, and the statistics count both.
 //
-// The folder must be its user's alone (refusal()): an entry is code that will be run.
+// Only its user may be able to write to the folder (refusal()), because entries are code that will run.
 #pragma once
 
 #include <sys/stat.h>
@@ -27,71 +28,72 @@ namespace strata {
 
 class Fd;
 
-/// The key of what is made of `parts`: the content without names, what makes it, the processor, options. The
-/// version of the format of entries is one more part.
+/// The key of compiled code: a hash of all that determines it, e.g. source text, compiler and version, flags, processor. The version of the
+/// entry format is hashed, too. The kernel's name must not be among the parts (kContentName).
 Hash128 cache_key(std::initializer_list<std::string_view> parts);
 
-/// Compiled code in a private folder, bounded, shared by processes; what is found is checked before it is used.
+/// A cache of compiled code in a private folder, with a limit on its size. Thread-safe, and safe with other processes that use the folder.
 class DiskCache {
  public:
-  /// What this process asked for and put there.
+  /// Counts of this process and this object.
   struct Statistics {
     std::uint64_t hits = 0, misses = 0;
-    std::uint64_t damaged =
-        0;  ///< misses because an entry was not what it should be; it is deleted, or moved aside
+    /// Misses whose entry failed verification. The entry is deleted; a folder in its place is moved aside.
+    std::uint64_t damaged = 0;
     std::uint64_t stored = 0;
-    std::uint64_t declined = 0;  ///< not stored: no room, no right, too large
-    std::uint64_t evicted = 0;
+    std::uint64_t declined = 0;  ///< not stored: disk full, no permission, or too large
+    std::uint64_t evicted = 0;   ///< deleted by trim() to keep the limit
   };
   /// A file of the folder.
   struct Entry {
     Hash128 key;
-    std::uint64_t bytes = 0;    ///< of the file
+    std::uint64_t bytes = 0;    ///< of the file, header included
     std::int64_t last_use = 0;  ///< nanoseconds since 1970
   };
 
-  /// The cache in `folder`, which is made where it is missing, for files of `limit` bytes altogether. Where the
-  /// folder cannot be used the cache is off: it finds nothing and declines everything.
+  /// A cache in `folder`, which is created if missing. `limit` bounds the bytes of all files; trim() enforces it. If the folder cannot be
+  /// used, the cache is off: find() finds nothing, put() declines everything.
   DiskCache(const std::string& folder, std::uint64_t limit);
   DiskCache(const DiskCache&) = delete;
   DiskCache& operator=(const DiskCache&) = delete;
   ~DiskCache();
 
-  /// The cache that the flags DISK_CACHE, CACHE_DIR and CACHE_SIZE describe; null where it is turned off. Where it
-  /// cannot be used, that is said once on standard error.
+  /// The cache of the process, as the flags DISK_CACHE, CACHE_DIR and CACHE_SIZE say at the call; null if DISK_CACHE is 0. If its folder
+  /// cannot be used, one line on standard error says so.
   static std::shared_ptr<DiskCache> shared();
-  /// CACHE_DIR, else strata in XDG_CACHE_HOME or ~/.cache; empty where none of them is known.
+  /// The flag CACHE_DIR; else the folder "strata" in XDG_CACHE_HOME or ~/.cache; empty if none of these is set.
   static std::string default_folder();
-  /// CACHE_SIZE in bytes.
+  /// The flag CACHE_SIZE (MiB), in bytes.
   static std::uint64_t default_limit();
 
-  /// `folder`, made where it is missing and opened where it is its user's alone; else nothing, and why not.
+  /// Creates `folder` if missing and opens it. Returns an empty Fd, and the reason in `why`, if that fails or refusal() refuses the folder.
   static Fd open_private(const std::string& folder, std::string& why);
 
-  /// Why entries in a folder or file with this status cannot be trusted by `user`; empty where they can.
+  /// The reason why `user` cannot trust a folder or file of this status: a link, of another user, writable by others. Empty if trusted.
   static std::string refusal(const struct stat& status, ::uid_t user);
 
   bool is_on() const { return off_.empty(); }
-  const std::string& why_off() const { return off_; }
+  const std::string& why_off() const { return off_; }  ///< empty if the cache is on
   const std::string& folder() const { return folder_; }
   std::uint64_t limit() const { return limit_; }
 
-  /// The bytes that were put under `key`; they count as used now.
+  /// The bytes of the entry `key`, verified, or nothing. A hit sets the entry's time of last use.
   std::optional<std::vector<std::byte>> find(const Hash128& key);
-  /// Keeps `bytes` under `key`, in place of what was there. False where that was declined.
+  /// Stores `bytes` as the entry `key`, replacing an existing one. Returns false if declined. On average once for each sixteenth of the
+  /// limit that is written, also calls trim().
   bool put(const Hash128& key, std::span<const std::byte> bytes);
 
   Statistics statistics() const;
-  /// What is there, the entry that was used last first.
+  /// All entries, last used first.
   std::vector<Entry> entries() const;
-  /// Reads every entry: the keys of those that are not what they should be, in the order of entries(). Nothing is
-  /// changed; an entry that goes meanwhile is none of them.
+  /// Reads and verifies every entry. Returns the keys of damaged ones in the order of entries(), then those of folders in an entry's place.
+  /// Changes nothing. An entry that another process deletes meanwhile does not count as damaged.
   std::vector<Hash128> damaged() const;
-  /// Deletes every entry and everything half written, and no other file. Returns how many files that were. Other
-  /// processes may go on: what they have read they keep, what they are writing is declined.
+  /// Deletes every entry and every temporary file of the cache, and no other file. Returns the number of deleted files. Other processes can
+  /// go on: code that they have read stays valid, and an entry that they are writing is declined.
   std::size_t clear();
-  /// Deletes what was used longest ago until the rest is within the limit, and what was left half written over an
-  /// hour ago.
+  /// If the files exceed the limit, deletes entries, least recently used first, down to 7/8 of the limit. Also deletes temporary files
+  /// older than an hour.
   void trim();
 
  private:

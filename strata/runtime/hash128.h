@@ -1,8 +1,9 @@
-// A hash of 128 bits for contents, not against adversaries: two contents that occur have the same one with probability
-// 2^-128 or so. It is the same on every machine of one byte order, and part of the format of files.
+// Hash128 and Hasher: a hash of 128 bits that names contents, for the keys and checksums of the disk cache and for traces. It is not
+// cryptographic: two different contents collide with a probability of about 2^-128, but an adversary can construct a collision. Machines
+// with the same byte order compute the same hash. The function is a part of file formats, so it must not change.
 //
-// A sponge: sixteen bytes at a time are mixed into a state of four words by a permutation of additions, rotations and
-// exclusive ors, so that two states that differ stay different until the other half of the state is met, too.
+// The hash is a sponge. The state has four words; sixteen bytes of input are xored into two of them, then a permutation of additions,
+// rotations and exclusive ors mixes all four. A permutation is injective: different states stay different.
 #pragma once
 
 #include <bit>
@@ -14,7 +15,7 @@
 
 namespace strata {
 
-/// A hash of 128 bits: a name for content.
+/// A hash of 128 bits, as two words. Hashes compare as numbers.
 struct Hash128 {
   std::uint64_t high = 0, low = 0;
   friend auto operator<=>(const Hash128&, const Hash128&) = default;
@@ -28,10 +29,10 @@ struct Hash128 {
   }
 };
 
-/// Makes the hash of a sequence of parts.
+/// Computes the hash of a sequence of parts: add() each part, then finish().
 class Hasher {
  public:
-  /// Takes a part in, with its length: ("ab", "c") and ("a", "bc") are different.
+  /// Adds a part, with its length: the parts ("ab", "c") and ("a", "bc") have different hashes.
   void add(std::span<const std::byte> part) {
     std::size_t at = 0;
     for (; part.size() - at >= kBlock; at += kBlock) absorb(part.data() + at);
@@ -70,11 +71,12 @@ class Hasher {
     }
   }
 
-  // The fractions of the square roots of 2, 3, 5 and 7.
+  // The fractional bits of the square roots of 2, 3, 5 and 7.
   std::uint64_t a_ = 0x6a09e667f3bcc908, b_ = 0xbb67ae8584caa73b;
   std::uint64_t c_ = 0x3c6ef372fe94f82b, d_ = 0xa54ff53a5f1d36f1;
 };
 
+/// The hash of one part.
 inline Hash128 hash128(std::span<const std::byte> bytes) {
   Hasher hasher;
   hasher.add(bytes);

@@ -42,7 +42,7 @@ std::string search_path() {
   return text != nullptr ? text : "/usr/local/bin:/usr/bin:/bin";
 }
 
-/// Where PATH has `name`; a name with a slash stands for itself. Relative folders of PATH are left out.
+/// The path of the program `name` in the folders of PATH; a name with a slash is a path itself. Relative folders of PATH are skipped.
 std::optional<std::string> which(const std::string& name, std::string_view folders) {
   if (name.find('/') != std::string::npos)
     return can_run(name) ? std::optional(name) : std::nullopt;
@@ -65,7 +65,7 @@ std::optional<std::string> first_of(const Names& names, std::string_view folders
   return std::nullopt;
 }
 
-/// A file's name, size and time of change: those of the new version of a compiler differ.
+/// A file's name, size and modification time, which change when a new version of a compiler is installed.
 std::string file_identity(const std::string& path) {
   struct stat status{};
   if (path.empty() || stat(path.c_str(), &status) != 0) return {};
@@ -73,13 +73,13 @@ std::string file_identity(const std::string& path) {
                          status.st_mtim.tv_nsec);
 }
 
-/// The compiler that the flag or PATH name, with what the answer depends on.
+/// A result of find(), with the flag CC and PATH for which it holds.
 struct Found {
   std::string wanted, folders;
   std::shared_ptr<const HostCompiler> compiler;
 };
 
-/// The last answer. NOTE: never destroyed: threads may outlive every static.
+/// The last result of find(). NOTE: never destroyed, because threads may outlive every static object.
 struct KnownCompiler {
   std::mutex mutex;
   Found found;
@@ -105,7 +105,7 @@ std::shared_ptr<const HostCompiler> look_for(const std::string& wanted, const st
   return std::make_shared<const HostCompiler>(*path);
 }
 
-/// One compilation: its folder, and the processes that run in it.
+/// One compilation: its temporary folder, and the processes that run there.
 class Job {
  public:
   Job(const std::string& compiler, const CompileOptions& options)
@@ -120,7 +120,7 @@ class Job {
                  last_error_text());
   }
 
-  /// Runs `words` in the folder.
+  /// Runs the program words[0] in the folder. @throws Error (budget) if it times out or is cancelled
   ProcessResult run(Words words) const {
     const Command command{std::move(words), folder_.path(), source_.get(), options_.timeout,
                           options_.is_cancelled};
@@ -139,7 +139,7 @@ class Job {
 
   bool has_object() const { return access(folder_.file(kObject.data()).c_str(), R_OK) == 0; }
 
-  /// The library, or nothing where there is no whole one. @throws Error (budget) where it cannot be read
+  /// The bytes of the shared object; nothing if it is missing or incomplete. @throws Error (budget) if it cannot be read
   std::optional<std::vector<std::byte>> library() const {
     const Fd file(open(folder_.file(kLibrary.data()).c_str(), O_RDONLY | O_CLOEXEC));
     struct stat status{};
@@ -158,7 +158,8 @@ class Job {
   Fd source_;
 };
 
-/// The ways to link, the quickest first. Most kernels need no library; the driver knows where the compiler's own is.
+/// The commands to try for linking, the fastest first: the linker without libraries, which is enough for most kernels; with libm and libc;
+/// the compiler driver, which also knows the compiler's own library.
 std::vector<Words> link_commands(const std::string& compiler, const std::string& linker) {
   const std::string object(kObject), library(kLibrary);
   std::vector<Words> out;
@@ -226,9 +227,9 @@ std::vector<std::string> HostCompiler::flags(const CompileOptions& options) {
   Words out = {
       "-O2", "-march=native", "-std=gnu11", "-fPIC", "-pipe", "-fno-math-errno",
       "-fno-semantic-interposition",
-      // clang 19's takes unsigned for signed in conversions to floats; vectors are ours anyway.
+      // clang 19's SLP vectorizer converts unsigned integers to floats as if they were signed. The kernels are vectorized already.
       "-fno-tree-slp-vectorize", options.deterministic ? "-ffp-contract=off" : "-ffp-contract=fast"};
-  // Sums in a defined order are many short loops: clang unrolls them all and reads eight places in memory by turns.
+  // A deterministic sum is many short loops. clang would unroll all of them, and read from eight places in memory alternately.
   if (options.deterministic) out.emplace_back("-fno-unroll-loops");
   out.insert(out.end(), options.extra.begin(), options.extra.end());
   return out;

@@ -1,4 +1,4 @@
-// INTERP, the oracle; NULL, which compiles and runs nothing; and what vectors are on this processor.
+// The devices INTERP, the oracle of tests, and NULL, which compiles and runs nothing; host_target().
 
 #include "strata/graph/interpret.h"
 #include "strata/runtime/devices.h"
@@ -34,7 +34,7 @@ class InterpProgram final : public Program {
     Values known;
     for (std::size_t k = 0; k < variables_.size(); ++k) {
       if (variables_[k].name() == kRangeBegin && values[k] != 0)
-        return;  // all is done by the first chunk
+        return;  // the part that begins at 0 does the whole loop
       named.emplace_back(variables_[k].name(), values[k]);
       known.emplace_back(variables_[k], values[k]);
     }
@@ -63,7 +63,7 @@ class NullProgram final : public Program {
   std::string name_;
 };
 
-/// Devices without a language of their own: their source is the kernel's AST, or its UOps.
+/// INTERP has no language: source() is the text of the kernel's AST. That of NULL is the text of its UOps.
 class InterpDevice final : public Device {
  public:
   std::string_view name() const override { return "INTERP"; }

@@ -1,4 +1,4 @@
-// LLVM: IR text through the plugin, to code in memory.
+// The device LLVM: renders LLVM IR, compiles it in the plugin, or takes the object from the disk cache, and loads it into memory.
 
 #include "strata/codegen/polls.h"
 #include "strata/render/kernel_source.h"
@@ -33,7 +33,7 @@ class LlvmProgram final : public Program {
 };
 
 constexpr double kTiny =
-    1 << 12;  // operations or bytes that take less time than it takes to optimise them
+    1 << 12;  // operations or bytes: a kernel with fewer runs faster than LLVM's passes would
 
 class LlvmDevice final : public Device {
  public:
@@ -54,7 +54,7 @@ class LlvmDevice final : public Device {
   std::string assembly_of(std::string_view source, const SourceFacts& facts) const override {
     return library().assembly(source, options(facts));
   }
-  // NOTE: cached under the content: the function is always called the same, so that names are in no key.
+  // NOTE: the function is named kContentName, not after the kernel, so kernels that differ in their name alone share a cache entry.
   std::shared_ptr<Program> compile(const Kernel& kernel) const override {
     const LlvmLibrary& llvm = library();
     const KernelCost cost = cost_of(kernel.ast);
@@ -65,7 +65,7 @@ class LlvmDevice final : public Device {
   }
 
  private:
-  /// Opened on first use, and kept: it holds compilers that are set up.
+  /// The shared library, which also keeps set-up compilers for reuse.
   static const LlvmLibrary& library() { return LlvmLibrary::shared(); }
   LlvmCompileOptions options(const SourceFacts& facts) const {
     LlvmCompileOptions out;

@@ -23,9 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kInstalledFolder = STRATA_PLUGIN_INSTALLED;  ///< the build says it: absolute, or ""
+constexpr const char* kInstalledFolder = STRATA_PLUGIN_INSTALLED;  ///< set by CMake; absolute, or ""
 
-/// What dl_iterate_phdr looks for: the object whose memory holds an address.
+/// The argument of find_holder(): an address, and the path of the loaded object that contains it.
 struct Holder {
   std::uintptr_t address;
   std::string path;  ///< "" for the program itself
@@ -43,7 +43,8 @@ int find_holder(dl_phdr_info* info, std::size_t, void* context) {
   return 0;
 }
 
-/// The file that this code was loaded from. NOTE: dladdr's name for the program is its argv[0], which anybody may choose.
+/// The path of the file that contains this code. NOTE: dladdr() is not used, because its name for the program is argv[0], which the caller
+/// of the program chooses freely.
 std::string own_file() {
   Holder holder{reinterpret_cast<std::uintptr_t>(&find_holder), {}};
   dl_iterate_phdr(find_holder, &holder);
@@ -54,7 +55,7 @@ std::string own_file() {
   return failed ? std::string() : real.string();
 }
 
-/// The path of the plugin in the first folder that has it, or "".
+/// The path of the plugin in the first folder that has it; empty if none has it.
 std::string find_plugin(std::span<const std::string> folders) {
   for (const std::string& folder : folders) {
     const fs::path path = fs::path(folder) / LlvmLibrary::kFileName;
@@ -70,7 +71,7 @@ std::string joined(std::span<const std::string> folders) {
   return out.empty() ? "nowhere" : out;
 }
 
-/// The plugin, opened, or null and why it is not. NOTE: never closed: LLVM cannot be unloaded.
+/// Opens the plugin; null, and the reason in `why`, if that fails. NOTE: never closed, because LLVM cannot be unloaded.
 void* load_plugin(const std::string& path, std::string& why) {
   void* const handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
   const char* const reason = handle != nullptr ? "" : dlerror();
@@ -78,22 +79,23 @@ void* load_plugin(const std::string& path, std::string& why) {
   return handle;
 }
 
-/// LLVM itself is a package; the plugin is made with Strata. Neither helps where they are there, and memory is not, say.
+/// The remedy if the plugin could not be opened. Without a plugin: LLVM's headers and a rebuild, because the plugin is built with Strata.
+/// If LLVM's library is missing: its package. For other reasons, e.g. exhausted memory, no package helps.
 Remedy remedy_for(const std::string& plugin, std::string_view why) {
   if (plugin.empty()) return {"llvm-19-dev", true};
   return why.find("No such file") != std::string_view::npos ? Remedy{"libllvm19"} : Remedy{};
 }
 
-/// What helps against why the plugin cannot be opened.
+/// The end of the error message: the remedy, or the limit of the address space if there is one.
 std::string advice_for(const std::string& plugin, std::string_view why) {
   const std::string remedy = remedy_for(plugin, why).text();
   return remedy.empty() ? address_space_limit(": ") : ": " + remedy;
 }
 
-// Threads that use LLVM are inside. It is shut while the process forks: LLVM has locks of its own; and for good when the process
-// ends, before LLVM's statics are destroyed.
+// A thread passes this gate to use LLVM. The gate is shut while the process forks, because LLVM has locks of its own, and forever when the
+// process ends, before LLVM's static objects are destroyed.
 constinit Gate llvm_gate;
-constexpr std::chrono::seconds kPatience{10};  // at the end; a kernel takes less to compile
+constexpr std::chrono::seconds kPatience{10};  // at the end; compiling a kernel takes less
 std::atomic<bool> is_ending{false};
 std::thread::id ending_thread;
 
@@ -104,12 +106,12 @@ void end_llvm() {
   llvm_gate.shut(kPatience);
 }
 
-/// What is registered last is called first. NOTE: LLVM makes statics on first use, anywhere, so that this is said again after each
-/// visit that may have made some; 32 bytes each.
+/// Registers end_llvm() to be called before the destructors of all static objects that exist so far: exit handlers run in reverse order.
+/// NOTE: LLVM creates static objects on first use, anywhere, so this is called again after each use of LLVM; it takes 32 bytes each time.
 void note_statics() { static_cast<void>(std::atexit(end_llvm)); }
 
-/// Where the first thread ends the process, its own objects go before any static does: no kernel is in the middle of being compiled
-/// then. (Where it ends alone, nothing else happens.)
+/// A thread_local object of the first thread. If that thread ends the process, the object is destroyed before any static object is, and
+/// waits until no kernel is being compiled. (If only the thread ends, the gate opens again.)
 struct FirstThread {
   FirstThread() = default;
   FirstThread(const FirstThread&) = delete;
@@ -125,12 +127,12 @@ const bool is_watched = [] {
   return true;
 }();
 
-/// What a thread has to pass to use LLVM. The one that ends the process need not: nobody else is inside.
+/// The gate that a thread passes to use LLVM; null for the thread that ends the process, which is alone then.
 Gate* gate_of_llvm() {
   return is_ending && std::this_thread::get_id() == ending_thread ? nullptr : &llvm_gate;
 }
 
-/// The library of the process. NOTE: never destroyed: threads may outlive every static.
+/// The library of the process. NOTE: never destroyed, because threads may outlive every static object.
 struct SharedLibrary {
   std::mutex mutex;
   std::shared_ptr<const LlvmLibrary> keeps;
@@ -166,7 +168,7 @@ const StrataLlvmTable* open_table(const std::string& path) {
   return table;
 }
 
-/// A text of the plugin's.
+/// A text that the plugin allocates, released in the destructor.
 class PluginText {
  public:
   explicit PluginText(const StrataLlvmTable& table) : table_(table) {}
@@ -275,7 +277,7 @@ LlvmModule LlvmLibrary::load(std::string_view object) const {
   StrataLlvmModule* module = nullptr;
   check_status(table_->load(plugin_text(object), &module, &error.data), error);
   const auto unload = [table = table_](StrataLlvmModule* m) {
-    if (is_ending) return;  // with the process
+    if (is_ending) return;  // the code goes with the process
     const Gate::Visit inside(gate_of_llvm());
     table->unload(m);
   };

@@ -1,11 +1,12 @@
-// LLVM, behind a shared object of its own that is opened on first use: programs that never compile with it start without it
-// and link nothing of it.
+// LlvmLibrary: compiles LLVM IR to object code and loads the code into memory, in this process. LLVM is linked into a plugin
+// (libstrata_llvm.so, llvm_plugin/), which is opened on first use: a program that never compiles with LLVM neither loads nor links it. The
+// device LLVM (llvm_device.cpp) is the user.
 //
 //   const auto llvm = LlvmLibrary::open();
 //   const LlvmModule module = llvm->load(llvm->compile(uops_to_llvm("kernel", uops)));
 //   const auto entry = module.function<void (*)(void* const*, const long long*)>("kernel_entry");
 //
-// All of this may be used from any thread at any time; compilations of several threads run side by side.
+// All functions are thread-safe; compilations on several threads run in parallel.
 #pragma once
 
 #include <cstdint>
@@ -25,25 +26,25 @@ struct StrataLlvmTable;
 namespace strata {
 
 struct LlvmCompileOptions {
-  int level = 2;  ///< 0: as the text stands, and fast; 1: clean-ups; 2: the passes that kernels want
-  bool deterministic = false;  ///< no product is fused into a sum, but where the text says llvm.fma
-  std::string cpu = "native";  ///< or a name that LLVM knows
+  int level = 2;  ///< 0: no passes, fastest; 1: EarlyCSE; 2: also InstCombine, SimplifyCFG and LICM
+  bool deterministic = false;  ///< no fma contraction, except where the IR calls llvm.fma
+  std::string cpu = "native";  ///< "native" or the name of a CPU that LLVM knows
 };
 
 /// Nanoseconds of each step of a compilation.
 struct LlvmTimes {
-  std::int64_t setup = 0;  ///< 0 but for the first compilations
+  std::int64_t setup = 0;  ///< creating a target and passes; about 0 if one was free for reuse
   std::int64_t parse = 0;
   std::int64_t passes = 0;
   std::int64_t codegen = 0;
 };
 
-/// Machine code in memory, until the last copy of this goes.
+/// A handle on executable code in memory. The last copy unloads the code.
 class LlvmModule {
  public:
-  /// The address of a function, null where there is none.
+  /// The address of a function; null if there is none of that name.
   void* find(const std::string& symbol) const;
-  /// The function `symbol`. @pre Function is its type  @throws Error (undefined) where there is none.
+  /// The function `symbol`, as a pointer of type Function. @pre Function is its type  @throws Error (undefined) if there is none
   template <class Function>
   Function function(const std::string& symbol) const {
     void* const address = find(symbol);
@@ -60,43 +61,43 @@ class LlvmModule {
   std::shared_ptr<StrataLlvmModule> module_;
 };
 
-/// The plugin, opened. It stays in the process.
+/// The plugin, opened. It stays loaded until the process ends, because LLVM cannot be unloaded.
 class LlvmLibrary {
  public:
   static constexpr std::string_view kFileName = "libstrata_llvm.so";
 
-  /// Opens the plugin from the first of `folders` that has it; folders that are not absolute paths are passed over.
-  /// @throws Error (domain) that says how to get it where there is none, or where it cannot be opened.
+  /// Opens the plugin in the first of `folders` that has it. Folders with relative paths are skipped.
+  /// @throws Error (undefined) that says how to get the plugin, if no folder has it, it cannot be opened, or it is of another version
   static std::shared_ptr<const LlvmLibrary> open(std::span<const std::string> folders);
-  /// From the default folders.
+  /// Opens the plugin in the default folders.
   static std::shared_ptr<const LlvmLibrary> open();
-  /// That of the process, opened on first use from the default folders. It is never closed.
+  /// The library of the process; the first call opens it from the default folders. It is never closed. @throws as open()
   static const LlvmLibrary& shared();
-  /// Where it is sought: beside the library or program that holds this code, then STRATA_PLUGIN_DIR, then where a system's
-  /// package has it (CMake's STRATA_PLUGIN_INSTALL_DIR, where that is absolute). Never the working directory.
+  /// The folders in which open() looks: that of the library or program that contains this code, STRATA_PLUGIN_DIR, then the folder of the
+  /// system's package (CMake's STRATA_PLUGIN_INSTALL_DIR, if absolute). Never the working directory, in which anybody may place a file.
   static std::vector<std::string> default_folders();
-  /// The file that open() would open; empty where there is none.
+  /// The file that open() would open; empty if there is none.
   static std::string default_path();
-  /// What open() needs where it fails.
+  /// What to install if open() fails.
   static Remedy remedy();
 
   LlvmLibrary(const LlvmLibrary&) = delete;
   LlvmLibrary& operator=(const LlvmLibrary&) = delete;
   ~LlvmLibrary();
 
-  /// The object file of a module in LLVM IR. @throws Error (parse) with LLVM's words where the text is no module or is not
-  /// well formed, (undefined) where code generation gives up, (budget) out of memory.
+  /// Compiles a module in LLVM IR to an object file, and returns its bytes. @throws Error (parse) with LLVM's message if the text is no
+  ///   module or the verifier refuses it, (undefined) if code generation fails, (budget) out of memory
   std::string compile(std::string_view ir, const LlvmCompileOptions& options = {},
                       LlvmTimes* times = nullptr) const;
-  /// What compile makes of it, to read. @throws Error as compile
+  /// The assembly text of the same code. @throws as compile()
   std::string assembly(std::string_view ir, const LlvmCompileOptions& options = {}) const;
-  /// Code in memory. @pre `object` was made by compile, for this CPU, and is unharmed
-  /// @throws Error (undefined) where it is no object file, or names a symbol that the process does not have.
+  /// Loads an object file into executable memory. @pre compile() made `object` for this CPU, and nobody changed it: relocations are not
+  ///   checked  @throws Error (undefined) if it is no object file, or refers to a symbol that the process does not have
   LlvmModule load(std::string_view object) const;
 
-  /// "19.1.7"
+  /// LLVM's version, e.g. "19.1.7".
   std::string version() const;
-  /// The machine's CPU and its features, as LLVM has them: what compile's objects depend on where the CPU is native.
+  /// LLVM's name of this machine's CPU and its features. An object file that was compiled for the CPU "native" depends on it.
   std::string host() const;
 
  private:

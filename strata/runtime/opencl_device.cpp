@@ -1,4 +1,4 @@
-// OPENCL: OpenCL C through the system's loader; iterations of the parallel loop are instances.
+// The device OPENCL: renders OpenCL C and builds it with the system's driver. Iterations of the parallel loop are work-items.
 
 #include "strata/base/int_math.h"
 #include "strata/codegen/estimate.h"
@@ -10,10 +10,10 @@ namespace strata {
 
 namespace {
 
-/// What an instance's scratch memory may take: drivers for processors have it on the stacks of their threads.
+/// The most scratch memory of a work-item. Drivers for CPUs place it on the stacks of their threads.
 constexpr std::int64_t kMostScratchBytes = std::int64_t{1} << 20;
 
-/// Seconds of a launch: one that is on its way cannot be ended.
+/// About how many seconds a launch may take, because a running launch cannot be interrupted.
 constexpr double kLaunch = 0.05;
 
 class OpenClDeviceProgram final : public Program {
@@ -45,7 +45,7 @@ class OpenClDeviceProgram final : public Program {
       memory.push_back({buffers[slot], bytes(slot, values), buffers_[slot].written});
     SmallVec<OpenClInteger, 8> integers;
     for (std::size_t k = 0; k < is_wide_.size(); ++k)
-      integers.push_back({values[k], is_wide_[k]});  // the list's variables come first
+      integers.push_back({values[k], is_wide_[k]});  // the variables of the list of UOps are the first values
     const std::int64_t instances = std::max<std::int64_t>(number(instances_, values), 1);
     program_->run({memory.data(), memory.size()}, {integers.data(), integers.size()}, instances,
                   at_once_);
@@ -74,8 +74,8 @@ class OpenClDeviceProgram final : public Program {
   Int instances_;
   std::int64_t at_once_;
   std::unique_ptr<OpenClProgram> program_;
-  std::vector<std::size_t> slots_;  // of the kernel's parameters
-  std::vector<bool> is_wide_;       // of the list's variables
+  std::vector<std::size_t> slots_;  // the slots that are parameters of the kernel
+  std::vector<bool> is_wide_;       // for each variable of the list: it has 64 bits
 };
 
 class OpenClDevice final : public Device {

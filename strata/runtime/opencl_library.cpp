@@ -29,7 +29,7 @@ namespace strata {
 namespace {
 
 // clang-format off
-/// What is called; the loader has them all.
+/// The functions that are called. Every loader exports them.
 #define STRATA_OPENCL_CALLS(CALL)                                                                          \
   CALL(clGetPlatformIDs)   CALL(clGetDeviceIDs)            CALL(clGetDeviceInfo)     CALL(clCreateContext) \
   CALL(clReleaseContext)   CALL(clCreateCommandQueue)      CALL(clReleaseCommandQueue)                     \
@@ -66,7 +66,7 @@ std::string error_name(cl_int code) {
   static constexpr Row kRows[] = {STRATA_OPENCL_ERRORS(STRATA_ROW)};
 #undef STRATA_ROW
 #undef STRATA_OPENCL_ERRORS
-  constexpr cl_int no_platform = -1001;  // the loader's own
+  constexpr cl_int no_platform = -1001;  // an error code of the loader, which has no row
   if (code == no_platform) return "CL_PLATFORM_NOT_FOUND_KHR";
   const auto* const row =
       std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.code == code; });
@@ -94,7 +94,7 @@ struct Calls {
 };
 #undef STRATA_OPENCL_CALLS
 
-/// What a call says in words: asked for the size first, with the 0 at the end.
+/// The text that an OpenCL query gives: `ask` is called for the size, which includes the final 0, then for the text.
 template <class Ask>
 std::string words_of(const Ask& ask) {
   std::size_t size = 0;
@@ -105,18 +105,18 @@ std::string words_of(const Ask& ask) {
   return out;
 }
 
-/// A cl_mem or the like, released in the end.
+/// An owned cl_mem, cl_kernel, ..., with its release function.
 template <class T>
 using Handle = std::unique_ptr<std::remove_pointer_t<T>, cl_int (*)(T)>;
 
-/// One device, and what is open on it.
+/// The chosen device with its context and queue.
 struct Session {
   std::shared_ptr<const SharedObject> loader;
   Calls cl;
   cl_device_id device;
   Handle<cl_context> context;
-  Handle<cl_command_queue> queue;                // in order, and for all threads
-  std::uint64_t generation = fork_generation();  // of the process that opened it
+  Handle<cl_command_queue> queue;                // an in-order queue, which all threads share
+  std::uint64_t generation = fork_generation();  // identifies the process that opened the device
   bool is_gpu = false;
   bool shares_memory = false;  // with the host
   std::size_t units = 1;
@@ -129,7 +129,7 @@ struct Session {
   }
 };
 
-/// @throws Error (undefined) in a child of the process that opened the drivers: their threads and their device are not in it
+/// @throws Error (undefined) in a child by fork() of the process that opened the drivers: their threads exist only in the parent
 void check_not_forked(const Session& session) {
   STRATA_CHECK(session.generation == fork_generation(), undefined,
                "[opencl] this process is a child of fork(), and its parent had opened the drivers, "
@@ -155,7 +155,7 @@ class Built final : public OpenClProgram {
     check_not_forked(*session_);
     std::vector<Handle<cl_mem>> buffers;
     for (const OpenClMemory& m : memory) buffers.push_back(buffer(m));
-    // Whatever fails, nothing goes on with the caller's memory.
+    // If anything throws, wait until the device no longer uses the caller's memory.
     struct AtEnd {
       const Built& program;
       bool is_done = false;
@@ -173,7 +173,7 @@ class Built final : public OpenClProgram {
  private:
   cl_command_queue queue() const { return session_->queue.get(); }
 
-  /// The host's memory itself where the device shares it, else a copy.
+  /// A buffer on the host's memory itself, if the device shares the memory; else a copy.
   Handle<cl_mem> buffer(const OpenClMemory& m) const {
     if (m.bytes == 0) return {nullptr, cl_.clReleaseMemObject};
     const cl_mem_flags access = m.is_written ? CL_MEM_READ_WRITE : CL_MEM_READ_ONLY;
@@ -204,7 +204,7 @@ class Built final : public OpenClProgram {
   Handle<cl_event> launched(std::span<const Handle<cl_mem>> buffers,
                             std::span<const OpenClInteger> integers, std::size_t begin,
                             std::size_t count, std::size_t group) {
-    const std::lock_guard lock(mutex_);  // a kernel keeps its arguments, up to the launch
+    const std::lock_guard lock(mutex_);  // arguments are a state of the kernel until the launch
     cl_uint position = 0;
     for (const Handle<cl_mem>& b : buffers) {
       cl_mem memory = b.get();
@@ -224,11 +224,11 @@ class Built final : public OpenClProgram {
           "clEnqueueNDRangeKernel");
     return {event, cl_.clReleaseEvent};
   }
-  /// Powers of two, as processors' drivers compile a kernel for each size of groups; few enough for all units to have
-  /// some.
+  /// The size of a work-group: a power of two, because drivers for CPUs compile a kernel for each size; on a CPU small enough that each
+  /// compute unit gets several groups.
   std::size_t group_for(std::size_t instances) const {
     constexpr std::size_t most = 64, beyond = std::numeric_limits<cl_int>::max() - most;
-    if (instances > beyond) return 1;  // rounded up, the index may not fit
+    if (instances > beyond) return 1;  // rounded up to whole groups, the index could exceed an int
     const std::size_t wanted = session_->is_gpu ? instances : instances / (4 * session_->units);
     const std::size_t limit = std::min({wanted, most, most_in_group_});
     std::size_t group = 1;
@@ -248,7 +248,7 @@ class Built final : public OpenClProgram {
       return check(cl_.clEnqueueReadBuffer(queue(), memory, CL_TRUE, 0, to.bytes, to.data, 0,
                                            nullptr, nullptr),
                    "clEnqueueReadBuffer");
-    // Mapping says from when on the host sees what is there.
+    // With shared memory, mapping makes the device's writes visible to the host.
     cl_int code = CL_SUCCESS;
     void* const mapped = cl_.clEnqueueMapBuffer(queue(), memory, CL_TRUE, CL_MAP_READ, 0, to.bytes,
                                                 0, nullptr, nullptr, &code);
@@ -316,12 +316,13 @@ class Library final : public OpenClLibrary {
   std::shared_ptr<const Session> session_;
 };
 
-/// What is open in this process, once that was tried. NOTE: never destroyed: what drivers do at the end of the process may need it.
+/// The result of OpenClLibrary::open() in this process, once it was tried. NOTE: never destroyed, because drivers may use it at the end of
+/// the process.
 struct SharedDrivers {
   std::mutex mutex;
   std::atomic<bool> is_opened{false};
   std::unique_ptr<const OpenClLibrary> library;
-  std::string why;  // there is none
+  std::string why;  // the error, if `library` is null
 };
 SharedDrivers& shared_drivers() {
   static SharedDrivers& shared = *new SharedDrivers;
@@ -358,7 +359,7 @@ OpenClPlatform described(const Calls& cl, cl_platform_id platform) {
   return out;
 }
 
-/// The first GPU, else the first device.
+/// The first GPU of any platform, else the first device of the first platform that has one.
 cl_device_id chosen_device(const Calls& cl) {
   const std::vector<cl_platform_id> platforms = all_platforms(cl);
   for (const cl_device_type type :
@@ -389,8 +390,8 @@ std::shared_ptr<const Session> opened_session(const char* file) {
   return std::make_shared<const Session>(std::move(out));
 }
 
-/// NOTE: PoCL ends the process where Linux does not show it the processors, as in a chroot without /sys, and where it is refused a
-/// thread a processor.
+/// Checks conditions under which PoCL aborts the process: it cannot read the processors from /sys, e.g. in a chroot, or the system refuses
+/// it one thread for each processor. @throws Error (undefined)
 void check_surroundings() {
   namespace fs = std::filesystem;
   std::error_code ignored;
@@ -405,14 +406,14 @@ void check_surroundings() {
       " threads (ulimit -u, or a container's limit), without which drivers end the process");
 }
 
-/// No package helps where what is there does not fit.
+/// The end of the error message: the packages to install, or the limit of the address space if that is the reason.
 std::string advice() {
   const Remedy remedy = OpenClLibrary::remedy();
   if (remedy.packages.empty()) return address_space_limit(": ");
   return ": install a driver and its loader; for processors: " + remedy.text();
 }
 
-/// f(), whose errors say what to install.
+/// Returns f(); adds advice() to its errors.
 template <class F>
 auto with_remedy(const F& f) {
   try {

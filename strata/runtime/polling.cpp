@@ -16,7 +16,7 @@ Polling::~Polling() { innermost_polling = outer_; }
 
 void* Polling::address() { return reinterpret_cast<void*>(&Polling::poll); }
 
-// NOTE: called by code that exceptions cannot pass.
+// NOTE: compiled kernels call it, and exceptions cannot pass through their frames.
 int Polling::poll() noexcept {
   Polling* const mine = innermost_polling;
   if (mine == nullptr) return 0;

@@ -14,13 +14,14 @@
 namespace strata {
 namespace {
 
-constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // what every system takes in one call
+constexpr std::size_t kMostAtOnce =
+    std::size_t{1} << 30;  // the most bytes of one call, which every system accepts
 
-/// Whether a file may be as long as writing `bytes` to `fd` makes it.
+/// Whether the process's limit on file sizes (RLIMIT_FSIZE) allows writing `bytes` to `fd`.
 bool may_write(int fd, std::size_t bytes) {
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
-  const off_t at = lseek(fd, 0, SEEK_CUR);  // -1 for what has no size
+  const off_t at = lseek(fd, 0, SEEK_CUR);  // -1: a pipe or terminal, which has no size
   return at < 0 || (static_cast<rlim_t>(at) <= limit.rlim_cur &&
                     bytes <= limit.rlim_cur - static_cast<rlim_t>(at));
 }
@@ -29,7 +30,8 @@ bool may_write(int fd, std::size_t bytes) {
 
 void Fd::reset(int fd) {
   const int before = errno;
-  if (fd_ >= 0) close(fd_);  // not again after EINTR: on Linux the descriptor is gone
+  if (fd_ >= 0)
+    close(fd_);  // not repeated after EINTR: on Linux the descriptor is closed then, too
   fd_ = fd;
   errno = before;
 }

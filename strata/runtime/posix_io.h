@@ -1,4 +1,5 @@
-// Descriptors that close themselves, transfers that a signal does not cut short, folders that remove themselves.
+// Wrappers of POSIX input and output: Fd, a descriptor that closes itself; write_all() and read_exactly(), which complete a transfer in
+// spite of signals and short writes; PrivateFolder, a temporary folder. The disk cache, subprocesses, traces and array files use them.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,7 @@
 
 namespace strata {
 
-/// An open file descriptor, or none.
+/// An owned file descriptor, or none. Move-only.
 class Fd {
  public:
   Fd() = default;
@@ -21,33 +22,33 @@ class Fd {
 
   explicit operator bool() const { return fd_ >= 0; }
   int get() const { return fd_; }
-  void reset(int fd = -1);  ///< errno stays as it is
-  int release() { return std::exchange(fd_, -1); }
+  void reset(int fd = -1);  ///< closes the descriptor and takes `fd`; keeps errno
+  int release() { return std::exchange(fd_, -1); }  ///< gives up the descriptor without closing it
 
  private:
   int fd_ = -1;
 };
 
-/// The system's words for errno.
+/// The system's message for errno, e.g. "No such file or directory".
 std::string last_error_text();
 
-/// Writes all of it, or returns false with errno set: EFBIG where the process may not make files of that size,
-/// instead of the signal that would end it.
+/// Writes all `bytes`. On failure returns false and sets errno: EFBIG if the file would exceed the process's limit on file sizes, which is
+/// checked first, because the system's answer is a signal that ends the process.
 [[nodiscard]] bool write_all(int fd, const void* data, std::size_t bytes);
-/// Reads exactly `bytes`, or returns false: with errno set, to 0 where the file ends before.
+/// Reads exactly `bytes`. On failure returns false and sets errno, to 0 if the file ends before.
 [[nodiscard]] bool read_exactly(int fd, void* data, std::size_t bytes);
 
-/// A new folder that only this user can enter, under TMPDIR or /tmp; removed, with what is in it, at the end.
+/// A new folder under TMPDIR or /tmp that only this user can access. The destructor removes it with its contents.
 class PrivateFolder {
  public:
-  /// @throws Error (budget) with the system's reason where none can be made.
+  /// @throws Error (budget) with the system's reason if the folder cannot be created
   PrivateFolder();
   PrivateFolder(const PrivateFolder&) = delete;
   PrivateFolder& operator=(const PrivateFolder&) = delete;
   ~PrivateFolder();
 
   const std::string& path() const { return path_; }
-  std::string file(const char* name) const;
+  std::string file(const char* name) const;  ///< the path of a file in the folder
 
  private:
   std::string path_;

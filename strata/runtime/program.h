@@ -1,4 +1,5 @@
-// A kernel that is ready to run, on any device; and the one whose machine code is a shared object.
+// Program: a compiled kernel, ready to run. Each device derives its own class; Device::compile() returns it, and CompiledKernel (device.h)
+// runs it. ObjectProgram runs a shared object, for code that was compiled elsewhere.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@ namespace strata {
 
 class SharedObject;
 
-/// What every device makes of a kernel. Programs keep no state between runs: run() may be called from many threads.
+/// The result of compiling a kernel. A program keeps no state between runs, so several threads may call run() at the same time.
 class Program {
  public:
   Program() = default;
@@ -20,26 +21,27 @@ class Program {
   virtual ~Program() = default;
 
   virtual const std::string& name() const = 0;
-  /// Runs the kernel on `buffers`, by slot, and `values`, those of its variables in the order of the kernel's list.
-  /// @pre each buffer has the size that the kernel was compiled for
-  /// @throws Error (shape) where the numbers of buffers or values are not the kernel's.
+  /// Runs the kernel. `buffers` has the memory of each slot; `values` has a value for each variable, in the order of Kernel::variables.
+  /// @pre each buffer has the size that the kernel was compiled for, and both counts are the kernel's. Only some programs check the counts,
+  ///   and throw Error (shape): a compiled entry function takes plain pointers
   virtual void run(std::span<void* const> buffers, std::span<const std::int64_t> values) = 0;
-  /// Whether chunks of its parallel loop are chunks of its work; else the chunk that begins at 0 does all of it, and polls itself
-  /// whether to go on (base/interrupt.h).
+  /// True if the kernel's parallel loop may be divided into chunks, each run with its own range [begin0, end0). False if a run always does
+  /// the whole loop: it is then called once, and checks for interrupts itself (base/interrupt.h).
   virtual bool has_chunks() const;
-  /// Whether one buffer more is the address of what it calls to poll (codegen/polls.h).
+  /// True if the kernel calls a function to check for interrupts (codegen/polls.h). Its address, Polling::address(), is then passed as one
+  /// more buffer, behind those of the slots.
   virtual bool polls() const;
 
-  // What a class that was derived before overrides.
+  // The former names, which has_chunks() and polls() call: a class that overrides them still works.
   [[deprecated("renamed to has_chunks")]] virtual bool has_parts() const { return true; }
   [[deprecated("renamed to polls")]] virtual bool looks() const { return false; }
 };
 
-/// A program that exports `void NAME_entry(void* const* buffers, const long long* values)`.
+/// A program in a shared object that exports `void NAME_entry(void* const* buffers, const long long* values)`. run() checks both counts.
 class ObjectProgram final : public Program {
  public:
-  /// Loads `object`, the bytes of a shared object whose kernel `name` takes this many buffers and values.
-  /// @throws Error (undefined) where it cannot be loaded, or has no such entry.
+  /// Loads `object`, the bytes of a shared object, whose kernel `name` takes this many buffers and values.
+  /// @throws Error (undefined) if the object cannot be loaded or has no such entry; and as SharedObject::load()
   ObjectProgram(std::string name, std::span<const std::byte> object, std::size_t buffer_count,
                 std::size_t value_count);
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kWidth = 24;
 constexpr auto kBetween = std::chrono::milliseconds(100);
 
-/// Three digits or so.
+/// A number with one decimal below 10, else without.
 std::string brief(double value) {
   char text[32];
   std::snprintf(text, sizeof text, value < 10 ? "%.1f" : "%.0f", value);

@@ -1,4 +1,4 @@
-// A line that says how far long work is: a bar, the rate, the time that is left. Nothing where the output is no terminal.
+// Progress: a progress bar of one line, with rate and remaining time, for long loops on a terminal. It draws nothing elsewhere.
 //
 //   Progress progress("training", steps);
 //   for (...) progress.advance(1, "loss 0.12");
@@ -12,24 +12,25 @@
 
 namespace strata {
 
-/// The line, for as long as this lives.
+/// A progress bar for `total` steps. The destructor erases it.
 class Progress {
  public:
-  /// Draws to `to` if that is a terminal, at most ten times a second. @pre it is open as long as this lives
+  /// Draws to `to` if it is a terminal. @pre `to` stays open while this object lives
   Progress(std::string_view what, std::int64_t total, std::FILE* to = stderr);
-  ~Progress();  // ends the line
+  ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  /// Counts `by` more steps as done and sets the note. Redraws at most ten times a second.
   void advance(std::int64_t by = 1, std::string_view note = {});
-  /// "training  [#####.....]  50 % 10/20  5.1/s  2 s left  loss 0.12", `seconds` after the beginning.
+  /// The text of the bar `seconds` after the beginning: "training  [#####.....]  50 % 10/20  5.1/s  2 s left  loss 0.12".
   std::string line(double seconds) const;
 
  private:
   using Clock = std::chrono::steady_clock;
   std::string what_, note_;
   std::int64_t total_, done_ = 0;
-  std::FILE* to_;  // null where nothing is drawn
+  std::FILE* to_;  // null if nothing is drawn
   Clock::time_point begin_ = Clock::now(), drawn_ = begin_;
 };
 

@@ -1,4 +1,4 @@
-// What gets a back end that is missing, in Debian's and Ubuntu's words: errors end with it, `strata doctor` collects it.
+// Remedy: the Debian or Ubuntu packages to install when a backend is missing. Errors end with its text, and `strata doctor` lists all.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace strata {
 
-/// What to install.
+/// The packages to install.
 struct Remedy {
-  std::string packages = {};  ///< separated by blanks; empty where no package helps
-  bool builds_again = false;  ///< true iff Strata has to be built again with them
+  std::string packages = {};  ///< names, separated by blanks; empty if no package helps
+  bool builds_again = false;  ///< true iff Strata must be rebuilt after installing them
 
-  /// "apt-get install libllvm19"; empty where no package helps.
+  /// E.g. "apt-get install libllvm19"; empty if no package helps.
   std::string text() const {
     if (packages.empty()) return {};
     return detail::message("apt-get install ", packages,

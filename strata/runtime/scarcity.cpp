@@ -17,7 +17,7 @@ namespace strata {
 
 int startable_threads(int wanted) {
   std::counting_semaphore<> counted(0);
-  std::vector<std::thread> threads;  // all at once: it is how many there are that is limited
+  std::vector<std::thread> threads;  // all exist at the same time, because the limit is on their number
   threads.reserve(static_cast<std::size_t>(std::max(wanted, 0)));
   const auto is_started = [&] {
     try {

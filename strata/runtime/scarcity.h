@@ -1,5 +1,6 @@
-// What the system refuses a process: threads, address space. Who needs them asks first, goes on with less, and says so: libraries
-// that are refused a thread end the process, or throw where nobody expects it.
+// The limits of the system on a process: threads and address space. tbb_executor.cpp and opencl_library.cpp ask for them before they start
+// a library, because oneTBB and OpenCL drivers abort the process when the system refuses them a thread. Strata then goes on with
+// fewer threads, or without the device, and says so.
 #pragma once
 
 #include <string>
@@ -7,14 +8,14 @@
 
 namespace strata {
 
-/// How many of `wanted` threads the system lets this process have beside those that it has. They are started, and ended at once.
+/// How many of `wanted` further threads the system grants this process. Found out by starting them, all at the same time, and ending them.
 /// @post 0 <= result <= max(wanted, 0)
 int startable_threads(int wanted);
 
-/// Says on the error stream that loops have `granted` threads of the `wanted` ones; the first time in a process.
+/// Prints one line on standard error: loops run on `granted` of `wanted` threads. Only the first call in a process prints.
 void warn_of_few_threads(int wanted, int granted);
 
-/// `before` and "the address space is limited to 512 MiB (ulimit -v)"; empty where it is not.
+/// If the address space is limited, `before` followed by e.g. "the address space is limited to 512 MiB (ulimit -v)"; else empty.
 std::string address_space_limit(std::string_view before = "");
 
 }  // namespace strata

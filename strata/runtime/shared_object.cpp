@@ -14,7 +14,7 @@
 namespace strata {
 namespace {
 
-/// The T at `offset`, if all of it is there.
+/// Reads the T at `offset`; false if `bytes` end before.
 template <class T>
 bool read_at(std::span<const std::byte> bytes, std::uint64_t offset, T& out) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return false;
@@ -22,8 +22,8 @@ bool read_at(std::span<const std::byte> bytes, std::uint64_t offset, T& out) {
   return true;
 }
 
-/// A path to descriptor `fd` that this process has not used before. NOTE: the loader takes two files of one name
-/// for the same one, and descriptors are used again. So each bit of a running number is written as a detour.
+/// A path to descriptor `fd` that this process has not used before. NOTE: the loader takes two files with the same path for the same file,
+/// and the numbers of descriptors are reused. So the path encodes a counter: each bit is a detour, "./" or "../fd/".
 std::string fresh_path(int fd) {
   static std::atomic<std::uint64_t> calls{1};
   std::string path = "/proc/self/fd/";
@@ -35,13 +35,13 @@ std::string fresh_path(int fd) {
 void* open_library(const std::string& path, std::string& why) {
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
-    const char* text = dlerror();  // of this thread
+    const char* text = dlerror();  // the error of this thread
     why = text != nullptr ? text : "no reason given";
   }
   return handle;
 }
 
-/// From memory: needs no disk, and leaves nothing behind however the process ends. Null where the system forbids it.
+/// Loads from a memory file, which needs no disk and leaves nothing behind, however the process ends. Null if the system forbids it.
 void* load_from_memory(std::span<const std::byte> object, std::string& why) {
   const Fd file(memfd_create("strata-kernel", MFD_CLOEXEC));
   if (!file || !write_all(file.get(), object.data(), object.size())) {
@@ -51,7 +51,7 @@ void* load_from_memory(std::span<const std::byte> object, std::string& why) {
   return open_library(fresh_path(file.get()), why);
 }
 
-/// From a file in a private folder, where /proc is missing or memory may not be executed from.
+/// Loads from a file in a private folder, for systems without /proc, or where memory files must not be executed.
 void* load_from_folder(std::span<const std::byte> object, std::string& why) {
   const PrivateFolder folder;
   const std::string path = folder.file("kernel.so");
@@ -64,8 +64,7 @@ void* load_from_folder(std::span<const std::byte> object, std::string& why) {
 
 }  // namespace
 
-// NOTE: the loader maps what the headers say; of a file that was cut off it would touch pages that
-// do not exist.
+// NOTE: the loader maps the segments that the headers describe. Of a truncated file it would access pages that do not exist, and crash.
 bool SharedObject::is_whole(std::span<const std::byte> object) {
   ElfW(Ehdr) header;
   if (!read_at(object, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
@@ -86,7 +85,7 @@ std::shared_ptr<const SharedObject> SharedObject::load(std::span<const std::byte
                " bytes that are no whole shared object");
   std::string why;
   void* handle = load_from_memory(object, why);
-  // What the loader says of the object itself holds for a file, too; the second attempt finds that out.
+  // Not distinguished: whether the system forbids memory files, or the object is invalid. In the second case this attempt fails, too.
   if (handle == nullptr) handle = load_from_folder(object, why);
   STRATA_CHECK(handle != nullptr, undefined, "[load] ", why);
   return std::shared_ptr<const SharedObject>(new SharedObject(handle));

@@ -1,4 +1,5 @@
-// A shared object, from memory or the system, loaded into the process until its last handle goes.
+// SharedObject: a shared object that is loaded into the process, from bytes (a compiled kernel) or by name (a system library such as
+// OpenCL's loader). The last handle unloads it.
 #pragma once
 
 #include <cstddef>
@@ -12,26 +13,27 @@ namespace strata {
 
 class SharedObject {
  public:
-  /// Loads the bytes of a shared object: all symbols are resolved now, and what it exports is seen by no other.
-  /// @throws Error (undefined) with the loader's words where it cannot be loaded,
-  ///         Error (budget) where the system has no room for it.
+  /// Loads the bytes of a shared object, from memory or, if the system forbids that, through a temporary file. All symbols are resolved
+  /// (RTLD_NOW), and its exports are not visible to other objects (RTLD_LOCAL).
+  /// @throws Error (undefined) with the loader's message if it cannot be loaded, (budget) if the temporary file cannot be written
   static std::shared_ptr<const SharedObject> load(std::span<const std::byte> object);
 
-  /// Opens the shared object that the system's loader finds under `name` ("libOpenCL.so.1"), on the same terms.
-  /// @throws Error (undefined) with the loader's words
+  /// Opens the shared object that the system's loader finds under `name`, e.g. "libOpenCL.so.1", with the same modes.
+  /// @throws Error (undefined) with the loader's message
   static std::shared_ptr<const SharedObject> open(const std::string& name);
 
-  /// Whether `object` begins as a shared object does and is not cut off.
+  /// Whether `object` has an ELF header and is not truncated. The loader would map pages that a truncated file lacks, and crash.
   static bool is_whole(std::span<const std::byte> object);
 
   SharedObject(const SharedObject&) = delete;
   SharedObject& operator=(const SharedObject&) = delete;
   ~SharedObject();
 
-  /// The address of an exported symbol, null where there is none.
+  /// The address of an exported symbol; null if there is none.
   void* find(const std::string& symbol) const;
 
-  /// The exported function `symbol`. @pre Function is its type  @throws Error (undefined) where there is none.
+  /// The exported function `symbol`, as a pointer of type Function. @pre Function is its type
+  /// @throws Error (undefined) if there is none
   template <class Function>
   Function function(const std::string& symbol) const {
     void* const address = find(symbol);

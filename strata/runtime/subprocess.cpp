@@ -25,16 +25,17 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kMostOutput = std::size_t{1} << 16;
-constexpr milliseconds kLookAround{20};  // how often a silent process is looked at
+constexpr milliseconds kLookAround{20};  // the time between two looks at a silent process
 constexpr int kFirstFree = 3;            // behind the standard descriptors
 
-/// The same file under a number that no standard descriptor has, in case the host application closed those.
+/// The same file under a number above the standard descriptors. (pipe() returns such a number only if the host application did not close
+/// standard descriptors.)
 Fd away_from_standard(Fd fd) {
   if (!fd || fd.get() >= kFirstFree) return fd;
   return Fd(fcntl(fd.get(), F_DUPFD_CLOEXEC, kFirstFree));
 }
 
-/// The arrays of pointers that posix_spawn reads.
+/// The null-terminated array of pointers that posix_spawn() takes.
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> out;
   for (std::string& text : texts) out.push_back(text.data());
@@ -42,7 +43,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return out;
 }
 
-/// Ours, with messages in plain English and temporary files in `folder`.
+/// This process's environment, with LC_ALL=C for English messages, and TMPDIR=folder.
 std::vector<std::string> environment(const std::string& folder) {
   std::vector<std::string> out = {"LC_ALL=C", detail::message("TMPDIR=", folder)};
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -52,7 +53,7 @@ std::vector<std::string> environment(const std::string& folder) {
   return out;
 }
 
-/// What the new process does before it becomes the program.
+/// The attributes and file actions of posix_spawn(): standard descriptors, no others, working directory, default signals, a process group.
 class SpawnPlan {
  public:
   SpawnPlan(const Command& command, int input, int output) {
@@ -68,7 +69,7 @@ class SpawnPlan {
     posix_spawnattr_setsigmask(&attributes_, &signals);
     sigfillset(&signals);
     posix_spawnattr_setsigdefault(&attributes_, &signals);
-    posix_spawnattr_setpgroup(&attributes_, 0);  // a group of its own, to end it with what it starts
+    posix_spawnattr_setpgroup(&attributes_, 0);  // a process group of its own, to kill it with its children
     posix_spawnattr_setflags(
         &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   }
@@ -79,7 +80,7 @@ class SpawnPlan {
     posix_spawnattr_destroy(&attributes_);
   }
 
-  /// 0, or the error.
+  /// Starts the process. Returns 0 or the error number.
   int start(const Command& command, pid_t& pid) const {
     std::vector<std::string> words = command.words, variables = environment(command.folder);
     return posix_spawn(&pid, words.front().c_str(), &actions_, &attributes_, pointers(words).data(),
@@ -91,7 +92,7 @@ class SpawnPlan {
   posix_spawnattr_t attributes_;
 };
 
-/// A running process and the pipe that it writes to; ended with it.
+/// A running process and the pipe with its output. The destructor kills the process.
 class Child {
  public:
   Child(pid_t pid, Fd output) : pid_(pid), output_(std::move(output)) {}
@@ -102,9 +103,9 @@ class Child {
   bool is_over() const { return result_.end != ProcessEnd::not_started; }
   ProcessResult take() { return std::move(result_); }
 
-  /// Takes what it has said, waiting for at most `patience`.
+  /// Reads the output that is available, after waiting for it for at most `patience`.
   void listen(milliseconds patience) {
-    if (!output_)  // it has closed its end and is about to leave
+    if (!output_)  // the process has closed its output and is about to end
       return std::this_thread::sleep_for(std::chrono::microseconds(100));
     pollfd ready{output_.get(), POLLIN, 0};
     if (poll(&ready, 1, static_cast<int>(patience.count())) <= 0) return;
@@ -118,12 +119,12 @@ class Child {
     }
   }
 
-  /// Sees whether it has ended; waits for that with `options` 0. Then ends what it started.
+  /// Checks whether the process has ended; with options == 0 waits for its end. After the end, kills the processes that it started.
   void look(int options = WNOHANG) {
     if (is_over()) return;
     siginfo_t info{};
     int failed = 0;
-    // Its number stays its own until it is taken below, so that the signal reaches no other group.
+    // WNOWAIT keeps the process a zombie until waitpid() below, so that its number is not reused and kill() reaches no other group.
     do failed = waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | options);
     while (failed != 0 && errno == EINTR);
     if (failed == 0 && info.si_pid == 0) return;
@@ -137,7 +138,7 @@ class Child {
     }
   }
 
-  /// Ends it and all that it started.
+  /// Kills the process and all processes that it started.
   void end() {
     look();
     if (is_over()) return;
@@ -172,7 +173,7 @@ ProcessResult watch(Child& child, const Command& command) {
     }
     child.listen(std::min(kLookAround, command.timeout - spent));
   }
-  child.listen(milliseconds(0));  // its last words
+  child.listen(milliseconds(0));  // the rest of the output
   return child.take();
 }
 

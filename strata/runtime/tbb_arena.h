@@ -1,5 +1,6 @@
-// oneTBB behind one function without templates, in a source file of its own: a ThreadSanitizer build leaves that file
-// uninstrumented, as the library itself is. What is seen by half looks like races.
+// TbbArena: a oneTBB task arena behind an interface without templates, for tbb_executor.cpp. Only tbb_arena.cpp includes oneTBB's headers,
+// and a ThreadSanitizer build compiles that file without instrumentation, as the library itself is: with half of oneTBB instrumented (its
+// headers), correct synchronization looks like races.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +8,25 @@
 
 namespace strata {
 
+/// A oneTBB arena with a limit on its threads.
 class TbbArena {
  public:
-  /// @pre threads > 0
+  /// An arena of at most `threads` threads, the calling one included. @pre threads > 0
   explicit TbbArena(int threads);
   TbbArena(const TbbArena&) = delete;
   TbbArena& operator=(const TbbArena&) = delete;
   ~TbbArena();
 
+  /// The number of processors that oneTBB may use, at least 1.
   static int processors();
+  /// The number of threads of this arena.
   int concurrency() const;
 
-  /// Makes what oneTBB makes on first use; nothing from the second call on.
+  /// Creates what oneTBB otherwise creates at the first run(). Later calls do nothing.
   void initialize();
 
-  /// Calls f(context, begin, end) on chunks that cover [0, count) once, and returns when all calls have. A thread that
-  /// waits in a nested call does not begin another chunk of the outer one meanwhile.
+  /// Calls f(context, begin, end) on ranges that cover [0, count) exactly once, and returns when all calls have returned. A thread that
+  /// waits inside a nested run() does not start another range of the outer one.
   /// @throws what f threw
   void run(std::uint64_t count, void (*f)(void* context, std::uint64_t begin, std::uint64_t end),
            void* context);

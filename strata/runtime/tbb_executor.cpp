@@ -17,11 +17,11 @@
 namespace strata {
 namespace {
 
-// oneTBB orders what happens before a loop, in its chunks and after it; this says it again where ThreadSanitizer sees it.
-// It is never anything but a variable to synchronize by, and initialised before anything runs.
+// Synchronization that ThreadSanitizer sees. oneTBB orders the code before a loop, in its chunks and after it, but ThreadSanitizer does not
+// see that, because oneTBB is not instrumented. The value has no meaning.
 std::atomic<std::uint64_t> synchronized{0};
 
-/// What happens before the beginning or the end of one of these is seen after those of later ones.
+/// Code before the constructor or destructor of one object happens before code after those of a later one.
 class InOrder {
  public:
   InOrder() { synchronize(); }
@@ -33,14 +33,15 @@ class InOrder {
   static void synchronize() { synchronized.fetch_add(1, std::memory_order_acq_rel); }
 };
 
-// Threads that begin to use oneTBB are inside. The gate is shut while the process forks, and for good when it ends: oneTBB's
-// own objects are destroyed then, after this library's handlers, which are younger. A loop that runs already goes on.
+// A thread passes this gate when it begins to use oneTBB. The gate is shut while the process forks, and forever when the process ends,
+// because oneTBB's static objects are destroyed then, after the exit handlers of this library, which were registered later. A loop that is
+// already running goes on.
 constinit Gate tbb_gate;
-constexpr std::chrono::seconds kTbbPatience{10};  // to begin takes milliseconds
+constexpr std::chrono::seconds kTbbPatience{10};  // at the end; threads inside need milliseconds
 std::atomic<bool> ends_process{false};
 std::thread::id thread_of_end;
 
-/// What a thread has to pass to begin. The one that ends the process need not: nobody else is inside.
+/// The gate that a thread passes; null for the thread that ends the process, which is alone then.
 Gate* gate_of_tbb() {
   return ends_process && std::this_thread::get_id() == thread_of_end ? nullptr : &tbb_gate;
 }
@@ -55,7 +56,8 @@ const ForkHook tbb_hook(
       if (!ends_process) tbb_gate.open();
     });
 
-/// One call of parallel_for: its chunks by number, unsigned, as `end - begin` may not fit in 64 bits with a sign.
+/// One call of parallel_for(). Chunks are numbered from 0; the numbers are unsigned, because end - begin may exceed a signed 64-bit
+/// integer.
 struct Loop {
   const Executor::Body& body;
   std::uint64_t first, size, grain;
@@ -71,14 +73,15 @@ struct Loop {
   }
 };
 
-/// The threads of an executor in a child of fork().
+/// The threads of an executor in a child of fork(), with the child's generation: a grandchild needs another pool.
 struct ForkedPool {
   explicit ForkedPool(int count) : threads(count) {}
   const std::uint64_t generation = fork_generation();
   ThreadPool threads;
 };
 
-/// The process, of a line of forks, that used oneTBB first: its threads are in no other.
+/// The fork generation of the process that used oneTBB first, among this process and those that it was forked from. oneTBB's threads exist
+/// only in that process.
 std::uint64_t generation_of_tbb() {
   constexpr std::uint64_t none = ~std::uint64_t{0};
   static constinit std::atomic<std::uint64_t> first{none};
@@ -94,7 +97,7 @@ class TbbExecutor final : public Executor {
     arena_ = std::make_unique<TbbArena>(count);
     count_ = arena_->concurrency();
   }
-  // What a process before this one made has threads that are not here, and cannot be ended.
+  // An arena, or a pool, of a process that this one was forked from is leaked: its threads are not in this process and cannot be joined.
   ~TbbExecutor() override {
     if (generation_ != fork_generation()) {
       [[maybe_unused]] const TbbArena* const left = arena_.release();
@@ -105,7 +108,7 @@ class TbbExecutor final : public Executor {
   int concurrency() const override { return count_; }
 
  private:
-  /// Made on first use in each process: oneTBB would wait for its threads, which are in the first one.
+  /// The pool of this child process, created on first use. oneTBB cannot be used: it would wait for threads that exist only in the parent.
   ThreadPool& forked_pool() {
     ForkedPool* known = pool_.load(std::memory_order_acquire);
     while (known == nullptr || known->generation != fork_generation()) {
@@ -130,13 +133,13 @@ class TbbExecutor final : public Executor {
   }
 
   const std::uint64_t generation_ = generation_of_tbb();
-  std::unique_ptr<TbbArena> arena_;  // where it was made in that process
+  std::unique_ptr<TbbArena> arena_;  // null if the executor was made in a child of fork()
   int count_;
   std::atomic<ForkedPool*> pool_{nullptr};
 };
 
-/// How many threads the system lets oneTBB have, which keeps them for all executors: asked once. NOTE: where it is refused one that it
-/// takes for granted, it ends the process.
+/// How many threads the system grants, the calling one included. Determined once, because oneTBB keeps its threads for all executors. NOTE:
+/// oneTBB aborts the process if the system refuses it a thread.
 int granted_threads(int processors) {
   static std::atomic<int> known{0};
   if (known == 0) known = startable_threads(processors - 1) + 1;

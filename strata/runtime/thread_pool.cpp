@@ -10,15 +10,17 @@
 
 namespace strata {
 
-/// One call of parallel_for: its chunks by number, unsigned, as `end - begin` may not fit in 64 bits with a sign.
+/// One call of parallel_for(). Chunks are numbered from 0; the numbers are unsigned, because end - begin may exceed a signed 64-bit
+/// integer.
 struct ThreadPool::Loop {
   const Body& body;
   std::uint64_t first, size, grain, chunks;
   std::atomic<std::uint64_t> next{0};
-  int helpers = 0;                              // guarded by the pool's mutex, as the next one
-  std::vector<std::future<void>> results = {};  // of those who have ended: what they threw
+  // Both guarded by the pool's mutex: threads that are working on the loop, and the results (exceptions) of those that have finished.
+  int helpers = 0;
+  std::vector<std::future<void>> results = {};
 
-  /// Chunks, until none is left. Where one throws, those that have not begun are left out.
+  /// Runs chunks until none is left. If a chunk throws, chunks that have not begun are skipped.
   void work() {
     struct Ending {
       Loop& loop;
@@ -29,7 +31,7 @@ struct ThreadPool::Loop {
       body(static_cast<std::int64_t>(first + from), static_cast<std::int64_t>(first + from + count));
     }
   }
-  /// The same, with what it throws kept.
+  /// Runs work(); the future holds its exception.
   std::future<void> worked() {
     std::packaged_task<void()> task([this] { work(); });
     task();
@@ -52,7 +54,7 @@ void ThreadPool::start() {
   try {
     while (static_cast<int>(threads_.size()) + 1 < count_)
       threads_.emplace_back([this] { help(); });
-  } catch (const std::system_error&) {  // those that there are have to do
+  } catch (const std::system_error&) {  // go on with the threads that were started
     warn_of_few_threads(count_, static_cast<int>(threads_.size()) + 1);
   }
 }
@@ -67,7 +69,7 @@ void ThreadPool::help() {
     lock.unlock();
     std::future<void> result = loop.worked();
     lock.lock();
-    // NOTE: its caller waits for helpers == 0, and it is gone after that.
+    // NOTE: the caller of the loop waits for helpers == 0, and destroys the loop after that.
     loop.results.push_back(std::move(result));
     std::erase(loops_, &loop);
     if (--loop.helpers == 0) done_.notify_all();

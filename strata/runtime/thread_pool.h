@@ -1,4 +1,5 @@
-// Threads of our own: what an executor runs on in a child of fork(), where oneTBB's threads are not.
+// ThreadPool: an Executor with std::threads. TbbExecutor (tbb_executor.cpp) runs loops on a ThreadPool in a child of fork(), because
+// oneTBB's threads exist only in the parent.
 #pragma once
 
 #include <condition_variable>
@@ -12,13 +13,13 @@
 
 namespace strata {
 
-/// Lends `count` threads, the calling one among them; they start with the first loop. Where the system refuses some, there are fewer.
-/// A body may use the pool again.
+/// An executor of `count` threads, the calling thread included. They start with the first loop of more than one chunk; if the system
+/// refuses some, there are fewer. A loop body may run another loop on the pool.
 class ThreadPool final : public Executor {
  public:
   /// @pre count > 0
   explicit ThreadPool(int count) : count_(count) {}
-  /// @pre nothing runs
+  /// @pre no loop is running
   ~ThreadPool() override;
   int concurrency() const override { return count_; }
 
@@ -33,7 +34,7 @@ class ThreadPool final : public Executor {
   std::mutex mutex_;
   // All guarded by mutex_.
   std::condition_variable work_, done_;
-  std::deque<Loop*> loops_;  // that may have chunks which nobody has taken
+  std::deque<Loop*> loops_;  // loops that may have chunks left
   std::vector<std::thread> threads_;
   bool is_started_ = false, is_ending_ = false;
 };

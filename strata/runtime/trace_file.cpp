@@ -24,9 +24,10 @@ namespace {
 
 constexpr std::int64_t kTraceFormat = 1;
 constexpr std::size_t kMostPending = std::size_t{1} << 16;
-constexpr std::int64_t kMostTrace = std::int64_t{1} << 30;  // a disk has other users
+constexpr std::int64_t kMostTrace = std::int64_t{1}
+                                    << 30;  // bytes; a trace ends there, to leave room on the disk
 
-/// errno as it was: who frees memory does not expect another.
+/// Restores errno in the destructor: a caller that allocates or frees memory does not expect it to change.
 class KeptErrno {
  public:
   KeptErrno() = default;
@@ -38,7 +39,7 @@ class KeptErrno {
   int before_ = errno;
 };
 
-/// The same for a thread as long as it lives, and no other's.
+/// The number of this thread in the trace, unique in the process.
 std::int64_t trace_thread() {
   static constinit std::atomic<std::int64_t> last{0};
   thread_local constinit std::int64_t mine = 0;
@@ -46,7 +47,7 @@ std::int64_t trace_thread() {
   return mine;
 }
 
-/// "runs/net.jsonl" as "runs/net.123.jsonl".
+/// `path` with the process's number: "runs/net.jsonl" gives "runs/net.123.jsonl".
 std::string with_process(const std::string& path) {
   const std::size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
   const std::size_t dot = path.rfind('.');
@@ -54,14 +55,15 @@ std::string with_process(const std::string& path) {
   return detail::message(path.substr(0, end), ".", getpid(), path.substr(end));
 }
 
-/// An empty file for this process alone; none with the reason in `why`, which is empty where another process has it.
+/// Opens `path` for this process only, by a lock, and empties it. Returns no descriptor if that fails, with the reason in `why`, which is
+/// empty if another process has the lock.
 Fd open_alone(const std::string& path, std::string& why) {
   Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666));
   struct stat is{};
   why.clear();
   const bool is_there = fd && fstat(fd.get(), &is) == 0;
   if (is_there && !S_ISREG(is.st_mode)) {
-    why = "it is no regular file";  // what is not may make the program wait
+    why = "it is no regular file";  // writing to a pipe or device could block the program
     return {};
   }
   if (is_there && flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return {};
@@ -70,7 +72,7 @@ Fd open_alone(const std::string& path, std::string& why) {
   return {};
 }
 
-/// What runs: "digits".
+/// The file name of the running program, e.g. "digits".
 std::string program_name() {
   char path[4096];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
@@ -78,7 +80,7 @@ std::string program_name() {
   return std::string(whole.substr(whole.rfind('/') + 1));
 }
 
-/// Nothing for text that is no value of its type: whoever asks for the flag is told.
+/// The text of a flag's value; nothing if the environment has an illegal one, which is reported where the flag is used.
 std::optional<std::string> value_of(const FlagBase& flag) {
   try {
     return flag.value_text();
@@ -87,7 +89,7 @@ std::optional<std::string> value_of(const FlagBase& flag) {
   }
 }
 
-/// Those that are not as they are when nobody sets them.
+/// Writes the flags whose values are not the defaults.
 void write_flags(JsonWriter& json) {
   json.key("flags").begin_object();
   for (const FlagBase* flag : flags::all())
@@ -119,7 +121,7 @@ TraceItem& TraceItem::current() {
   return item;
 }
 
-// --- the one of the process ---
+// --- the trace of the process ---
 
 TraceFile& TraceFile::instance() {
   static TraceFile& trace = *new TraceFile;  // never destroyed: threads may outlive every static
@@ -130,7 +132,8 @@ struct TraceFile::AtFork {
   static void before() { instance().mutex_.lock(); }
   static void after() {
     TraceFile& trace = instance();
-    if (trace.generation_ != fork_generation()) trace.fd_.reset();  // the parent's
+    if (trace.generation_ != fork_generation())
+      trace.fd_.reset();  // in a child: the file is the parent's
     trace.mutex_.unlock();
   }
   static const ForkHook hook;
@@ -179,7 +182,7 @@ void TraceFile::open(std::string_view wanted, bool is_child) {
   path_ = is_child && wanted != "1" ? with_process(plain) : plain;
   std::string why;
   fd_ = open_alone(path_, why);
-  if (!fd_ && why.empty()) {  // another process writes there
+  if (!fd_ && why.empty()) {  // another process writes to the file
     path_ = with_process(plain);
     fd_ = open_alone(path_, why);
   }
@@ -299,7 +302,7 @@ void write_block(TraceFile* trace, std::string_view event, const void* block,
     if (bytes) json.member("bytes", static_cast<std::int64_t>(*bytes));
     trace->write(json.end_object().take());
   } catch (const std::exception&) {
-    return;  // out of memory: the line is not there
+    return;  // out of memory: the line is left out
   }
 }
 

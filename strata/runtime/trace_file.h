@@ -1,13 +1,13 @@
-// The trace of a process: lines of JSON that say what it computes, written while it runs, for the page (docs/viz-trace.md). The flag
-// VIZ asks for it.
+// TraceFile: the trace of a process, a file of JSON lines that describe graphs, kernels, runs and memory while the program runs. The flag
+// VIZ names the file; the page of `strata viz` shows it (docs/viz-trace.md).
 //
-//   if (TraceFile* const trace = TraceFile::current()) {          // one load where nobody asked
+//   if (TraceFile* const trace = TraceFile::current()) {          // without VIZ, one load
 //     trace->write(trace->line("run").member("kernel", 3).end_object().take());
 //     trace->flush();
 //   }
 //
-// A trace changes nothing of what the program does: what cannot be written is said once on standard error, and the trace ends there.
-// A child of fork() has a trace of its own.
+// A trace does not change the behavior of the program. If a write fails, one line on standard error says so and the trace ends. A child of
+// fork() writes a trace of its own.
 #pragma once
 
 #include <array>
@@ -28,58 +28,58 @@
 
 namespace strata {
 
-/// What a trace numbers, each from 1. What is written once is known again by its key.
+/// The kinds of objects that a trace numbers. Each kind counts from 1.
 enum class TraceTable : std::uint8_t {
   device,
   kernel,
-  compiled,  ///< a kernel that was compiled, whose number is that of what it reads like
+  compiled,  ///< by CompiledKernel::id(); its number is that of its line, which equal kernels share
   graph,
   realize,
   capture,
 };
 
-/// The file that the flag VIZ names. Any function from any thread.
+/// The trace of this process. All functions are thread-safe.
 class TraceFile {
  public:
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
 
-  /// That of this process, begun when it is first asked for; null where there is none.
+  /// The trace of this process, which the first call opens; null if VIZ is not set or the file cannot be written.
   static TraceFile* current() { return flags::VIZ.has_text() ? asked_for() : nullptr; }
-  /// The same where it has begun, null else: for those who must neither wait nor fail.
+  /// The trace if it is open, else null. For callers that must not throw: it opens no file.
   static TraceFile* begun() noexcept;
 
-  /// Nanoseconds since the trace began, or until `time`.
+  /// Nanoseconds from the beginning of the trace to now, or to `time`.
   std::int64_t now() const { return at(std::chrono::steady_clock::now()); }
   std::int64_t at(std::chrono::steady_clock::time_point time) const {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count() -
            began_.load(std::memory_order_relaxed);
   }
-  /// {"event":EVENT,"at":NOW,"thread":T and so on.
+  /// A JSON writer that has begun a line: {"event":EVENT,"at":NOW,"thread":T. The caller adds members and ends the object.
   JsonWriter line(std::string_view event) const { return line(event, now()); }
   static JsonWriter line(std::string_view event, std::int64_t at);
 
-  /// Takes a line, without its end. It is in the file after flush() at the latest.
+  /// Appends a line, without its line end, to the pending text. flush() writes that to the file, or write() itself beyond 64 KiB.
   void write(std::string_view line);
-  /// Puts what was written into the file: after each group of lines, so that who reads it sees them at once.
+  /// Writes the pending text to the file. Call it after each group of lines, so that a reader of the growing file sees the group.
   void flush();
 
-  /// A line of something that is written once: its members, an object.
+  /// A line about an object that is written only once, e.g. a kernel.
   struct Once {
     std::string_view event;
-    std::string members;
+    std::string members;  ///< a JSON object with the members of the line
   };
-  /// Its line under a number.
+  /// The line: event, the number as the member named after `table`, then the members.
   static std::string text_of(const Once& once, TraceTable table, std::int64_t number);
-  /// The line that a trace begins with. @param program its name, or what the trace is about
+  /// The first line of a trace: its format, versions, process and flags. @param program its name, or the subject of the trace
   static std::string first_line(std::string_view program);
-  /// The number of what `key` says, if it is known.
+  /// The number of the object with this key; nothing if the trace does not know the key.
   std::optional<std::int64_t> find(TraceTable table, const Hash128& key) const;
-  /// The same; where it is new, `lines` are written, each with its number as the member `table`.
+  /// The number of the object with this key. If the key is new, writes `lines` with the next number, and flushes.
   std::int64_t write_once(TraceTable table, const Hash128& key, std::span<const Once> lines);
-  /// Has `key` stand for what is known already.
+  /// Makes `key` another key of the object `number`.
   void note(TraceTable table, const Hash128& key, std::int64_t number);
-  /// A number that nothing has.
+  /// Takes the next number of a table, for an object without a key.
   std::int64_t next(TraceTable table);
 
  private:
@@ -100,8 +100,8 @@ class TraceFile {
   mutable std::mutex mutex_;
   // All guarded by mutex_, but for began_.
   Fd fd_;
-  std::string asked_, path_;  // what the flag said, and the file
-  bool has_begun_ = false;    // once, in this process or in one that it is a child of
+  std::string asked_, path_;  // the value of the flag, and the file
+  bool has_begun_ = false;    // whether this process or an ancestor by fork() has opened a trace
   std::uint64_t generation_ = 0;
   std::atomic<std::int64_t> began_{0};
   std::string pending_;
@@ -110,17 +110,17 @@ class TraceFile {
   std::array<std::int64_t, 6> last_{};
 };
 
-/// "kernel", ...
+/// The name of a table, which is also the member of its lines: "device", "kernel", ...
 std::string_view to_string(TraceTable table);
 
-/// A number as JSON, without a fraction where it has none.
+/// A number as JSON: "3" for 3.0, "0.5", "null" for infinities and NaN.
 std::string trace_number(double number);
 
-/// Blocks of memory that come and go.
+/// Writes the line of a block that was allocated, or is about to be freed. Without a trace they do nothing.
 void trace_allocated(const void* block, std::size_t bytes) noexcept;
 void trace_freed(const void* block) noexcept;
 
-/// What a thread runs kernels for: an item of the schedule of a realize(); 0 and -1 where it is neither.
+/// The item of a schedule that this thread runs kernels for: its realize() by number, and its index. item == -1: none.
 struct TraceItem {
   std::int64_t realize = 0, item = -1;
   static TraceItem& current();

@@ -13,7 +13,7 @@ Hash128 hash_of(std::initializer_list<std::string_view> texts) {
   return hasher.finish();
 }
 
-/// What tells kernels apart: those that are made alike have one line.
+/// The key of a kernel's line: kernels with equal device, AST, opts, axes and contraction share a line.
 Hash128 key_of(const CompiledKernel& compiled) {
   const Kernel& k = compiled.kernel();
   const Device* const device = compiled.device();
@@ -44,7 +44,7 @@ void write_traced_proof(JsonWriter& json, const BoundsProof& proof) {
   json.member("text", std::string_view(proof.text())).end_object();
 }
 
-/// What a kernel, or one that runs before it, has of its own.
+/// Writes the members that a kernel and the kernels that run before it have each.
 void write_texts(JsonWriter& json, const Kernel& k, const Device* device) {
   json.member("name", std::string_view(k.name));
   write_ast(json, k.ast);
@@ -78,7 +78,7 @@ std::string members_of_device(const Device& device) {
   return json.member("vector_bytes", std::int64_t{device.target().vector_bytes}).end_object().take();
 }
 
-/// How a kernel was compiled, where that was seen.
+/// How a kernel was compiled; `fired` is empty if the compilation was not recorded.
 struct Compiled {
   std::int64_t begin = 0, end = 0;
   std::optional<std::span<const FiredRule>> fired;
@@ -133,7 +133,7 @@ TracedCompile::TracedCompile() {
 }
 
 void TracedCompile::fired(const RewriteEvent& event) {
-  if (is_writing_) return;  // what rendering itself rewrites is not news
+  if (is_writing_) return;  // rendering the two sides below rewrites expressions, too
   std::size_t& position = position_[static_cast<std::size_t>(event.rule)];
   if (position == 0) {
     is_writing_ = true;
@@ -186,7 +186,7 @@ void trace_run(TraceFile& trace, const CompiledKernel& kernel, std::int64_t begi
   for (const auto& [name, value] : values) json.member(name, value);
   if (!values.empty()) json.end_object();
   trace.write(json.end_object().take());
-  if (of.item < 0) trace.flush();  // else whoever realizes does
+  if (of.item < 0) trace.flush();  // inside a realize(), the realize() flushes at its end
 }
 
 }  // namespace strata

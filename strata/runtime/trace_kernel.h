@@ -1,4 +1,5 @@
-// What a trace says of kernels: how they were compiled, all of their texts, and each run.
+// The lines of a trace (trace_file.h) about kernels: how each was compiled, its graph, opts, UOps and source, and each run. compile() and
+// CompiledKernel::run() write them, if the flag VIZ asks for a trace.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +15,22 @@
 
 namespace strata {
 
-/// A rule that fired while a kernel was compiled: how often, and what it did first.
+/// A rewrite rule that fired while a kernel was compiled.
 struct FiredRule {
-  std::uint16_t rule = 0;  ///< of the table of rules
-  std::int64_t times = 0;
-  std::string before, after;
+  std::uint16_t rule = 0;     ///< its index in the table of rules (RuleId)
+  std::int64_t times = 0;     ///< how often it fired
+  std::string before, after;  ///< both sides of its first firing
 };
 
-/// While it lives, the rewrites of this thread are those of a kernel that is compiled, where there is a trace.
+/// Records the rewrites of this thread while a kernel is compiled: make it before the compilation, call done() after. Without a trace it
+/// does nothing.
 class TracedCompile {
  public:
   TracedCompile();
   TracedCompile(const TracedCompile&) = delete;
   TracedCompile& operator=(const TracedCompile&) = delete;
 
-  /// The kernel is there: its line is written.
+  /// Ends the recording, and writes the kernel's line with the rewrites.
   void done(const CompiledKernel& kernel);
 
  private:
@@ -36,21 +38,24 @@ class TracedCompile {
 
   TraceFile* const trace_ = TraceFile::current();
   const std::int64_t begin_ = trace_ != nullptr ? trace_->now() : 0;
-  std::vector<FiredRule> fired_;       // in the order in which they fired first
-  std::vector<std::size_t> position_;  // in it, by rule, and 1
+  std::vector<FiredRule> fired_;       // ordered by first firing
+  std::vector<std::size_t> position_;  // for each rule, its index in fired_ plus 1; 0: has not fired
   bool is_writing_ = false;
   std::optional<RewriteTrace> rewrites_;
 };
 
-/// A whole trace of kernels, which neither were compiled by a device nor ran; its first lines are given.
-/// @param device what they are for; null where nobody said
+/// The text of a complete trace of kernels that no device compiled and that did not run, for pages that show kernels.
+/// @param device the device whose source is shown; null: none
+/// @param lines the first lines of the trace, each with its line end
 std::string trace_of_kernels(std::span<const std::shared_ptr<const Kernel>> kernels,
                              const Device* device, std::string lines);
 
-/// The number of a kernel, whose line is in the trace then.
+/// The number of a kernel in the trace. Writes the kernel's line first if the trace does not have it. Kernels of the same device, AST, opts
+/// and axes share a line.
 std::int64_t traced_kernel(TraceFile& trace, const CompiledKernel& kernel);
 
-/// A run of a kernel on `memory`, by slot. @param threads that it may have used
+/// Writes the line of a run that began at `begin` and ends with this call. @param memory the address of each slot's buffer
+/// @param threads the threads that were available to the run
 void trace_run(TraceFile& trace, const CompiledKernel& kernel, std::int64_t begin, int threads,
                std::span<void* const> memory, NamedValues values);
 

@@ -10,7 +10,8 @@ namespace {
 
 bool is_memory(const LazyNode& n) { return is_realized(n) || n.op == Ops::EMPTY; }
 
-/// What an op has beside its sources. Numbers that tell memory apart are left out: graphs that read the same are written once.
+/// Writes the argument of an op. The numbers that identify memory are left out, so that graphs of the same form have equal lines and are
+/// written once.
 struct TracedArg {
   JsonWriter& json;
   const LazyNode& n;

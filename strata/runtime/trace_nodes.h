@@ -1,4 +1,4 @@
-// Nodes of a graph, or of a kernel, as a trace writes them.
+// TraceNodes: the nodes of a graph, or of a kernel's AST, as JSON for a trace (docs/viz-trace.md). trace_kernel.cpp and the engine use it.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,23 @@
 
 namespace strata {
 
-/// A size: a number, or its text where it is symbolic.
+/// Writes a size as a JSON number, or as a string if it is symbolic.
 void write_size(JsonWriter& json, const Int& size);
 
-/// Nodes with numbers: their places in a list that has sources before users.
+/// The nodes below some roots in topological order: sources come before their users. A node's number is its index in this order.
 class TraceNodes {
  public:
-  /// Those below `roots`, which live as long as this. Nothing is below memory.
+  /// Collects the roots and all nodes below them. The sources of a realized node or an EMPTY, which is memory, are not visited.
+  /// @pre `roots` outlive the object
   explicit TraceNodes(std::span<const LazyOp> roots);
 
   std::size_t size() const { return nodes_.size(); }
   const LazyOp& node(std::size_t k) const { return *nodes_[k]; }
   std::int64_t number(const LazyNode* n) const { return numbers_.at(n); }
   bool contains(const LazyNode* n) const { return numbers_.contains(n); }
-  /// Those from `begin` on, before `end`, as a list of objects.
+  /// Writes the nodes [begin, end) as a list of objects.
   void write(JsonWriter& json, std::size_t begin, std::size_t end) const;
-  /// The files that origins are in, by number.
+  /// Writes the list of source files to which the origins of nodes refer by index.
   void write_files(JsonWriter& json) const;
 
  private:

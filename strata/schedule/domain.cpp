@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMostLooks = 24;
 
-/// Up to kMostLooks nodes: `n` and what is below it through nodes of which `follows`, nearest first.
+/// Up to kMostLooks nodes, nearest first: `n`, and the sources of all nodes in the result for which `follows` is true.
 template <class F>
 SmallVec<const LazyNode*, kMostLooks> nearest(const LazyNode& n, const F& follows) {
   SmallVec<const LazyNode*, kMostLooks> out;
@@ -23,7 +23,8 @@ SmallVec<const LazyNode*, kMostLooks> nearest(const LazyNode& n, const F& follow
   return out;
 }
 
-/// The coarsest dimensions that those of `a` and of `b` are made of, without sizes of 1; nothing where there are none.
+/// The coarsest common refinement of the dimensions of `a` and `b`, without sizes of 1; e.g. (6, 4) and (2, 12) give (2, 3, 4). Nothing
+/// where there is none.
 std::optional<Ints> refined(const Ints& a, const Ints& b) {
   Ints out;
   std::size_t next_a = 0, next_b = 0;
@@ -53,7 +54,7 @@ std::size_t axes_of(const Ints& shape) {
       std::count_if(shape.begin(), shape.end(), [](const Int& size) { return !(size == Int(1)); }));
 }
 
-/// Whether it is made of its own rows: of a reduction that is spread over it again.
+/// True iff `n` uses a reduction that is expanded over it again, as x - max(x) does: its rows should be loops of the kernel.
 bool uses_rows(const LazyNode& n) {
   const auto stays = [](const LazyNode& m) { return is_pointwise(m.op); };
   const auto moves = [](const LazyNode& m) { return is_pointwise(m.op) || is_movement(m.op); };

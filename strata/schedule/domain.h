@@ -1,14 +1,16 @@
-// Over which dimensions a kernel loops: those of its result, or finer ones.
+// The loop dimensions of a kernel (its domain): the shape of its result, or a refinement of that shape.
 //
-// Where a dimension of the result is two of what is below (channels are groups of channels), and rows there are reduced, a kernel
-// over the finer dimensions finds the rows in its loops, and is one.
+// Example, group normalization: the result has (batch, channels), but below a RESHAPE the graph has (batch, groups, channels / groups)
+// and reduces over the last axis. A kernel that loops over the three finer dimensions has each group as a row of its loops, so that the
+// reduction and its user fuse into one kernel.
 #pragma once
 
 #include "strata/graph/lazy_op.h"
 
 namespace strata {
 
-/// The dimensions of a kernel that makes `n`, row-major the same elements: n's shape where finer ones are of no use.
+/// The domain of the kernel that computes `n`: a refinement of n's shape if a RESHAPE of n's operands splits a dimension and the operand
+/// below uses a reduction of its own rows; else n's shape. Both enumerate the elements of n in row-major order.
 Ints domain_of(const LazyNode& n);
 
 }  // namespace strata

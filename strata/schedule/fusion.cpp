@@ -18,43 +18,45 @@ namespace strata {
 
 namespace {
 
-constexpr int kCheap = 4;  // operations an element that several kernels may each do
+constexpr int kCheap = 4;  // operations per element that each of several kernels may repeat
 constexpr double kMostCost = 1 << 20;
 constexpr int kMostRounds = 4;
-constexpr double kMostOverlap = 1.5;  // of a reduction inside of a kernel: how often each element is made
+constexpr double kMostOverlap =
+    1.5;  // how often a kernel may compute each element of a reduction inside of it
 constexpr std::size_t kMostAxes = 63, kMostUses = 64;
 
-/// Axes of a kernel, as bits: those of its output, then one for each axis of its reductions.
+/// A set of axes of a kernel, as bits: first the output axes, then the axes of each reduction, in the order in which they are met.
 using AxisSet = std::uint64_t;
-constexpr AxisSet kScrambled = AxisSet{1} << 63;  // several axes, not in their order
+constexpr AxisSet kScrambled = AxisSet{1} << 63;  // the set's axes are merged, but not in their order
 
-/// A fusion group: nodes that become one kernel.
+/// A fusion group: nodes that become one kernel. An axis is a loop of that kernel.
 struct FusionGroup {
   const LazyNode* root = nullptr;
-  Ints domain;                    // row-major the elements of the root
-  std::vector<double> sizes;      // of its axes
-  std::vector<std::size_t> same;  // for each of its axes: the first one whose loop it shares
-  std::vector<AxisSet> together;  // for each: those that one reduction adds up as one sequence
-  SmallVec<AxisSet, 6> dims;      // on which of them each dimension of its output depends
-  AxisSet outputs = 0;            // those of its output
-  std::vector<AxisSet> rows;  // of each reduction: the output axes that it depends on, where it is not on all
+  Ints domain;  // the loop dimensions, which enumerate the root's elements in row-major order
+  std::vector<double> sizes;      // by axis: the trip count
+  std::vector<std::size_t> same;  // by axis: the first axis with which it shares a loop
+  std::vector<AxisSet> together;  // by axis: all axes of the same reduction
+  SmallVec<AxisSet, 6> dims;      // by dimension of the output: the axes on which it depends
+  AxisSet outputs = 0;            // the output axes
+  std::vector<AxisSet> rows;  // for each reduction that does not depend on all output axes: those on which it depends
   std::size_t nodes = 0;
-  bool is_part = false;  // of a CONCAT
+  bool is_part = false;  // the kernel computes a part of a CONCAT
 };
 
-/// A use of a node: in which group, on which of its axes each dimension depends, and which axes' loops it is inside of.
+/// A use of a node by a kernel: the axes on which each dimension of the node depends, and the axes whose loops are around the use.
 struct Use {
   std::size_t group;
   SmallVec<AxisSet, 6> dims;
   AxisSet scope;
-  std::uint64_t shifts = 0;  // by which shrinks, pads and strides the reader sees it
+  std::uint64_t shifts =
+      0;  // a hash of the shrinks, pads and strides between the node and the kernel's loops
 
   AxisSet depends() const {
     AxisSet out = 0;
     for (const AxisSet d : dims) out |= d;
     return out & ~kScrambled;
   }
-  /// Of the same element in the same iteration of the same loops.
+  /// True iff both read the same element in the same iteration of the same loops.
   bool reads_as(const Use& o) const {
     return group == o.group && shifts == o.shifts &&
            std::equal(dims.begin(), dims.end(), o.dims.begin(), o.dims.end());
@@ -75,13 +77,13 @@ double trip_count(AxisSet axes, const FusionGroup& group) {
   return out;
 }
 
-/// A dimension, or the part of it that is one axis.
+/// A dimension, or a part of it that is one axis.
 struct Factor {
   Int size;
   AxisSet axes;
 };
 
-/// A dimension that is several whole axes of the kernel, as these.
+/// Appends the factors of a dimension: the axes, if the dimension is exactly their product; else the dimension itself.
 void add_factors(const Int& size, AxisSet axes, const FusionGroup& group, SmallVec<Factor, 6>& out) {
   const bool is_exact = std::popcount(axes) > 1 && (axes & kScrambled) == 0 && size.is_number() &&
                         trip_count(axes, group) == count_of(size);
@@ -91,13 +93,14 @@ void add_factors(const Int& size, AxisSet axes, const FusionGroup& group, SmallV
     out.push_back({static_cast<std::int64_t>(trip_count(one, group)), one});
   }
 }
-/// As one dimension, of which the axes of `a` are the outer part.
+/// The axes of a merged dimension whose outer part depends on `a` and whose inner part depends on `b`.
 AxisSet joined_axes(AxisSet a, AxisSet b) {
   const bool in_order = a == 0 || b == 0 || std::bit_floor(a) < (b & ~(b - 1));
   return a | b | (in_order ? 0 : kScrambled);
 }
 
-/// The dimensions of a reshape's operand by those of its result: groups whose sizes have the same product are apart.
+/// The axes on which each dimension of a RESHAPE's operand (shape `below`) depends, given those of its result. Result and operand are
+/// divided into the shortest runs of dimensions with equal products; a dimension depends on all axes of its run.
 SmallVec<AxisSet, 6> through_reshape(const SmallVec<Factor, 6>& above, const Ints& below) {
   SmallVec<AxisSet, 6> out;
   for (std::size_t t = 0; t < below.size(); ++t) out.push_back(0);
@@ -147,21 +150,21 @@ class Fusing {
 
  private:
   struct Info {
-    double cost = 0;  // operations an element, down to memory or a reduction
+    double cost = 0;  // operations per element, down to memory or a reduction
     Boundary why = Boundary::none;
-    std::optional<std::size_t> inside;  // the kernel that stores it beside its own
-    std::size_t own = 0;                // else that of its own
-    std::vector<Use> uses, all_uses;    // those that are passed on; and all
-    std::size_t group = 0, loops = 0;   // of a reduction: the first axis of its loops
-    int depth = 0;                      // how many reductions are one above another, down to memory
-    bool is_copied = false;             // to another device, as it stands
-    bool overflows = false;             // more uses than are told apart
+    std::optional<std::size_t> inside;  // the group whose kernel also stores the node
+    std::size_t own = 0;                // without `inside`: the group of the node's own kernel
+    std::vector<Use> uses, all_uses;    // the uses that are passed on to sources; all uses
+    std::size_t group = 0, loops = 0;  // of a reduction: its group, and the first axis of its loops there
+    int depth = 0;                     // the most reductions on a path down to memory
+    bool is_copied = false;            // copied whole to another device
+    bool overflows = false;            // more than kMostUses uses, which are not told apart
   };
 
   static bool is_memory(const LazyNode& n) { return n.op == Ops::EMPTY || is_realized(n); }
   static bool is_leaf(const LazyNode& n) { return n.src.empty() || is_memory(n); }
 
-  /// What is not realized, sources first.
+  /// The nodes that are not memory, sources first.
   void order_nodes(std::span<const LazyOp> roots) {
     for (const LazyOp& root : roots)
       detail::walk(
@@ -210,7 +213,8 @@ class Fusing {
         info.uses.assign(1, begin_group(n));
     }
     std::vector<Use> uses = std::move(info.uses);
-    if (is_reduce(n.op) && uses.size() > 1) uses.resize(1);  // all read the same: it is done once
+    if (is_reduce(n.op) && uses.size() > 1)
+      uses.resize(1);  // all read the same elements: computed once
     for (Use& at : uses) {
       ++groups_[at.group].nodes;
       pass_on(n, at);
@@ -221,7 +225,7 @@ class Fusing {
 
   Boundary boundary(const LazyNode& n, const Info& info) const {
     if (asked_.contains(&n)) return Boundary::asked;
-    if (n.src.empty()) return Boundary::none;  // constants are written where they are used
+    if (n.src.empty()) return Boundary::none;  // constants are part of each kernel that uses them
     if (is_forced(n)) return Boundary::contiguous;
     if (recomputed_.contains(&n)) return Boundary::repeated;
     if (is_movement(n.op)) return info.overflows ? Boundary::shared : Boundary::none;
@@ -250,12 +254,12 @@ class Fusing {
     return known.size();
   }
 
-  /// How often the kernel would compute one element: the trip counts of loops that it does not depend on, which are around some that it
-  /// does. Loops of reductions are inside of those over outputs; rows of reductions are outermost.
+  /// How often the kernel would compute each element of `n`: the product of the trip counts of loops that are around a loop on which n
+  /// depends, but on which n itself does not depend. Reduction loops are inside of output loops; the rows of reductions are outermost.
   static double repetitions(const LazyNode& n, const Use& at, const FusionGroup& group) {
     return std::max(times(n, at, group), 1.0);
   }
-  /// The same on the average: less than once where it is seen in part.
+  /// The same on average over all elements: less than 1 where the kernel uses only a part of `n`.
   static double times(const LazyNode& n, const Use& at, const FusionGroup& group) {
     const AxisSet depends = at.depends();
     AxisSet outside = around(at, group) & ~depends;
@@ -266,11 +270,11 @@ class Fusing {
     }
     return trip_count(depends | outside, group) / elements(n);
   }
-  /// It stands in no loop of a reduction.
+  /// True iff the use depends on output axes only, and so is outside of all reduction loops.
   static bool is_of_outputs(const Use& at, const FusionGroup& group) {
     return (at.depends() & ~group.outputs) == 0;
   }
-  /// The loops that it stands in: those down to the innermost that it depends on. (Inner loops are later axes.)
+  /// The loops around the use: all loops of its scope down to the innermost loop on which it depends. (Inner loops are later axes.)
   static AxisSet around(const Use& at, const FusionGroup& group) {
     AxisSet depends = at.depends();
     if (depends == 0) return 0;
@@ -278,14 +282,14 @@ class Fusing {
       depends |= group.together[static_cast<std::size_t>(std::countr_zero(left))];
     return (at.scope | depends) & (2 * std::bit_floor(depends) - 1);
   }
-  /// The elements that go into one.
+  /// The number of elements that a reduction combines into one.
   static double reduced_count(const LazyNode& n) {
     double out = 1;
     for (const std::int64_t axis : std::get<Axes>(n.arg))
       out *= count_of(n.src[0].shape()[static_cast<std::size_t>(axis)]);
     return out;
   }
-  /// How often an element is met by loops that it depends on: windows overlap, and an axis may be one and many in parts.
+  /// How often the loops on which `n` depends visit an element: more than once for overlapping windows.
   static double overlaps(const LazyNode& n, const Use& at, const FusionGroup& group) {
     return std::max(trip_count(at.depends(), group) / elements(n), 1.0);
   }
@@ -295,25 +299,26 @@ class Fusing {
     return out;
   }
 
-  /// Whether a reduction finds a place in the loops of the kernel where it is done once for each of its elements.
+  /// True iff the loops of the kernel have a place for the reduction `n` where each of its elements is computed (about) once.
   static bool fits(const LazyNode& n, const Use& at, const FusionGroup& group) {
     const AxisSet depends = at.depends(), missing = group.outputs & ~depends;
     if (group.sizes.size() + std::get<Axes>(n.arg).size() > kMostAxes) return false;
     if (overlaps(n, at, group) > kMostOverlap) return false;
-    if (!is_of_outputs(at, group)) {                      // in another one's loops,
-      if (reduced_count(n) >= kMemoryCost) return false;  // where loops of its own are better,
-      if (missing != 0) return false;                     // which are in those over `missing`,
-      return times(n, at, group) <= kMostOverlap;         // or in more that it is the same in
+    if (!is_of_outputs(at, group)) {  // inside of the loops of another reduction:
+      if (reduced_count(n) >= kMemoryCost)
+        return false;                              // a long reduction is better materialized,
+      if (missing != 0) return false;              // as is one that is the same for some outputs
+      return times(n, at, group) <= kMostOverlap;  // or in some iterations of the loops
     }
     if (missing == 0) return true;
     return std::all_of(group.rows.begin(), group.rows.end(), [&](AxisSet row) {
-      return (row & ~depends) == 0 || (depends & ~row) == 0;  // rows in rows
+      return (row & ~depends) == 0 || (depends & ~row) == 0;  // the rows of both reductions nest
     });
   }
 
   // --- recomputation ---
 
-  /// Notes what the next round materializes. False where it is nothing.
+  /// Notes the nodes that the next round materializes in addition. False if there are none.
   bool finds_more(int round) {
     const std::vector<PlacedNode> placed = placed_nodes();
     std::vector<const LazyNode*> more;
@@ -333,7 +338,7 @@ class Fusing {
     }
     return placed;
   }
-  /// Reductions of the same sizes, with as many below them, share their loops.
+  /// Reductions of a kernel with equal reduced sizes and equal depth share their loops, as in KernelAxes.
   void find_same_loops() {
     std::map<std::tuple<std::size_t, int, std::vector<double>>, std::size_t> first;
     for (const LazyOp& op : order_) {
@@ -355,7 +360,7 @@ class Fusing {
         group.same[info.loops + k] = at + k;
     }
   }
-  /// How often each element is computed, in all kernels and loops.
+  /// How often each element of `n` is computed on average, by all kernels together. Uses that share loops count once.
   double all_times(const LazyNode& n, const Info& info) const {
     double out = 0;
     std::vector<Use> known;
@@ -384,8 +389,8 @@ class Fusing {
     group.sizes.push_back(count_of(size));
   }
 
-  /// The kernel that may store `n` beside its own result, as it has each element at hand where it makes that of its own. Of
-  /// those that use `n`, it is the last one begun: it waits for none of the others.
+  /// The group whose kernel can also store `n`, because it computes each element of n in the iteration of its own element at the same
+  /// index. Of all groups that use `n` only the last one is considered: it depends on none of the others.
   std::optional<std::size_t> home(const LazyNode& n, const Info& info) const {
     if (!options_.fuse || n.src.empty() || is_forced(n) || info.overflows || info.is_copied ||
         info.uses.empty())
@@ -441,7 +446,7 @@ class Fusing {
     for (const LazyOp& s : needed(n)) add_use(s, at, false);
   }
 
-  /// Which elements are read may depend on all that the index depends on.
+  /// The gathered axis of the values depends on all axes on which the index depends.
   void gather(const LazyNode& n, Use& at) {
     add_use(n.src[1], at, false);
     at.dims.push_back(at.depends());
@@ -455,7 +460,8 @@ class Fusing {
     Info& info = info_.at(&n);
     info.group = at.group;
     info.loops = group.sizes.size();
-    at.scope = is_of_outputs(at, group) ? depends : around(at, group);  // its loops stand there
+    at.scope = is_of_outputs(at, group) ? depends
+                                        : around(at, group);  // the loops around the reduction's loops
     for (const std::int64_t axis : std::get<Axes>(n.arg)) {
       const auto d = static_cast<std::size_t>(axis);
       if (is_one(n.src[0].shape()[d]) || group.sizes.size() >= kMostAxes) continue;
@@ -507,7 +513,7 @@ class Fusing {
   std::unordered_map<const LazyNode*, bool> asked_;
   std::vector<LazyOp> order_;
   std::unordered_map<const LazyNode*, Info> info_;
-  std::unordered_set<const LazyNode*> recomputed_;  // what rounds before found: to be materialized
+  std::unordered_set<const LazyNode*> recomputed_;  // nodes that earlier rounds found: to be materialized
   std::vector<FusionGroup> groups_;
 };
 

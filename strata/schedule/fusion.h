@@ -1,19 +1,21 @@
-// Which nodes of a graph are materialized, that is, have memory of their own, and which are fused: computed inside of the kernels that
-// use them.
+// Fusion: boundaries() decides which nodes of a graph are materialized, that is, stored to memory of their own, and which are fused,
+// that is, computed inside of the kernels that use them.
 //
-// Nodes are placed consumers first, in rounds: each round knows which nodes the rounds before materialized (recompute.h). A node that one
-// kernel alone asks for is a part of that kernel, unless a rule says otherwise; a node of several kernels is computed in each of them
-// where that is cheap, else it is a kernel of its own. There are at most eight rounds, and the time is linear in the size of the graph.
-// What is materialized may still be made by the kernel of another node, where that one
-// has each element at hand: it is stored beside. A kernel may loop over finer dimensions than those of its result (domain.h).
+// Nodes are placed users first. A node that only one kernel uses becomes a part of that kernel, unless a rule below materializes it. A
+// node that several kernels use is recomputed in each of them if that is cheap, else materialized. Placement is repeated in rounds, at
+// most eight; after each round recompute.h names nodes that the next round materializes, because the kernels recompute them too often.
+// The time is linear in the size of the graph. A materialized node may be stored by the kernel of another node, if that kernel computes
+// each of its elements anyway. A kernel may loop over finer dimensions than those of its result (domain.h).
 //
-//   asked        somebody wants the node itself
-//   contiguous   CONTIGUOUS, FROM and CONCAT are memory by what they mean
+// Why a node is materialized (Boundary):
+//   asked        it is a root, or the operand of a copy to another device
+//   contiguous   it is CONTIGUOUS, FROM or CONCAT: memory by definition
 //   shared       several kernels use it, and it is a reduction or expensive
-//   repeated     inside of its kernel it would be computed again and again, or in several of its loops (recompute.h): `work`
-//                times the repetitions is more than memory costs, or all kernels would do more than twice what their graph
-//                says
-//   unaligned    a reduction over other rows than those of the kernel's other reductions, or inside of another's loops
+//   repeated     its kernel would compute each element several times, because of loops that the node does not depend on: cost times
+//                the additional computations exceeds the cost of memory; or all kernels together would do more than twice the
+//                operations of the graph (recompute.h)
+//   unaligned    a reduction over rows that do not nest with those of the kernel's other reductions, or inside of the loops of another
+//                reduction where it would be computed too often
 //   large        its kernel would have too many nodes
 #pragma once
 
@@ -27,26 +29,27 @@
 
 namespace strata {
 
+/// Why a node is materialized; none: it is fused.
 enum class Boundary : std::uint8_t { none, asked, contiguous, shared, repeated, unaligned, large };
 std::string_view to_string(Boundary why);
 
-/// What may become one kernel.
+/// Limits of fusion.
 struct FusionOptions {
-  bool fuse = true;              ///< false: every op that computes is a kernel
-  std::size_t most_nodes = 256;  ///< of a kernel
+  bool fuse = true;  ///< false: each op that computes becomes a kernel (the flag NOFUSE)
+  std::size_t most_nodes = 256;  ///< the most nodes of one kernel
 };
 
 /// A node that is materialized.
 struct Materialized {
   LazyOp node;
   Boundary why = Boundary::asked;
-  const LazyNode* inside =
-      nullptr;  ///< where it is stored by the kernel of that node; else it is a kernel of its own
-  Ints domain;  ///< of its own kernel: the dimensions that it loops over
+  /// The root of the kernel that also stores this node; null: the node has a kernel of its own.
+  const LazyNode* inside = nullptr;
+  Ints domain;  ///< the loop dimensions of the node's own kernel
 };
 using Cut [[deprecated("Materialized")]] = Materialized;
 
-/// The nodes that are materialized, of what `roots` need and is not realized. Sources come first.
+/// The materialized nodes among the nodes that `roots` need and that are not realized, sources first.
 std::vector<Materialized> boundaries(std::span<const LazyOp> roots, const FusionOptions& options = {});
 
 }  // namespace strata

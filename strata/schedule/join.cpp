@@ -1,4 +1,4 @@
-// Kernels that are better one.
+// joined(): merges independent kernels of the same shape that share an input, so that the input is read once.
 
 #include <algorithm>
 #include <map>
@@ -13,7 +13,7 @@ namespace strata {
 
 namespace {
 
-/// `ast` with its buffers renumbered.
+/// `store` with buffer slot k renamed to slots[k].
 LazyOp renumbered(const LazyOp& store, const std::vector<int>& slots) {
   return detail::Rebuild([&](const LazyOp& n, const std::vector<LazyOp>& sources) {
     const auto* arg = std::get_if<BufferArg>(&n.arg());
@@ -69,14 +69,14 @@ class Joining {
           level = std::max(level, it->second + 1);
       level_.push_back(level);
       for (const LazyOp& output : item.outputs) {
-        std::size_t& known = of[output.node()];  // of a CONCAT, parts may come at several levels
+        std::size_t& known = of[output.node()];  // the parts of a CONCAT may be at different levels
         known = std::max(known, level);
       }
     }
   }
 
   std::vector<ScheduleItem> together(const std::vector<std::vector<std::size_t>>& groups) const {
-    std::vector<std::pair<std::size_t, std::size_t>> order;  // by level, then as they were
+    std::vector<std::pair<std::size_t, std::size_t>> order;  // by level, then in the original order
     for (std::size_t g = 0; g < groups.size(); ++g) order.emplace_back(level_[groups[g][0]], g);
     std::sort(order.begin(), order.end());
     std::vector<ScheduleItem> out;

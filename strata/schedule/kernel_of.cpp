@@ -1,4 +1,4 @@
-// One kernel's AST.
+// kernel_of(): the SINK of one kernel.
 
 #include "strata/schedule/kernel_of.h"
 
@@ -10,7 +10,7 @@ namespace strata {
 
 namespace {
 
-/// A movement op on a leaf goes into its ShapeTracker.
+/// The movement op `n` on a leaf, absorbed into the leaf's ShapeTracker.
 LazyOp moved_leaf(const LazyNode& n, const LazyOp& leaf) {
   if (const auto* buffer = std::get_if<BufferArg>(&leaf.arg()))
     return LazyOp::load(buffer->slot, leaf.dtype(), moved_as(n, buffer->st), buffer->size);
@@ -48,7 +48,7 @@ class KernelOf {
   }
 
  private:
-  /// Whether a value is some memory as it stands, and memory is all that is asked for.
+  /// True iff `value` is the whole contiguous memory of an input, and the output may share that memory.
   static bool is_whole(const LazyOp& value, const Stored& s) {
     if (value.op() != Ops::LOAD || s.output.op() == Ops::CONTIGUOUS || s.output.op() == Ops::CONCAT)
       return false;
@@ -68,7 +68,7 @@ class KernelOf {
       return moved_leaf(*n.node(), sources[0]);
     return n.with_sources(sources);
   }
-  /// Slots of inputs follow those of outputs.
+  /// A LOAD of a new input slot; input slots follow the output slots.
   LazyOp input(const LazyOp& n) {
     const int slot = static_cast<int>(stored_.size() + item_.inputs.size());
     item_.inputs.push_back(n);

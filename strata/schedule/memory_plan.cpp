@@ -35,7 +35,7 @@ class Planning {
 
  private:
   struct Life {
-    std::size_t first, last;  // the items that write it first and use it last
+    std::size_t first, last;  // the items of the first write and the last use
   };
 
   const LazyOp& memory_of(const LazyOp& n) const {
@@ -65,7 +65,7 @@ class Planning {
     if (const auto it = lives_.find(memory.node()); it != lives_.end()) it->second.last = k;
   }
 
-  /// The free block that fits best: the smallest that is large enough, else the largest one, made larger.
+  /// Takes the best-fitting free block: the smallest one that is large enough, else the largest one, enlarged; or a new block.
   std::size_t take(std::int64_t bytes) {
     bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
     out_.unshared += bytes;

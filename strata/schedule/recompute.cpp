@@ -8,8 +8,8 @@ namespace strata {
 
 namespace {
 
-constexpr double kAsOften = 0.99, kOnce = 1.01;  // up to rounding
-constexpr int kMostSteps = 256;                  // up from two users to where they meet
+constexpr double kAsOften = 0.99, kOnce = 1.01;  // 1, up to rounding
+constexpr int kMostSteps = 256;                  // from two users up to their common node
 
 double elements(const LazyNode& n) {
   double out = 1;
@@ -47,7 +47,7 @@ class Recomputation {
   std::vector<const LazyNode*> excess_nodes(bool all) {
     for (std::size_t k = placed_.size(); k-- > 0;) look_up(k);
     Cost once, kernels;
-    std::unordered_map<std::size_t, Cost> extra;  // by the end of a chain
+    std::unordered_map<std::size_t, Cost> extra;  // by the top of a chain: the load of recomputation
     std::vector<double> cost(placed_.size());
     for (std::size_t k = 0; k < placed_.size(); ++k) {
       const PlacedNode& placed = placed_[k];
@@ -65,13 +65,15 @@ class Recomputation {
   }
 
  private:
-  using Cost = std::array<double, 2>;  ///< operations: each as one, and each as op_cost() says
+  using Cost =
+      std::array<double, 2>;  ///< operations by two measures: each op counts 1, and each op counts op_cost()
 
   static Cost cost_of(const LazyNode& n) {
     if (is_reduce(n.op)) return {elements(*n.src[0].node()), elements(*n.src[0].node())};
     if (!is_pointwise(n.op)) return {0, 0};
     return {elements(n) * (op_cost(n.op) == 0 ? 0 : 1), elements(n) * op_cost(n.op)};
   }
+  /// By how much `load` exceeds the limit by either measure; <= 0: within it.
   static double excess(const Cost& cost, const Cost& once) {
     return std::max(cost[0] - kMostRecomputation * once[0], cost[1] - kMostRecomputation * once[1]);
   }
@@ -92,11 +94,12 @@ class Recomputation {
     return out;
   }
 
-  /// Where a node's elements go: `next` is the first node that all its uses go through and that is made as often, `top` the last.
+  /// The chain above a node. `next` is the nearest node through which all uses of the node pass and which is computed as often; `top` is
+  /// the last node of the chain next, next of next, ... Memory of `top` would serve in place of memory of the node.
   struct Up {
     enum class State : std::uint8_t { unused, one, none } state = State::unused;
     std::size_t next = 0, top = 0;
-    int steps = 0;  // from there to top
+    int steps = 0;  // the length of the chain
   };
 
   double own_cost(const LazyNode& n, const std::vector<double>& cost) const {
@@ -111,7 +114,8 @@ class Recomputation {
     return is_pointwise(n.op) && up_[k].top == k && !is_cheap_constant(n, cost) &&
            cost * (placed_[k].times - 1) > kMemoryCost;
   }
-  /// Whether a reduction's memory is better that of the end of its chain: no larger, and what is between is made once.
+  /// True iff the top of the chain should be materialized in place of reduction k: its memory is not larger, and the nodes between are then
+  /// computed once.
   bool hands_on(std::size_t k) const {
     const LazyNode& n = *placed_[k].node;
     const std::size_t top = up_[k].top;
@@ -121,7 +125,7 @@ class Recomputation {
     return elements(to) <= elements(n) && to.dtype.itemsize() <= n.dtype.itemsize();
   }
 
-  /// All users are known when a node is looked at.
+  /// Completes the chain of node k, whose users have all been visited, and offers k to its sources.
   void look_up(std::size_t k) {
     Up& up = up_[k];
     if (up.state != Up::State::one) up.next = up.top = k, up.steps = 0;
@@ -137,14 +141,14 @@ class Recomputation {
                          (is_first || advance_to_common(up.next, user));
     up.state = goes_on ? Up::State::one : Up::State::none;
   }
-  /// Whether memory of the user would do in place of the source's.
+  /// True iff memory of `user` could replace memory of `source`: an elementwise op (or movement that leads to one) computed as often.
   bool passes(std::size_t source, std::size_t user) const {
     const PlacedNode& u = placed_[user];
     if (u.is_materialized || u.times < kAsOften * placed_[source].times) return false;
     if (is_pointwise(u.node->op)) return true;
     return is_movement(u.node->op) && u.node->op != Ops::EXPAND && up_[user].top != user;
   }
-  /// Makes `a` the first node that both go through. False where there is none, or where it is too far.
+  /// Sets `a` to the nearest node that the chains of a and b have in common. False if there is none within kMostSteps.
   bool advance_to_common(std::size_t& a, std::size_t b) const {
     if (up_[a].top != up_[b].top) return false;
     for (int step = 0; a != b; ++step) {

@@ -1,10 +1,11 @@
-// The cost of recomputation: which nodes a kernel computes repeatedly, in each of its loops or for each of its windows, that had better
-// be materialized.
+// The cost of recomputation: finds nodes that kernels compute more than once per element (in several loops, or for overlapping windows)
+// and that should be materialized instead. fusion.h calls it after each round of placement.
 //
-// Where kernels end is decided users first, when nobody knows yet what below will be materialized. So nodes are looked at again,
-// sources first: what an element costs is counted down to memory, and of a chain whose nodes are all computed as often, the last
-// one is materialized. A reduction that is materialized hands its memory on to the end of such a chain, whose elements are then
-// computed once, too. What is cheap may be recomputed, as long as kernels do not do twice as much as the graph says.
+// Placement goes users first, so that a node is placed before it is known which nodes below it are materialized. This pass goes sources
+// first: the cost of an element is the sum of operations down to memory. In a chain of nodes that are computed equally often, the last
+// node (the chain's top) is materialized, because it covers the whole chain. A materialized reduction hands its memory on to the top of
+// its chain, if that is not larger: then the chain is computed once, too. Cheap nodes may be recomputed, as long as all kernels together
+// do at most kMostRecomputation times the operations of the graph.
 #pragma once
 
 #include <span>
@@ -14,34 +15,35 @@
 
 namespace strata {
 
-constexpr double kMemoryCost = 24;  ///< operations that writing an element and reading it again is worth
-/// Operations an element that are cheaper than reading it, where they read nothing themselves.
+constexpr double kMemoryCost = 24;  ///< the cost of writing an element and reading it again, in operations
+/// A constant expression (no memory below) of at most this many operations is cheaper to compute than to read.
 constexpr double kConstantCost = 12;
 
-/// Operations that one element of `op` takes.
+/// The cost of `op` for one element, in operations: 1 for an addition, 4 for a division, 16 for a function such as EXP.
 int op_cost(Ops op);
+/// True iff `n`, of `cost` operations per element, is a constant expression that is always recomputed where it is used.
 inline bool is_cheap_constant(const LazyNode& n, double cost) {
   return n.is_closed && !is_reduce(n.op) && cost <= kConstantCost;
 }
-/// What `cost` for an element of `from` is for one of `to`, its user: of what is spread over more elements, each costs a part of
-/// it only, and indices that constants are made of are mostly at hand.
+/// The share of an element of `to`, a user of `from`, in the cost of `from`, which is `cost` per element. An EXPAND to k times as many
+/// elements passes cost / k; a cheap constant passes at most 1, as its index is mostly available already.
 double passed_cost(const LazyNode& from, const LazyNode& to, double cost);
 
-/// A node where it was placed.
+/// A node with the result of a round of placement.
 struct PlacedNode {
   const LazyNode* node;
   bool is_materialized;
-  bool may_move;  ///< is materialized because of how it is used, not because somebody wants it
-  double times;   ///< how often each element is computed, or read where it is materialized
+  bool may_move;  ///< materialized because of its uses (not asked for, and by a kernel of its own): another node may take its place
+  double times;  ///< how often each element is computed by all kernels together; of a materialized node: read
 };
 
-/// The nodes that should be materialized, of `placed`: sources first, none that is already.
+/// The nodes of `placed` that should be materialized and are not yet, sources first. @pre `placed` is in order, sources first
 std::vector<const LazyNode*> recomputed_nodes(std::span<const PlacedNode> placed);
 
-constexpr double kMostRecomputation =
-    2;  ///< what all kernels do, by what their graph does where each element is computed once
-/// Where the kernels do more than kMostRecomputation: the nodes that should be materialized so that they do not, those that are
-/// recomputed most first; with `all` each that is recomputed. What constants are made of does not count.
+/// The most operations of all kernels together, as a multiple of the operations of the graph (each element computed once).
+constexpr double kMostRecomputation = 2;
+/// Where the kernels exceed kMostRecomputation, the nodes to materialize, the most expensive recomputation first, until the kernels stay
+/// within it; with `all` every recomputed node. Cheap constants do not count.
 std::vector<const LazyNode*> excess_nodes(std::span<const PlacedNode> placed, bool all);
 
 }  // namespace strata

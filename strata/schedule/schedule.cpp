@@ -9,7 +9,7 @@ namespace strata {
 
 namespace {
 
-/// The whole of a node's memory, by a kernel over `domain`.
+/// The store of all elements of `n` by a kernel that loops over `domain`.
 Stored whole(const LazyOp& n, const Ints& domain) {
   return {n.reshape(domain), n, ShapeTracker::from_shape(domain)};
 }
@@ -56,7 +56,7 @@ class Scheduling {
 
   std::vector<Materialized> found_;
   std::unordered_map<const LazyNode*, Boundary> materialized_;
-  std::unordered_map<const LazyNode*, std::vector<LazyOp>> beside_;  // by the root of the kernel
+  std::unordered_map<const LazyNode*, std::vector<LazyOp>> beside_;  // by the root of a kernel: nodes that it also stores
   std::vector<ScheduleItem> items_;
 };
 

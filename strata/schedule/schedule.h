@@ -1,4 +1,5 @@
-// From a graph to what has to run, in order.
+// schedule(): turns a graph into the list of kernels that realize its roots, in execution order. The engine (engine/realize.h) runs the
+// list.
 //
 //   for (const ScheduleItem& item : schedule({y}))    // y = softmax(x @ w)
 //     std::cout << item.text() << item.ast.text();
@@ -13,25 +14,24 @@
 
 namespace strata {
 
-/// A kernel; or values for another device, or memory under another name.
+/// A step of a schedule: a kernel, a copy between devices, or an output that is the memory of an input.
 struct ScheduleItem {
-  /// A SINK, whose slots are outputs, then inputs, its bound variables replaced by plain ones; FROM for values of another device; LOAD
-  /// where the output is the input's memory as it stands.
+  /// A kernel: a SINK, whose slots are the outputs, then the inputs, with plain variables in place of bound ones. A copy between devices:
+  /// a FROM. An output that is the whole memory of the input: a LOAD.
   LazyOp ast;
-  std::vector<LazyOp> outputs;  ///< nodes of the graph that it makes; of a CONCAT, several items make a part each
-  std::vector<LazyOp> inputs;      ///< nodes that it reads: realized, or outputs of items before
-  Values values;                   ///< of the variables
-  Boundary why = Boundary::asked;  ///< why its first output is not inside of another kernel
-  std::optional<LazyOp> part = {};  ///< of a CONCAT: which of its sources is computed, into its place
+  std::vector<LazyOp> outputs;  ///< the nodes that the item computes. Of a CONCAT, each item computes one part
+  std::vector<LazyOp> inputs;  ///< the nodes that it reads: realized, or outputs of earlier items
+  Values values;               ///< the values of the kernel's variables
+  Boundary why = Boundary::asked;   ///< why the first output is materialized
+  std::optional<LazyOp> part = {};  ///< of a CONCAT: the source that the item computes
 
   bool is_kernel() const { return ast.op() == Ops::SINK; }
-  /// "a kernel of shape (64, 10): shared" and where the user wrote it, in a line: what explain() says.
+  /// The item as a line of explain(): "a kernel of shape (64, 10): shared", with the user's source line.
   std::string text() const;
 };
 
-/// What has to run for `roots` to be realized, in order; nothing for those that are. Kernels of the same shape that read the same
-/// and do not wait for one another are one, with several stores.
-/// @throws Error (domain) for a graph that no kernel can say
+/// The items that realize `roots`, in execution order; nothing for roots that are realized. Independent kernels of the same shape that
+/// share an input are merged into one kernel with several stores. @throws Error (domain) for a graph that kernels cannot express
 std::vector<ScheduleItem> schedule(std::span<const LazyOp> roots, const FusionOptions& options = {});
 
 }  // namespace strata

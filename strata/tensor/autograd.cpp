@@ -38,14 +38,14 @@ std::optional<Tensor> gradient_of(const GradientSlot& slot) {
 bool are_same_handle(const std::optional<Tensor>& a, const std::optional<Tensor>& b) {
   return a && b ? TensorAccess::state(*a) == TensorAccess::state(*b) : a.has_value() == b.has_value();
 }
-/// Others may set it, or add to it, meanwhile.
+/// Adds `gain` to the gradient. The sum is computed without the lock, and again if another thread has changed the gradient meanwhile.
 void add_gradient(GradientSlot& slot, const Tensor& gain) {
   for (;;) {
     const std::optional<Tensor> before = gradient_of(slot);
     std::optional<Tensor> sum = before ? *before + gain : gain;
     const std::lock_guard lock(gradient_mutex());
     if (!are_same_handle(slot.gradient, before)) continue;
-    return slot.gradient.swap(sum);  // what was there ends after the lock
+    return slot.gradient.swap(sum);  // the old gradient is destroyed after the lock is released
   }
 }
 
@@ -90,7 +90,8 @@ void Tensor::set_grad(const std::optional<Tensor>& gradient) const {
                render(gradient->shape()), " for a tensor of shape ", render(shape()));
   STRATA_CHECK(!gradient || gradient->dtype() == dtype(), domain, "[set_grad] a gradient of ",
                gradient->dtype().name(), " for a tensor of ", dtype().name());
-  std::optional<Tensor> next = gradient;  // the one before ends after the lock
+  std::optional<Tensor> next =
+      gradient;  // after the swap the old one, which is destroyed after the lock is released
   const std::lock_guard lock(gradient_mutex());
   state_->slot->gradient.swap(next);
 }
@@ -131,12 +132,13 @@ namespace {
 
 using GradientsByNode = std::unordered_map<const LazyNode*, LazyOp>;
 
-/// Whether a node is a tensor that gradients are taken by. It may be several nodes by now: it was realized or assigned to meanwhile.
+/// True iff `n` is a node of the parameter with this slot. A parameter may have several nodes in a graph, because it was realized or
+/// assigned to between uses.
 bool is_node_of(const LazyNode& n, const std::shared_ptr<GradientSlot>& slot) {
   return n.op == Ops::REQUIRES_GRAD && std::get<IdentityArg>(n.arg).owner.lock() == slot;
 }
 
-/// Whether y was made of x, also by what has no gradient but 0.
+/// True iff y was computed from x, also if only through ops whose gradient is 0.
 bool is_made_of(const Tensor& y, const Tensor& x) {
   const auto& slot = TensorAccess::state(x)->slot;
   std::unordered_set<const LazyNode*> seen;
@@ -151,14 +153,14 @@ bool is_made_of(const Tensor& y, const Tensor& x) {
   return false;
 }
 
-/// That by a tensor.
+/// The gradient by x: the sum of those by all nodes of x.
 std::optional<LazyOp> gradient_by(const GradientsByNode& by, const Tensor& x) {
   const auto& slot = TensorAccess::state(x)->slot;
   if (slot == nullptr) {
     const auto at = by.find(x.node().node());
     return at == by.end() ? std::nullopt : std::optional(at->second);
   }
-  std::map<std::uint64_t, LazyOp> parts;  // in the order in which the nodes were made
+  std::map<std::uint64_t, LazyOp> parts;  // by creation number, so that the order of the sum is fixed
   for (const auto& [n, dn] : by)
     if (is_node_of(*n, slot)) parts.emplace(std::get<IdentityArg>(n->arg).id, dn);
   std::optional<LazyOp> out;
@@ -191,7 +193,8 @@ std::pair<Tensor, Tensor> value_and_grad(const TensorFunction& f, const Tensor& 
   STRATA_CHECK(x.dtype().is_float(), domain, "[value_and_grad] a tensor of ", x.dtype().name(),
                " has no gradient");
   const Tensor inner = TensorAccess::of(x.node().tracked({}), x);
-  const Tensor given = TensorAccess::of(inner.node(), x);  // which f may set in place
+  const Tensor given =
+      TensorAccess::of(inner.node(), x);  // a tensor of its own, which f may change in place
   const Tensor y = f(given);
   const std::vector<Tensor> by = gradients(y, {&inner, 1}, {}, Unused::zeros);
   return {y, by[0]};

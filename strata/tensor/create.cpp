@@ -1,4 +1,4 @@
-// Tensors of memory: that of vectors, buffers and of nobody yet. Those of numbers are operations of the table.
+// Tensors made from memory: vectors, buffers, and empty(). Creation from numbers (zeros, arange, ...) is in the table of operations.
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@ namespace {
 
 using UserFunction = std::function<std::vector<Tensor>(const Tensor&)>;
 
-/// A user's function of tensors as one of nodes.
+/// Adapts a user's function of Tensors to the GradientFunction of nodes.
 class UserGradient final : public GradientFunction {
  public:
   UserGradient(UserFunction f, const Device& device) : f_(std::move(f)), device_(device) {}

@@ -1,4 +1,5 @@
-// Gradients that users say, as functions of tensors. The operations of the library say theirs on nodes (ops/backward.h).
+// Custom gradients for users: with_gradient() replaces the gradient of a computed tensor by a function of tensors. The library's own
+// operations use the same mechanism on graph nodes (ops/backward.h).
 #pragma once
 
 #include <cstddef>
@@ -13,18 +14,19 @@
 
 namespace strata {
 
-/// `value`, whose gradients by `inputs` are what `backward` makes of the gradient by it. It runs when gradients are taken: a Tensor
-/// that it captures is what that stands for then, also where it was changed in place in between. What is to stay as it is at
-/// the call is captured as `x.detach()` or another tensor that nothing changes.
+/// Returns a tensor with the elements of `value` and a custom gradient: `backward(dy)` returns one gradient for each of `inputs`, in
+/// order, each of its input's shape; dy is the gradient by the result.
+/// NOTE: `backward` runs when gradients are taken and then reads the current values of the Tensors that it captures, including
+/// changes in place. Capture `x.detach()` to keep the values of the time of the call.
 Tensor with_gradient(const Tensor& value, std::span<const Tensor> inputs,
                      std::function<std::vector<Tensor>(const Tensor& dy)> backward);
 
-/// What a gradient is made of beside dy: what tensors stood for when they were saved, whatever is done to them in place later; and
-/// numbers. Deprecated, for one version.
+/// Tensors and numbers that a gradient needs besides dy. The tensors keep the values that they had when they were saved, whatever is
+/// assigned to the originals later. Deprecated, for one version.
 class [[deprecated("capture x.detach() instead")]] Saved {
  public:
   explicit Saved(const std::vector<Tensor>& tensors, Ints numbers = {});
-  /// A tensor that nobody else holds, of what the one that was saved stood for.
+  /// A new tensor with the saved value of tensor `k`.
   Tensor operator[](std::size_t k) const;
   std::size_t size() const { return nodes_.size(); }
   const Ints& numbers() const { return numbers_; }
@@ -39,7 +41,7 @@ class [[deprecated("capture x.detach() instead")]] Saved {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-/// A function of dy and of what was saved, which captures nothing. Deprecated, for one version.
+/// A gradient function of dy and Saved; a lambda without captures. Deprecated, for one version.
 class [[deprecated("a std::function of dy is what with_gradient() takes")]] Backward {
  public:
   using Function = std::vector<Tensor>(const Tensor& dy, const Saved& saved);
@@ -57,7 +59,7 @@ class [[deprecated("a std::function of dy is what with_gradient() takes")]] Back
   Function* f_;
 };
 
-/// The other with_gradient(), of a function that captures what was saved. Deprecated, for one version.
+/// with_gradient() with the gradient function `backward(dy, saved)`. Deprecated, for one version.
 [[deprecated("give a function of dy alone, which captures what it needs")]]
 Tensor with_gradient(const Tensor& value, std::span<const Tensor> inputs, Backward backward,
                      Saved saved);

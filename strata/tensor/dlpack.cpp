@@ -12,7 +12,7 @@ namespace strata::dlpack {
 
 namespace {
 
-// What the header of DLPack has on machines of 64 bits.
+// The sizes of DLPack's structs on 64-bit machines.
 static_assert(sizeof(void*) != 8 || (sizeof(Elements) == 48 && sizeof(ManagedTensor) == 64 &&
                                      sizeof(ManagedTensorVersioned) == 80));
 static_assert(sizeof(DataType) == 4 && sizeof(Device) == 8 && sizeof(Version) == 8);
@@ -89,7 +89,7 @@ Tensor tensor_from(const Elements& e, bool read_only, Buffer::Deleter deleter, A
                            at);
 }
 
-/// What calls the deleter when the last copy goes, by an Error as well.
+/// Owns `managed`: calls the deleter when the last copy is destroyed, also by an exception.
 template <class M>
 std::shared_ptr<M> owned(M* managed) {
   STRATA_CHECK(managed != nullptr, domain, "[from_dlpack] null");
@@ -107,7 +107,7 @@ DataType type_of(DType dtype) {
   return {static_cast<std::uint8_t>(row->code), row->bits, 1};
 }
 
-/// What a consumer has: the struct first, and what it points to.
+/// An exported tensor: the struct that the consumer gets, and the data to which it points.
 template <class M>
 struct Exported {
   M managed;
@@ -115,7 +115,7 @@ struct Exported {
   std::vector<std::int64_t> shape, strides;
 };
 
-/// Row-major in memory that nobody else has.
+/// A row-major copy of x in memory of its own.
 StridedBuffer copied(const Tensor& x, const Index& shape) {
   const Buffer from = x.buffer().toCPU();
   const std::int64_t count = product(shape);
@@ -159,7 +159,7 @@ Tensor imported(ManagedTensor* managed, At at) {
 
 Tensor imported(ManagedTensorVersioned* managed, At at) {
   const std::shared_ptr<ManagedTensorVersioned> owner = owned(managed);
-  // The deleter is where it is in each version; what follows it, only in this one.
+  // All major versions have the deleter at the same place; the fields behind it may differ.
   STRATA_CHECK(owner->version.major == 1, domain, "[from_dlpack] version ", owner->version.major,
                ".", owner->version.minor, " of DLPack, not 1");
   return tensor_from(owner->dl_tensor, (owner->flags & kReadOnly) != 0, [owner](void*) {}, at);

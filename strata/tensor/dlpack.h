@@ -1,16 +1,17 @@
-// Tensors to and from other libraries through DLPack (github.com/dmlc/dlpack, version 1; and the structs before it).
+// Exchange of tensors with other libraries through DLPack (github.com/dmlc/dlpack): from_dlpack() imports, to_dlpack() exports. Both
+// accept the versioned struct of DLPack 1 and the older one without a version.
 //
 //   Tensor x = from_dlpack(managed);                       // managed: DLManagedTensor* or DLManagedTensorVersioned*
 //   auto* out = to_dlpack<DLManagedTensorVersioned>(x);    // of the user's own <dlpack/dlpack.h>
 //   auto* same = to_dlpack<dlpack::ManagedTensorVersioned>(x);
 //   out->deleter(out);                                     // when the consumer is done
 //
-// The structs below are those of DLPack's ABI under names of our own, so that its header is not needed; that of a user has the
-// same layout, and all functions take either.
+// The structs below repeat DLPack's ABI under Strata's own names, so that this header does not include DLPack's. A user's
+// <dlpack/dlpack.h> has the same layout, and both functions accept the structs of either.
 //
-// Ownership. from_dlpack() takes what it is given, always: the deleter is called once, when nothing needs the memory any more, or,
-// where it is refused, before the Error leaves. to_dlpack() gives what the consumer owns until it calls the deleter; the memory
-// stays until then, whatever becomes of the tensor.
+// Ownership. from_dlpack() always takes ownership of its argument: it calls the deleter exactly once, when no tensor needs the memory
+// any more or, on failure, before it throws. to_dlpack() passes ownership to the consumer, who calls the deleter once; the memory
+// stays valid until then, even after the tensor is destroyed.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +24,16 @@ namespace strata {
 
 namespace dlpack {
 
-/// The version of DLPack that a tensor is of.
+/// DLPackVersion: the version of the ABI that a struct follows.
 struct Version {
   std::uint32_t major = 1, minor = 0;
 };
-/// Where the memory is.
+/// DLDevice: where the memory is.
 struct Device {
-  std::int32_t type = 1;  ///< 1: memory of the host
+  std::int32_t type = 1;  ///< 1: host memory (kDLCPU)
   std::int32_t id = 0;
 };
+/// DLDataTypeCode.
 enum class Code : std::uint8_t {
   sint = 0,
   uint = 1,
@@ -40,13 +42,13 @@ enum class Code : std::uint8_t {
   complex = 5,
   boolean = 6
 };
-/// The type of the elements.
+/// DLDataType: the type of the elements.
 struct DataType {
-  std::uint8_t code = 0;  ///< a Code, or one that is newer
+  std::uint8_t code = 0;  ///< a Code, or a value that a newer DLPack defines
   std::uint8_t bits = 0;
   std::uint16_t lanes = 1;
 };
-/// DLTensor.
+/// DLTensor: pointer, dtype, shape and strides.
 struct Elements {
   void* data = nullptr;
   Device device;
@@ -54,16 +56,16 @@ struct Elements {
   DataType dtype;
   std::int64_t* shape = nullptr;
   std::int64_t* strides = nullptr;  ///< in elements; null: row-major
-  std::uint64_t byte_offset = 0;    ///< from data to the element at index 0
+  std::uint64_t byte_offset = 0;    ///< from `data` to the element at index 0
 };
-/// DLManagedTensor.
+/// DLManagedTensor: a tensor with its owner, without a version.
 struct ManagedTensor {
   Elements dl_tensor;
   void* manager_ctx = nullptr;
   void (*deleter)(ManagedTensor* self) = nullptr;
 };
-inline constexpr std::uint64_t kReadOnly = 1, kIsCopied = 2;  // flags
-/// DLManagedTensorVersioned.
+inline constexpr std::uint64_t kReadOnly = 1, kIsCopied = 2;  ///< bits of ManagedTensorVersioned::flags
+/// DLManagedTensorVersioned: a tensor with its owner, version and flags.
 struct ManagedTensorVersioned {
   Version version;
   void* manager_ctx = nullptr;
@@ -77,13 +79,14 @@ Tensor imported(ManagedTensorVersioned* managed, At at);
 ManagedTensor* exported(const Tensor& x, bool copy);
 ManagedTensorVersioned* exported_versioned(const Tensor& x, bool copy);
 
-/// A struct with the members of ManagedTensor, and one that has those of ManagedTensorVersioned.
+/// Any struct with the members of ManagedTensor, e.g. DLManagedTensor.
 template <class M>
 concept Managed = requires(M m) {
   m.dl_tensor.byte_offset;
   m.manager_ctx;
   m.deleter(&m);
 };
+/// Any struct with the members of ManagedTensorVersioned, e.g. DLManagedTensorVersioned.
 template <class M>
 concept ManagedVersioned = Managed<M> && requires(M m) {
   m.version.major;
@@ -101,24 +104,27 @@ constexpr bool has_our_layout() {
 
 }  // namespace dlpack
 
-/// A tensor over the memory of `managed`, whose strides become a view. Only elements that are not aligned to their size are copied.
-/// What is read-only stays so: nothing here writes it, and it is exported as read-only again.
-/// @pre the elements stay as they are while the tensor, or one that was made of it and is not realized, lives
-/// NOTE: a boolean that is not 0 is true, whatever its byte.
-/// @throws Error (domain) for null, another major version than 1, a device other than the host, dtypes that Strata has not, lanes,
-///   ndim < 0, null where there are elements or sizes; (shape) for a negative size; (overflow) where elements leave 64 bits or
-///   the address space. The deleter has been called then.
+/// Returns a tensor over the memory of `managed`, of the same shape and dtype; strides become a view. The elements are copied only
+/// where they are not aligned to their size. Strata never writes read-only memory and exports it as read-only again.
+/// @pre the elements do not change while the tensor, or an unrealized tensor that was computed from it, lives
+/// NOTE: each byte of a boolean other than 0 counts as true.
+/// @throws Error (domain) for a null `managed`, a major version other than 1, a device other than the host, a dtype that Strata does
+///   not have, more than one lane, ndim < 0, a null `shape` with ndim > 0, or null `data` with elements; (shape) for a negative size;
+///   (overflow) where the element count exceeds 64 bits or the memory exceeds the address space. The deleter has been called by then,
+///   if `managed` is not null.
 template <dlpack::Managed M>
 Tensor from_dlpack(M* managed, At at = At::current()) {
   static_assert(dlpack::has_our_layout<M>(), "this is not the struct of DLPack");
   return dlpack::imported(reinterpret_cast<dlpack::Ours<M>*>(managed), at);
 }
 
-/// The elements of `x` in memory of the host, with strides: what the tensor has where it is memory, perhaps seen through movement
-/// operations; else it is realized. In a copy of their own where `copy` says so (then the flag kIsCopied is set), where a stride is
-/// below 0, which most consumers refuse, and where M cannot say that the memory is read-only. The flag kReadOnly is set where it is.
-/// NOTE: a consumer that writes memory which is not a copy changes the tensor, but not what was computed from it.
-/// @return never null; to be given to its deleter, by any thread. @throws as realize()
+/// Exports `x` in host memory, with strides. Where `x` is memory, or memory seen through movement operations, that memory itself is
+/// exported; otherwise `x` is realized first. The elements are copied where
+///   - `copy` is true; the flag kIsCopied is then set;
+///   - a stride is negative, as most consumers refuse negative strides;
+///   - the memory is read-only and M is the struct without flags, which cannot say so. With M versioned the flag kReadOnly is set.
+/// NOTE: a consumer that writes to the memory changes the elements of `x`, but not tensors that were already computed from `x`.
+/// @return never null; its deleter may be called by any thread. @throws as realize()
 template <dlpack::Managed M>
 M* to_dlpack(const Tensor& x, bool copy = false) {
   static_assert(dlpack::has_our_layout<M>(), "this is not the struct of DLPack");

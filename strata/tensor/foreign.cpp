@@ -1,7 +1,8 @@
-// A user's memory as a tensor, and a tensor's memory for others.
+// Tensor::from_blob(), which imports a user's memory, and strided_buffer(), which exports a tensor's memory.
 //
-// Strides are taken apart into movement operations, so that all that sees tensors sees these: the largest one first, each as
-// windows over what is left, which begin that far apart. The result merges into one View of those strides.
+// Strides are expressed by movement ops, so that an imported tensor is an ordinary node. The dimension with the largest stride comes
+// first: it becomes windows, `stride` elements apart, over the rest of the memory; and so on. The ops merge into one View with the given
+// strides.
 
 #include <algorithm>
 #include <limits>
@@ -16,13 +17,13 @@ namespace strata {
 
 namespace {
 
-/// A dimension along which addresses differ. Its stride is above 0.
+/// A dimension with more than one address, with the absolute value of its stride.
 struct ForeignDim {
-  std::size_t at;  ///< in the shape
+  std::size_t at;  ///< the position in the shape
   std::int64_t size, stride;
 };
 
-/// Where elements are in the memory that they reach over, which begins with the lowest one.
+/// The layout of a strided array within its extent: the memory from its lowest to its highest element.
 class ForeignLayout {
  public:
   ForeignLayout(const Index& shape, const Index& strides) : shape_(shape) {
@@ -43,10 +44,12 @@ class ForeignLayout {
     });
   }
 
-  std::int64_t first() const { return first_; }    ///< the place of the element at index 0
-  std::int64_t extent() const { return extent_; }  ///< elements from the lowest to the highest
+  std::int64_t first() const { return first_; }  ///< the position of the element at index 0
+  std::int64_t extent() const {
+    return extent_;
+  }  ///< the number of elements from the lowest to the highest
 
-  /// Memory of the extent, in a shape that needs few movement operations; and a tensor's node over it.
+  /// {an EMPTY node for the memory of the extent, in a shape that needs few movement ops; the tensor's node over it}.
   std::pair<LazyOp, LazyOp> nodes(DType dtype) const {
     const SmallVec<ForeignDim, 6> runs = joined_dims();
     const bool is_dense = runs.empty() || (runs.size() == 1 && runs[0].stride == 1);
@@ -63,7 +66,7 @@ class ForeignLayout {
   }
 
  private:
-  /// With dimensions as one where strides continue one another.
+  /// The dimensions, with neighbours merged where the stride of one is the extent of the next.
   SmallVec<ForeignDim, 6> joined_dims() const {
     SmallVec<ForeignDim, 6> out;
     for (const ForeignDim& d : dims_) {
@@ -80,7 +83,7 @@ class ForeignLayout {
     for (const ForeignDim& d : dims_) out.push_back(d.size);
     return out;
   }
-  /// Whether the shape is that of the memory, but for dimensions of size 1.
+  /// True iff the elements are in row-major order of the shape.
   bool is_in_order() const {
     std::int64_t elements = 1;
     for (const ForeignDim& d : dims_) elements *= d.size;
@@ -105,7 +108,8 @@ class ForeignLayout {
     return out;
   }
 
-  /// From the order of strides to that of the shape, with the dimensions along which nothing differs.
+  /// Permutes dimensions from the order of strides to that of the shape, adds dimensions of size 1 and of stride 0, and flips axes of
+  /// negative stride.
   LazyOp ordered(const LazyOp& by_stride) const {
     SmallVec<std::size_t, 6> places;
     for (std::size_t k = 0; k < dims_.size(); ++k) places.push_back(k);
@@ -137,7 +141,7 @@ Index checked_sizes(const Ints& shape) {
   return out;
 }
 
-/// Where the lowest element is.
+/// The address of the lowest element. @throws Error (overflow) where the memory exceeds the address space
 std::uintptr_t lowest_address(const void* first, const ForeignLayout& layout, DType dtype) {
   const auto itemsize = static_cast<Int128>(dtype.itemsize());
   const auto at = reinterpret_cast<std::uintptr_t>(first);
@@ -176,7 +180,7 @@ Tensor Tensor::from_blob(void* first, const Ints& shape, DType dtype, BlobOption
   void* const lowest = reinterpret_cast<void*>(lowest_address(first, layout, dtype));
   const auto [memory, node] = layout.nodes(dtype);
   const Tensor out = TensorAccess::of(node, Device::default_device());
-  // The memory is the tensor's when all is made: what is refused until then leaves it the caller's.
+  // Ownership passes last: an Error thrown before leaves the memory to the caller.
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(first) % dtype.itemsize() == 0;
   if (!is_aligned) {
     memory.realize_as(std::make_shared<BufferStorage>(Buffer::fromCPU(lowest, layout.extent(), dtype)));
@@ -215,7 +219,7 @@ MatrixLayout matrix_layout(const Strided& memory, bool is_row, std::int64_t rows
 }
 
 MapStrides map_strides(const MatrixLayout& matrix, bool is_row_major, const MapStrides& own) {
-  // Along one index, or none, any stride will do. A dynamic one of 0 is taken for that of a whole matrix.
+  // Along a dimension of size 0 or 1 any stride fits. Eigen takes a dynamic stride of 0 for that of a densely packed matrix.
   const auto chosen = [&](const char* which, std::int64_t fixed, std::int64_t plain,
                           std::int64_t stride, std::int64_t count) {
     const bool is_free = count <= 1 || matrix.rows == 0 || matrix.columns == 0;
@@ -230,7 +234,8 @@ MapStrides map_strides(const MatrixLayout& matrix, bool is_row_major, const MapS
   const std::int64_t count = r ? matrix.columns : matrix.rows;
   const std::int64_t inner =
       chosen("inner", own.inner, 1, r ? matrix.column_stride : matrix.row_stride, count);
-  const std::int64_t plain = (inner == 0 ? 1 : inner) * count;  // below the memory's extent
+  const std::int64_t plain =
+      (inner == 0 ? 1 : inner) * count;  // does not overflow: bounded by the memory's extent
   const std::int64_t outer =
       chosen("outer", own.outer, plain, r ? matrix.row_stride : matrix.column_stride,
              r ? matrix.rows : matrix.columns);

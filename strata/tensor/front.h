@@ -1,9 +1,10 @@
-// How an operation on tensors becomes its formula on Values (ops/): where the user wrote it is open while the formula runs, operands
-// are on one device, and what comes out is on that device.
+// on_values(): runs an operation on Tensors as its formula on Values (ops/). It turns Tensor arguments into their graph nodes, checks
+// that they are all on one device, calls the formula, and makes Tensors on that device from the resulting nodes. While the formula
+// runs, an OriginScope records the operation and the user's source line for the nodes that the formula makes.
 //
 //   Tensor Tensor::renorm(double p, ..., At at) const { return on_values("renorm", at, [](const Value& x, ...) {...}, *this, p, ...); }
 //
-// The front says nothing of what an operation means: that is the formula's.
+// What an operation computes is defined by its formula alone.
 #pragma once
 
 #include <functional>
@@ -21,11 +22,11 @@ namespace strata::front {
 
 using ops::Value;
 
-/// The device of the tensors that an operation is given.
+/// The one device of all tensors that are passed to an operation.
 class CommonDevice {
  public:
   explicit CommonDevice(const char* operation) : operation_(operation) {}
-  /// The node of a tensor, which no gradient passes under NoGrad. @throws Error (domain) for one on another device
+  /// The graph node of `x`; under NoGrad a detached one. @throws Error (domain) where `x` is on another device than earlier tensors
   Value node_of(const Tensor& x) {
     STRATA_CHECK(device_ == nullptr || device_ == &x.device(), domain, "[", operation_,
                  "] tensors on ", device_->name(), " and on ", x.device().name(),
@@ -40,7 +41,7 @@ class CommonDevice {
   const Device* device_ = nullptr;
 };
 
-/// An operand of a formula that lives as long as the call.
+/// Owns the Value or number behind an ops::Operand (which only points to a Value) for the duration of a formula's call.
 class HeldOperand {
  public:
   HeldOperand(const Operand& x, CommonDevice& devices) : number_(x.number()) {
@@ -65,7 +66,8 @@ class MaybeHeldOperand {
   std::optional<HeldOperand> held_;
 };
 
-// An argument as the formula takes it; what is neither a tensor nor made of tensors stays what it is.
+// lowered(argument, devices): the argument as the formula takes it. Tensors become Values; an argument without tensors is passed on
+// unchanged.
 inline Value lowered(const Tensor& x, CommonDevice& d) { return d.node_of(x); }
 inline HeldOperand lowered(const Operand& x, CommonDevice& d) { return {x, d}; }
 inline MaybeHeldOperand lowered(const std::optional<Operand>& x, CommonDevice& d) { return {x, d}; }
@@ -92,6 +94,7 @@ T&& lowered(T&& x, CommonDevice&) {
   return std::forward<T>(x);
 }
 
+// raised(result, device): the result of a formula as Tensors on `device`.
 inline Tensor raised(const Value& x, const Device& d) { return TensorAccess::of(x.node(), d); }
 inline std::pair<Tensor, Tensor> raised(const std::pair<Value, Value>& x, const Device& d) {
   return {raised(x.first, d), raised(x.second, d)};
@@ -103,12 +106,13 @@ inline std::vector<Tensor> raised(const std::vector<Value>& xs, const Device& d)
   return out;
 }
 
-/// formula(args...) of the nodes, as tensors.
+/// Returns formula(lowered(args)...) as Tensors. @throws Error (domain) naming `operation` for tensors on different devices; what the
+/// formula throws
 template <class F, class... Args>
 auto on_values(const char* operation, const At& at, const F& formula, const Args&... args) {
   const OriginScope scope(operation, at);
   CommonDevice devices(operation);
-  // NOTE: braces, so that operands are looked at from left to right.
+  // NOTE: braces guarantee evaluation from left to right.
   const std::tuple<decltype(lowered(args, devices))...> nodes{lowered(args, devices)...};
   return raised(std::apply(formula, nodes), devices.device());
 }

@@ -1,5 +1,5 @@
-// Functions of neural networks that do more than their formula says: running statistics change, weights are dropped by chance, lengths
-// are read, a user's function is called.
+// Functions of neural networks that do more than apply a formula: update running statistics, drop weights at random, read lengths, call a
+// user's function.
 #include "strata/tensor/functional.h"
 
 #include "strata/ops/functional.h"
@@ -42,7 +42,7 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   return on_values(name, at, ops::attended, dropout(weights, options.dropout), q, v, options);
 }
 
-/// The user's function is one of tensors: what it gives is a node again.
+/// The user's distance is a function of Tensors; it is adapted to a function of Values.
 Tensor triplet_margin_with_distance_loss(const Tensor& anchor, const Tensor& positive,
                                          const Tensor& negative,
                                          const TripletDistanceOptions& options, At at) {

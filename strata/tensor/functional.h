@@ -1,11 +1,12 @@
-// The functions of neural networks, free of modules: names and meanings are those of torch.nn.functional.
+// Stateless functions of neural networks (convolutions, pooling, losses, attention, ...), named and defined as in
+// torch.nn.functional. Layers with parameters are in nn/layers.h.
 //
 //   Tensor y = conv2d(x, w, bias, {.stride = 2, .padding = "same"}).relu();
 //   Tensor loss = cross_entropy(logits, classes, {.label_smoothing = 0.1});
 //
-// Spatial inputs are (batch, channels, sizes...), or (channels, sizes...) for one. Options are structs, written with
-// the names of what differs from the defaults. All throw Error (shape) for shapes that do not fit and (domain) for
-// options out of range, with the operation's name and the values.
+// Spatial inputs have the shape (batch, channels, sizes...), or (channels, sizes...) without a batch. Options are structs for
+// designated initializers: only what differs from a default is written. All functions throw Error (shape) for shapes that do not
+// fit and Error (domain) for options out of range; messages name the operation and the values.
 #pragma once
 
 #include <functional>
@@ -25,7 +26,7 @@ using MultiMarginOptions = BasicMultiMarginOptions<Tensor>;
 using TripletDistanceOptions = BasicTripletDistanceOptions<Tensor>;
 using DistanceFunction = std::function<Tensor(const Tensor&, const Tensor&)>;
 
-// The functions: what each means, its parameters and its reference stand in its row.
+// One declaration for each function row of operations.def, which documents its meaning, parameters and reference (docs/operations.md).
 #define STRATA_ARRAY Tensor
 #define STRATA_OPERAND Operand
 #define STRATA_FUNCTION(result, name, parameters, binding, names, ...)            \

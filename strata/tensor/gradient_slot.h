@@ -1,4 +1,5 @@
-// Where the gradient of a tensor goes. Nodes know it weakly: a tensor that nobody holds wants no gradient.
+// GradientSlot: the place where Tensor::backward() accumulates the gradient of one parameter, and from which Tensor::grad() reads.
+// The TensorState owns the slot; the graph node has a weak pointer to it, so that backward() skips parameters that no handle holds.
 #pragma once
 
 #include <mutex>
@@ -12,7 +13,8 @@ struct GradientSlot {
   std::optional<Tensor> gradient;  ///< guarded by gradient_mutex()
 };
 
-/// Of all slots: one that a fork can hold. Nothing is computed, made or destroyed under it.
+/// One mutex guards the gradients of all slots, so that a fork() can hold it. While it is held no tensor is computed, created or
+/// destroyed.
 std::mutex& gradient_mutex();
 
 }  // namespace strata

@@ -1,4 +1,4 @@
-// Brackets: what stands in them is looked at as far as it has to be, and given to the formula (ops/indexing.cpp).
+// The brackets of Tensors: reads masks and checked indices, and calls the formula (ops/indexing.cpp).
 
 #include <algorithm>
 #include <optional>
@@ -28,14 +28,14 @@ namespace {
 using Extremes = ops::Indices::Extremes;
 template <class T>
 Extremes extremes_of(const Tensor& x) {
-  // What is beyond 63 bits is outside of every axis, too.
+  // An index beyond 63 bits is outside of every axis, as kPosInf is.
   const auto cut = [](T v) {
     return std::in_range<std::int64_t>(v) ? static_cast<std::int64_t>(v) : kPosInf;
   };
   const auto [least, most] = std::ranges::minmax(x.span<T>());
   return {cut(least), cut(most)};
 }
-/// Of one or more integers, whose memory is read.
+/// The least and the largest element. Realizes x. @pre x has at least one integer
 Extremes extremes(const Tensor& x) {
   const DType d = x.dtype();
   if (d == dtypes::int64) return extremes_of<std::int64_t>(x);
@@ -50,7 +50,7 @@ Extremes extremes(const Tensor& x) {
 
 using TensorPointer = std::shared_ptr<const Tensor>;
 
-/// A subscript as the formula takes it. Masks are realized, and indices that are to be checked.
+/// Converts a subscript for the formula. Masks and checked indices are realized.
 struct Lowering {
   CommonDevice& devices;
   bool is_checked;
@@ -74,7 +74,7 @@ std::vector<ops::Subscript> lowered(std::span<const Subscript> subscripts, Commo
   return out;
 }
 
-/// The mask that is all there is in brackets; null for anything else.
+/// The mask if it is the only subscript; else null.
 const Tensor* lone_mask(std::span<const Subscript> subscripts) {
   if (subscripts.size() != 1) return nullptr;
   const auto* tensor = std::get_if<TensorPointer>(&subscripts.front().what());

@@ -1,4 +1,5 @@
-// Tensors and what else is in memory: spans, mdspan, Eigen, pointers. Nothing is copied where strides say how the elements lie.
+// Exchange of tensors with other C++ containers of elements: std::span, std::mdspan, Eigen and pointers with strides. as_tensor()
+// imports; strided_buffer(), to_memory_ref(), to_mdspan() and to_map() export. Memory that strides can describe is not copied.
 //
 //   std::vector<float> v(12);
 //   Tensor x = Tensor::from(std::move(v), {3, 4});                          // the vector's memory, which the tensor keeps
@@ -12,11 +13,11 @@
 //   const Tensor square = t.matmul(t.t());
 //   auto map = to_map<Eigen::Map<const Rows>>(square);
 //
-// DLPack is in dlpack.h. Neither Eigen's headers nor DLPack's are needed here.
+// DLPack is in dlpack.h. This header includes neither Eigen's headers nor DLPack's.
 //
-// Whose memory it is: a tensor made of what is borrowed (a span, an lvalue) needs it for as long as the tensor, or one that was
-// made of it and is not realized, lives; its elements must not change meanwhile. What a tensor gives lives as long as the tensor
-// (or a copy of the handle) and until it is assigned to; it is for reading.
+// Lifetimes. Import: memory that is borrowed (from a span or an lvalue) must stay valid and unchanged while the tensor, or an
+// unrealized tensor that was computed from it, lives. Export: exported memory is read-only; it is valid while the tensor or a copy of
+// its handle lives, and until the tensor is assigned to.
 #pragma once
 
 #include <memory>
@@ -31,18 +32,18 @@ namespace strata {
 
 // --- pointers and strides ---
 
-/// Where a tensor's elements are. It keeps the memory.
+/// The memory of a tensor's elements with their layout; owns a share of the memory.
 struct StridedBuffer {
   Buffer buffer;
   Index shape;
   Index strides;            ///< in elements, of any sign; 0 where a dimension repeats
-  std::int64_t offset = 0;  ///< of the element at index 0
+  std::int64_t offset = 0;  ///< of the element at index 0, in elements
 };
-/// The memory of `x`: as it stands where `x` is memory seen through movement operations and strides say the result; else `x` is
-/// realized, row-major. @throws as realize()
+/// The memory of `x`. Where `x` is realized memory seen through movement operations, and strides can describe the result, that memory
+/// itself is returned; otherwise `x` is realized and its row-major memory returned. @throws as realize()
 StridedBuffer strided_buffer(const Tensor& x);
 
-/// The elements of `x`, as strided_buffer(). @throws also Error (domain) unless T is the dtype's
+/// strided_buffer(x) as a MemoryRef. @throws Error (domain) unless T is the C++ type of x's dtype; as strided_buffer()
 template <class T>
 MemoryRef<const T> to_memory_ref(const Tensor& x) {
   const StridedBuffer b = strided_buffer(x);
@@ -51,7 +52,7 @@ MemoryRef<const T> to_memory_ref(const Tensor& x) {
 template <class T>
 void to_memory_ref(Tensor&& x) = delete;  // the memory would go with the tensor
 
-/// Borrowed elements. @throws as Tensor::from_blob
+/// A tensor over the borrowed memory of `elements`. @throws as Tensor::from_blob
 template <class T>
 Tensor as_tensor(const MemoryRef<T>& elements, At at = At::current()) {
   T* const first = product(elements.shape()) == 0 ? elements.storage().data()
@@ -61,8 +62,8 @@ Tensor as_tensor(const MemoryRef<T>& elements, At at = At::current()) {
 
 // --- spans ---
 
-/// Borrowed elements, row-major; of one dimension where no shape is given.
-/// @throws Error (shape) unless there are as many as the shape says
+/// A tensor over the borrowed, row-major memory of `elements`; without `shape` it has one dimension.
+/// @throws Error (shape) unless elements.size() == product(shape); as Tensor::from_blob
 template <class T>
 Tensor as_tensor(std::span<T> elements, const Ints& shape, At at = At::current()) {
   STRATA_CHECK(product(shape) == Int(std::ssize(elements)), shape, "[as_tensor] ", elements.size(),
@@ -78,15 +79,16 @@ Tensor as_tensor(std::span<T> elements, At at = At::current()) {
 
 #if defined(__cpp_lib_mdspan)
 
-/// Borrowed elements, under layout_right, layout_left, layout_stride or another layout with strides.
-/// @throws Error (overflow) where a size or stride leaves 64 bits, and as Tensor::from_blob
+/// A tensor over the borrowed memory of `elements`. The layout is layout_right, layout_left, layout_stride or another layout with
+/// strides. @throws Error (overflow) where a size or stride exceeds 64 bits; as Tensor::from_blob
 template <class T, class Extents, class Layout>
 Tensor as_tensor(const std::mdspan<T, Extents, Layout>& elements, At at = At::current()) {
   return as_tensor(from_mdspan(elements), at);
 }
-/// The elements of `x`. Realizes what is no memory.
-/// @throws Error (shape) for another rank, (domain) for another dtype, (undefined) for strides that std::layout_stride does not
-///   have: not above 0 (of what is flipped or expanded: make it contiguous()), or under which elements meet
+/// The memory of strided_buffer(x) as an mdspan.
+/// @throws Error (shape) unless x.ndim() == Rank; (domain) unless T is the C++ type of x's dtype; (undefined) for strides that
+///   std::layout_stride cannot represent: strides <= 0 (of a flipped or expanded tensor: make it contiguous() first), and strides
+///   under which two indices share an element
 template <class T, std::size_t Rank>
 StridedMdspan<const T, Rank> to_mdspan(const Tensor& x) {
   return to_mdspan<Rank>(to_memory_ref<T>(x));
@@ -96,8 +98,9 @@ void to_mdspan(Tensor&& x) = delete;  // the memory would go with the tensor
 
 #endif
 
-// --- matrices of Eigen, and others that answer as they do ---
+// --- matrices of Eigen, and types with the same members ---
 
+/// A dense matrix in the manner of Eigen: data(), rows(), cols(), inner and outer stride, storage order.
 template <class M>
 concept StridedMatrix = requires(const M& m) {
   { *m.data() } -> std::convertible_to<typename M::Scalar>;
@@ -108,9 +111,9 @@ concept StridedMatrix = requires(const M& m) {
   { static_cast<bool>(M::IsRowMajor) };
 };
 
-/// The elements of a matrix, map, block, transposed or vector, of shape (rows, columns): of an lvalue borrowed, else the tensor
-/// keeps the matrix (or the map or block: what these look at has to stay). Those of a const lvalue are read-only.
-/// @throws as Tensor::from_blob
+/// A tensor of shape (rows, columns) over the elements of a matrix, map, block, transposed matrix or vector. An lvalue is borrowed; an
+/// rvalue is moved into the tensor (of an rvalue map or block, the memory that it refers to is still borrowed). The elements of a const
+/// lvalue are read-only. @throws as Tensor::from_blob
 template <class M>
   requires StridedMatrix<std::remove_cvref_t<M>>
 Tensor as_tensor(M&& matrix, At at = At::current()) {
@@ -124,7 +127,7 @@ Tensor as_tensor(M&& matrix, At at = At::current()) {
   if constexpr (std::is_lvalue_reference_v<M>) {
     return over(matrix, {});
   } else {
-    // Not make_shared: with new, memory is aligned as the type says.
+    // Not make_shared: Plain's own operator new aligns the memory as Eigen requires.
     const std::shared_ptr<Plain> held(new Plain(std::forward<M>(matrix)));
     return over(*held, [held](void*) {});
   }
@@ -142,22 +145,24 @@ struct MapParameters<Map<M, options, S>> {
   static constexpr int alignment = options;
 };
 
-/// A tensor of one or two dimensions as a matrix.
+/// Sizes and strides (in elements) of a tensor of one or two dimensions, seen as a matrix.
 struct MatrixLayout {
   std::int64_t rows, columns;
   std::int64_t row_stride, column_stride;
 };
-/// @param is_row whether one dimension is a row. @throws Error (shape) for another rank, or other sizes than those that the
-///   map has (-1: any)
+/// @param is_row whether a tensor of one dimension becomes a row; otherwise it becomes a column
+/// @param rows, columns the sizes that the map has at compile time; -1: any size
+/// @throws Error (shape) for a rank other than 1 and 2, or sizes other than `rows` and `columns`
 MatrixLayout matrix_layout(const Strided& memory, bool is_row, std::int64_t rows, std::int64_t columns);
-/// The strides that a map has: its own where these are numbers (0: those of a whole matrix), else -1.
+/// The strides of an Eigen::Map's type: the compile-time value, where 0 means the stride of a densely packed matrix; -1: dynamic.
 struct MapStrides {
   std::int64_t outer, inner;
 };
-/// What a map's dynamic strides are. @throws Error (undefined) where the map cannot say those of the matrix
+/// The strides with which to construct a map over `matrix`; `own` are the strides of the map's type.
+/// @throws Error (undefined) where a map of this type cannot have the strides of `matrix`
 MapStrides map_strides(const MatrixLayout& matrix, bool is_row_major, const MapStrides& own);
 
-/// @pre strides that S has as numbers are these
+/// An Eigen stride object of type S. @pre strides that are compile-time values of S equal those of `strides`
 template <class S>
 S eigen_strides(const MapStrides& strides) {
   using Size = decltype(S().inner());
@@ -172,11 +177,12 @@ S eigen_strides(const MapStrides& strides) {
 
 }  // namespace detail
 
-/// The elements of `x`, (rows, columns) or (elements), as an Eigen::Map<const Matrix, options, stride>: of one dimension it is a
-/// column, or a row where the matrix has one row. Realizes what is no memory.
-/// @throws Error (shape) for another rank or other sizes than the matrix has, (domain) for another dtype or memory that is not
-///   aligned as the map wants, (undefined) where the map cannot say the strides: plain ones are those of a whole matrix in its
-///   own storage order, which for tensors is Eigen::RowMajor
+/// The memory of strided_buffer(x) as `Map`, an Eigen::Map<const Matrix, options, stride>. `x` has the shape (rows, columns), or
+/// (elements), which becomes a column, or a row where Matrix has one row at compile time.
+/// @throws Error (shape) for a rank other than 1 and 2, or sizes other than Matrix's compile-time sizes; (domain) unless Matrix::Scalar
+///   is the C++ type of x's dtype, or for memory that is not aligned as `options` says; (undefined) where the map cannot have the
+///   strides of `x`: without a stride argument it has those of a densely packed matrix in Matrix's storage order, so that a row-major
+///   tensor needs Eigen::RowMajor
 template <class Map>
 Map to_map(const Tensor& x) {
   using Parameters = detail::MapParameters<Map>;

@@ -19,10 +19,10 @@ namespace {
 
 using State = std::shared_ptr<TensorState>;
 
-/// A tensor that is some memory seen through movement: the memory first, the tensor's node last.
+/// A tensor that is memory seen through movement ops: the chain of nodes from the memory (first) to the tensor's node (last).
 using Chain = std::vector<LazyOp>;
 
-/// Nothing where a node is computed otherwise.
+/// The chain of `node`; nothing where the node is not memory seen through movement ops.
 std::optional<Chain> chain_of(const LazyOp& node) {
   Chain out = {node};
   while (is_movement(out.back().op()) || is_annotation(out.back().op()))
@@ -31,6 +31,7 @@ std::optional<Chain> chain_of(const LazyOp& node) {
   std::reverse(out.begin(), out.end());
   return out;
 }
+/// True iff both chains apply the same movement ops to memory of one shape and dtype.
 bool is_same_view(const Chain& a, const Chain& b) {
   if (a.size() != b.size() || !(a[0].shape() == b[0].shape()) || a[0].dtype() != b[0].dtype())
     return false;
@@ -40,7 +41,7 @@ bool is_same_view(const Chain& a, const Chain& b) {
       return false;
   return true;
 }
-/// The chain on other memory.
+/// The movement ops of `chain` on other memory, `leaf`; `state` provides the slot of a parameter.
 LazyOp rebuilt(const Chain& chain, const LazyOp& leaf, const State& state) {
   LazyOp out = leaf;
   for (std::size_t k = 1; k < chain.size(); ++k)
@@ -54,7 +55,7 @@ bool is_known(const Ints& shape) {
   return std::all_of(shape.begin(), shape.end(), [](const Int& n) { return n.is_number(); });
 }
 
-/// Sizes without the values of variables, which are put into `values`.
+/// `shape` with plain variables in place of bound ones, whose values are appended to `values`.
 Ints unbound(const Ints& shape, Values& values) {
   Ints out;
   for (const Int& size : shape) {
@@ -68,6 +69,7 @@ Ints unbound(const Ints& shape, Values& values) {
   }
   return out;
 }
+/// The inverse of unbound().
 Ints bound(const Ints& shape, const Values& values) {
   Substitution map;
   for (const auto& [variable, value] : values) map.emplace_back(variable, variable.bind(value));
@@ -77,15 +79,15 @@ Ints bound(const Ints& shape, const Values& values) {
   return out;
 }
 
-/// Memory that nothing but `leaf` knows, so that it may be written again.
+/// True iff only `leaf` holds its memory, so that the memory can be reused.
 bool is_free(const LazyOp& leaf) { return leaf.is_sole_owner() && buffer_of(leaf).is_held_by(2); }
 
-/// Tensors from now on are born at this or later.
+/// A creation number: tensors made from now on have at least this number.
 std::uint64_t birth_now() { return TensorAccess::state(Tensor(0))->born; }
 
 const State& state_of(const Tensor& x) { return TensorAccess::state(x); }
 
-/// What a call reads from outside and assigns to.
+/// Observes a call: which tensors from outside the function reads and which it assigns to.
 class Watching final : public TensorListener {
  public:
   explicit Watching(std::uint64_t begin) : begin_(begin) {}
@@ -97,22 +99,23 @@ class Watching final : public TensorListener {
     look_for_clash(state);
     note(state, assigned_);
   }
-  /// `copy` stands for `original` in the call, which may know that one, too.
+  /// `copy` replaces the argument `original` in the call; the function may also use `original` itself, from outside.
   void add_stand_in(const State& original, const State& copy) {
     pairs_.emplace_back(original, copy);
   }
-  /// The function has returned these: what is read and assigned to from now on is not its doing.
+  /// Ends the observation: the function has returned `results`.
   void stop(std::span<const Tensor> results) {
     for (const Tensor& y : results) read(TensorAccess::state(y));
     stopped_ = true;
   }
-  /// One of a tensor and its stand-in was used after the other had been assigned to: it was not what the function expects.
+  /// True iff an argument or its stand-in was used after the other one had been assigned to, and so had a value that the function does not
+  /// expect.
   bool has_clash() const { return clash_; }
 
   bool has_assigned(const State& state) const { return contains(assigned_, state); }
   bool has_used(const State& state) const { return contains(read_, state) || has_assigned(state); }
 
-  std::vector<std::pair<State, LazyOp>> read_, assigned_;  // with the node that it had first
+  std::vector<std::pair<State, LazyOp>> read_, assigned_;  // each with the node that it had at first
 
  private:
   static bool contains(const std::vector<std::pair<State, LazyOp>>& in, const State& state) {
@@ -134,7 +137,7 @@ class Watching final : public TensorListener {
   bool clash_ = false, stopped_ = false;
 };
 
-/// The values of `y` in memory that a kernel writes for it alone.
+/// A copy of `y` in memory of its own, which a kernel of its own writes.
 Tensor in_own_memory(const Tensor& y) {
   const LazyOp node = y.node().detached();
   Ints longer = {1};
@@ -144,7 +147,7 @@ Tensor in_own_memory(const Tensor& y) {
   return TensorAccess::of(leaf_of(copy.buffer(), node.shape()), y);
 }
 
-/// What a call assigned to outside is memory after it, which no gradient passes; of a recorded call, memory that it wrote.
+/// After a call, turns each tensor that it assigned to into detached memory; after a recorded call into memory that the recording wrote.
 void settle(const Watching& watching, const Recording* recording = nullptr) {
   for (const auto& [state, before] : watching.assigned_) {
     if (!chain_of(state->node)) TensorAccess::of(state).realize();
@@ -158,7 +161,7 @@ void settle(const Watching& watching, const Recording* recording = nullptr) {
   }
 }
 
-/// As it is written. What it reads from outside gets memory, so that a capture knows it again.
+/// Runs the function without capturing. Tensors that it reads from outside are realized, so that a capture can recognize their memory.
 std::vector<Tensor> first_run(const Jit::Function& function, std::span<const Tensor> inputs) {
   Watching watching(birth_now());
   std::vector<Tensor> results = function(inputs);
@@ -198,12 +201,13 @@ class Jit::Capture {
     return are_same_tensors(inputs) && (!writes_symbolic_ || are_same(values, values_));
   }
 
-  /// Calls the function on copies of the inputs, whose memory is then no other's. What is assigned to them the inputs get.
+  /// Captures a call of the function on copies of the inputs, whose memory is not shared with anything. Assignments to the copies are
+  /// passed on to the inputs.
   std::vector<Tensor> capture(const Function& function, std::span<const Tensor> inputs,
                               const std::string& name) {
     std::vector<Tensor> own;
     std::vector<Buffer> memory;
-    values_.clear();  // of a call that was to be captured and threw
+    values_.clear();  // of an earlier call that threw
     for (std::size_t k = 0; k < inputs.size(); ++k) copy_input(inputs, k, own, memory);
     auto recording = std::make_unique<Recording>();
     Watching watching(birth_now());
@@ -216,7 +220,7 @@ class Jit::Capture {
       settle(watching, recording.get());
       for (Tensor& y : results) y = in_own_memory(y);
       check_clashes(watching);
-    } catch (const std::exception&) {  // the inputs are what they would be if they had been given themselves
+    } catch (const std::exception&) {  // leave the inputs as if the function had been called on them directly
       if (!watching.has_clash()) hand_back(watching, own, inputs);
       throw;
     }
@@ -260,7 +264,8 @@ class Jit::Capture {
     run(inputs);
   }
 
-  /// Whether the tensors from outside are what they were but for their elements; where they are now is seen by replays then.
+  /// Finds the current memory of all tensors that are read from outside, for the next replay. False if one of them has changed in more than
+  /// its elements, so that the capture cannot be replayed.
   bool resolve() {
     for (Read& r : read_) {
       if (r.state->node == r.seen) continue;
@@ -268,7 +273,7 @@ class Jit::Capture {
       recording_->set_memory(r.place, r.at);
       r.seen = r.state->node;
     }
-    // Tensors that shared memory when they were captured are one place: they have to share it still.
+    // Tensors that shared memory when they were captured have one place: they must still share memory.
     return std::all_of(read_.begin(), read_.end(),
                        [&](const Read& r) { return recording_->memory(r.place) == r.at; });
   }
@@ -279,16 +284,16 @@ class Jit::Capture {
     DType dtype;
     const Device* device;
     std::optional<std::size_t> place = {};
-    std::size_t same_as = 0;  ///< the first one that is the same tensor, maybe itself
+    std::size_t same_as = 0;  ///< the first input that is the same tensor, possibly itself
     bool is_written = false;
-    State outside = {};  ///< the tensor of the captured call where the function knows that one from outside, too
+    State outside = {};  ///< the input of the captured call, if the function also used it from outside
   };
   struct Read {
     State state;
     Chain chain;
     LazyOp seen;
     std::size_t place;
-    void* at;  ///< its memory
+    void* at;  ///< its current memory
     std::size_t bytes;
   };
   struct Assigned {
@@ -296,14 +301,14 @@ class Jit::Capture {
     Chain chain;
     std::optional<std::size_t> input;
   };
-  /// Memory that tensors from outside have after the call.
+  /// Memory that a call writes and that assigned tensors have afterwards.
   struct Written {
     std::optional<std::size_t> place;
-    LazyOp like;                  ///< of the captured call
-    std::optional<LazyOp> spare;  ///< what they had before, for the next one
-    std::optional<LazyOp> given;  ///< by the last replay: no memory of a user's, which must not be written
-    std::vector<Assigned> by;
-    std::optional<std::size_t> same_as = {};  ///< an earlier one: another leaf of its memory
+    LazyOp like;                  ///< the leaf of the captured call
+    std::optional<LazyOp> spare;  ///< memory of an earlier replay, to be reused
+    std::optional<LazyOp> given;  ///< memory of the last replay. Never memory of the user, which must not be overwritten
+    std::vector<Assigned> by;                 ///< the tensors
+    std::optional<std::size_t> same_as = {};  ///< an earlier entry with the same memory
   };
   struct Output {
     std::optional<std::size_t> place;
@@ -337,8 +342,7 @@ class Jit::Capture {
   static void set_node(const State& state, const LazyOp& node) {
     state->node = state->slot != nullptr ? parameter_over(node.detached(), state->slot) : node;
   }
-  /// @throws Error (domain) for a tensor that is an input and known from outside, too, where one is used after the other is
-  /// assigned to; all is as before the call then
+  /// @throws Error (domain) if watching.has_clash(); all tensors have their old values then
   static void check_clashes(const Watching& watching) {
     if (!watching.has_clash()) return;
     for (const auto& [state, before] : watching.assigned_) state->node = before;
@@ -348,7 +352,8 @@ class Jit::Capture {
         "the function has changed it: use it in one of these ways alone");
   }
 
-  /// Whether inputs are one tensor where that makes a difference: as they were when they were captured.
+  /// True iff the identities among inputs and tensors from outside are those of the captured call, as far as they matter: where a tensor is
+  /// assigned to.
   bool are_same_tensors(std::span<const Tensor> inputs) const {
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const State& state = state_of(inputs[k]);
@@ -373,12 +378,12 @@ class Jit::Capture {
 
   void note_read(const State& state, const LazyOp& before, const Recording& recording) {
     const std::optional<Chain> chain = chain_of(before);
-    if (!chain) return;  // made of others, which are recorded as they are
+    if (!chain) return;  // computed from other tensors, which are noted themselves
     const Buffer memory = buffer_of((*chain)[0]);
     if (const auto place = recording.place_of(memory))
       read_.push_back({state, *chain, before, *place, memory.data(), memory.nbytes()});
   }
-  /// @param input which the tensor stands for, if any
+  /// @param input the input that the tensor stands for, if any
   void note_assigned(const State& state, const std::optional<std::size_t>& input,
                      const Recording& recording) {
     const Chain chain = *chain_of(state->node);
@@ -400,11 +405,11 @@ class Jit::Capture {
     return written_.emplace_back(std::move(w));
   }
 
-  /// Where a tensor from outside is now; false where it is seen in another way.
+  /// Finds the current memory of a tensor from outside. False if its shape, dtype or movement ops have changed.
   static bool find_again(Read& r) {
     const LazyOp& node = r.state->node;
     if (r.chain.size() == 1 && node.op() == Ops::EMPTY &&
-        is_realized(*node.node())) {  // the usual, without a list
+        is_realized(*node.node())) {  // the common case, without building a chain
       if (!(node.shape() == r.chain[0].shape()) || node.dtype() != r.chain[0].dtype()) return false;
       r.at = buffer_of(node).data();
       return true;
@@ -419,7 +424,7 @@ class Jit::Capture {
     return true;
   }
 
-  /// Has the next run read `inputs`; the values of their variables.
+  /// Makes the next run read `inputs`; returns the values of their variables.
   Values take(std::span<const Tensor> inputs) {
     Values values;
     for (std::size_t k = 0; k < inputs.size(); ++k) {
@@ -431,7 +436,7 @@ class Jit::Capture {
     return values;
   }
   void run(std::span<const Tensor> inputs) {
-    next_.clear();  // of a run that was interrupted
+    next_.clear();  // of an interrupted run
     for (Written& w : written_)
       next_.push_back(w.same_as ? leaf_of(buffer_of(next_[*w.same_as]), w.like.shape())
                                 : fresh(w.spare, w.like, w.place));
@@ -457,7 +462,7 @@ class Jit::Capture {
     }
   }
 
-  /// A leaf like another: the spare one where nobody else knows it.
+  /// A leaf like `like`: the spare one if its memory is free, else new memory. The recording will write to it.
   LazyOp fresh(std::optional<LazyOp>& spare, const LazyOp& like, std::optional<std::size_t> place) {
     LazyOp out = spare && is_free(*spare)
                      ? std::move(*spare)
@@ -479,7 +484,7 @@ class Jit::Capture {
     if (o.place) recording_->set_memory(*o.place, o.last.buffer().data());
     return o.last;
   }
-  /// The tensors stand for what was written; what they stood for is the next spare memory.
+  /// Makes the assigned tensors stand for `leaf`; the memory of the previous replay becomes the spare memory.
   static void hand_over(Written& w, const LazyOp& leaf, std::span<const Tensor> inputs) {
     if (!w.same_as) w.spare = std::exchange(w.given, leaf);
     for (const Assigned& a : w.by) {
@@ -495,15 +500,15 @@ class Jit::Capture {
   std::vector<Read> read_;
   std::vector<Written> written_;
   std::vector<Output> outputs_;
-  Values values_;                 ///< of the variables in the captured call
-  bool writes_symbolic_ = false;  ///< memory for these values alone
-  std::vector<LazyOp> next_;      ///< of a run: what is written
+  Values values_;                 ///< the values of variables in the captured call
+  bool writes_symbolic_ = false;  ///< assigned memory has a symbolic size: replays only for equal values_
+  std::vector<LazyOp> next_;  ///< during a run: the memory that is written
 };
 
 class Jit::Turn : private JitTurn {
  public:
   explicit Turn(Jit& jit) : JitTurn(jit.owner_, jit.name_) {
-    // What the parent's thread was at is left as it is, and is nobody's.
+    // The parent's thread may have been changing the list at the fork: leak it, and start with an empty one.
     if (was_parents()) std::construct_at(&jit.captures_);
   }
 };
@@ -520,7 +525,8 @@ std::vector<RecordedTime> Jit::times(int repeats) {
   return captures_.front()->times(repeats);
 }
 
-/// The capture for such inputs, which is the first then; null where there is none, or none any more that can be replayed.
+/// The capture for such inputs, which moves to the front of the list. Null if there is none, or if it can no longer be replayed and is
+/// dropped.
 Jit::Capture* Jit::find(std::span<const Tensor> inputs) {
   for (auto it = captures_.begin(); it != captures_.end(); ++it) {
     if (!(*it)->matches(inputs)) continue;
@@ -535,12 +541,12 @@ Jit::Capture* Jit::find(std::span<const Tensor> inputs) {
 /// The capture to replay; null where the function has to run.
 Jit::Capture* Jit::replayable(std::span<const Tensor> inputs) {
   for (const Tensor& x : inputs) x.realize();
-  if (flags::CHECK_INDEX.get()) return nullptr;  // indices are looked at in each call
+  if (flags::CHECK_INDEX.get()) return nullptr;  // each call checks its indices
   Capture* const known = find(inputs);
   return known != nullptr && known->is_captured() ? known : nullptr;
 }
 
-/// As it is written, and captured the second time. @pre replayable(inputs) gave null
+/// Runs the function; the second call with such inputs is captured. @pre replayable(inputs) returned null
 std::vector<Tensor> Jit::run(std::span<const Tensor> inputs) {
   ++runs_;
   if (flags::CHECK_INDEX.get()) return first_run(function_, inputs);

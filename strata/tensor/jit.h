@@ -1,5 +1,6 @@
-// Functions of tensors that are captured once and replayed: no graphs, no scheduling, no checks, and in the steady state no
-// allocation and no lock of ours.
+// jit(f): a function of tensors that is captured once and replayed afterwards. The capture is a list of compiled kernels with their
+// memory; a replay runs these kernels without building graphs, scheduling or checks and, in the steady state, without allocating and
+// without taking a lock of Strata's. Jit captures functions of a span of tensors; JitFunction, made by jit(), wraps a callable.
 //
 //   auto step = jit([&](const Tensor& x, const Tensor& y) {
 //     optimizer.zero_grad();
@@ -8,21 +9,21 @@
 //     optimizer.step();
 //     return loss;
 //   });
-//   for (...) step(x, y);       // 1st call: as it is written; 2nd: the same, and captured; from then on: replayed
+//   for (...) step(x, y);       // 1st call: runs f; 2nd call: runs f and captures it; later calls: replay
 //
-// What a replay does is what the captured call did: the same kernels on other memory. So
-// - inputs may have other elements, and bound variables other values; other shapes, dtypes or devices are another capture (the
-//   first call with them is again as written);
-// - tensors that the function reads from outside are read as they are now, also after assign() to them; those that it assigns to
-//   are assigned to;
-// - inputs that the function assigns to (in place, too) are assigned to in each call. One tensor given twice is one tensor; one that
-//   the function knows from outside as well has to be used in one of these ways alone where it is changed;
-// - random numbers go on, learning rates change: what is fed (engine/feed.h) is fed anew;
-// - all else is as it was in the captured call: numbers that C++ code computed or read with item(), branches, what was printed,
-//   gradients that were left in grad().
-// While the flag CHECK_INDEX is set nothing is captured or replayed: each call is as it is written, and its indices are looked at.
-// A result is memory of its own for as long as somebody holds it; into() writes results to memory that the caller has. One jit
-// function is called by one thread at a time; others wait. One that calls itself is an error, as it would wait for itself.
+// A replay runs the kernels of the captured call on other memory. Therefore
+// - inputs may have other elements, and bound variables other values. Other shapes, dtypes or devices need a capture of their own,
+//   whose first call runs f again;
+// - tensors that f reads from outside its arguments are read with their current elements, also after assign(); tensors that f assigns
+//   to are assigned to in each replay;
+// - arguments that f assigns to, or changes in place, are assigned to in each call. A tensor passed twice is one tensor. A tensor that
+//   f changes must be used either as an argument or from outside, not both;
+// - values that are fed (engine/feed.h) are new in each replay: the random stream continues, learning rates follow their schedule;
+// - everything else stays as in the captured call: numbers that C++ code computed or read with item(), the branches taken, printed
+//   output (none in a replay), gradients left in grad().
+// While the flag CHECK_INDEX is set nothing is captured or replayed: each call runs f, and its indices are checked.
+// Each result has memory of its own while somebody holds it; into() writes the results to memory of the caller. One thread at a time
+// calls a jit function; other threads wait. A function that calls itself would wait for itself: this is an Error.
 #pragma once
 
 #include <array>
@@ -44,35 +45,38 @@
 
 namespace strata {
 
-/// A function that is captured once for each kind of inputs, and replayed.
+/// A function of a span of tensors that is captured once for each combination of input shapes, dtypes and devices, and replayed.
 class Jit {
  public:
   using Function = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
 
-  /// @param most_captures kept, those used last; others are captured again when they are needed
-  /// @param name of the function, for errors
+  /// @param most_captures how many captures are kept (at least 1). The least recently used one is dropped, and captured again on demand
+  /// @param name the name of the function in error messages
   explicit Jit(Function function, std::size_t most_captures = 8, std::string name = "a function");
   ~Jit();
   Jit(const Jit&) = delete;
   Jit& operator=(const Jit&) = delete;
 
-  /// @throws Error (domain) where the function calls itself, directly or through another one; what the function throws, and what
-  ///   running kernels does; what an InterruptCheck of this thread throws (base/interrupt.h), also while it waits for others
+  /// Returns the results of the function. Realizes `inputs`.
+  /// @throws Error (domain) where the function calls itself, directly or through another function; what the function and its kernels
+  ///   throw; what an InterruptCheck of this thread throws (base/interrupt.h), also while this thread waits for another one
   std::vector<Tensor> operator()(std::span<const Tensor> inputs);
-  /// The results, in memory that is there: that of `outputs`, whose elements are other ones then. Where the call is a replay on
-  /// inputs that are realized, nothing is allocated and no lock is taken (docs/real-time.md says when).
-  /// NOTE: what is made of an output and not realized yet sees the new elements.
-  /// @pre nobody else uses the memory of `outputs` meanwhile
-  /// @throws Error (shape) where there are more or fewer outputs than results, or one is of another shape; (domain) for one of another
-  ///   dtype or device, that is a parameter or not realized, whose memory is read-only, or that of an input, of another output or of a
-  ///   tensor that the function reads or assigns to. Nothing has run then, but for the calls that are no replays.
+  /// Writes result k of the function to the memory of outputs[k]. A replay whose inputs are realized allocates nothing and takes no
+  /// lock (docs/real-time.md lists the conditions).
+  /// NOTE: unrealized tensors that were computed from an output will read its new elements.
+  /// @pre nobody else uses the memory of `outputs` during the call
+  /// @throws Error (shape) where the numbers of outputs and results differ, or an output has another shape than its result; (domain)
+  ///   for an output of another dtype or device than its result, that is a parameter, that is not realized memory of its own, that is
+  ///   read-only, or that shares memory with an input, another output or a tensor that the function reads or assigns to; as
+  ///   operator(). These checks precede a replay; in a call that is no replay the function has run by then.
   void into(std::span<const Tensor> outputs, std::span<const Tensor> inputs);
 
-  /// How often it ran as it is written (captures among them), and how often it was replayed.
+  /// How many calls ran the function, including those that captured it.
   std::size_t runs() const { return runs_; }
+  /// How many calls were replays.
   std::size_t replays() const { return replays_; }
-  /// What the kernels of the last call's capture take, longest first; nothing where there is none. NOTE: runs them, on the memory
-  /// of the last call.
+  /// Measures the kernels of the most recently used capture, slowest first; empty where that is not captured yet.
+  /// NOTE: runs the kernels, on the memory of the last call.
   std::vector<RecordedTime> times(int repeats);
 
  private:
@@ -87,11 +91,11 @@ class Jit {
   Function function_;
   std::string name_;
   std::size_t most_captures_, runs_ = 0, replays_ = 0;
-  std::atomic<std::uint64_t> owner_{0};  // the thread that calls it, and its process; 0: none
-  Captures captures_;                    // used last ones first
+  std::atomic<std::uint64_t> owner_{0};  // the calling thread and its process (jit_turn.cpp); 0: nobody
+  Captures captures_;                    // most recently used first
 };
 
-/// A function of tensors with one result or a vector of results, jitted.
+/// A callable F of tensors with a Jit behind it; F returns a Tensor or a std::vector<Tensor>. Made by jit().
 template <class F>
 class JitFunction {
  public:
@@ -109,21 +113,21 @@ class JitFunction {
     else
       return results;
   }
-  /// The result in the memory of `output`, as Jit::into().
+  /// Writes the one result to the memory of `output`. @throws as Jit::into()
   template <class... T>
     requires(std::same_as<T, Tensor> && ...)
   void into(const Tensor& output, const T&... inputs) {
     const std::array<Tensor, sizeof...(T)> all{inputs...};
     jit_of<T...>().into({&output, 1}, all);
   }
-  /// The results in the memory of `outputs`.
+  /// Writes the results to the memory of `outputs`. @throws as Jit::into()
   template <class... T>
     requires(std::same_as<T, Tensor> && ...)
   void into(std::span<const Tensor> outputs, const T&... inputs) {
     const std::array<Tensor, sizeof...(T)> all{inputs...};
     jit_of<T...>().into(outputs, all);
   }
-  /// Null before the first call.
+  /// The Jit behind this function; null before the first call.
   Jit* jit() const { return made_->jit.load(std::memory_order_acquire); }
 
  private:
@@ -153,10 +157,10 @@ class JitFunction {
 
   std::shared_ptr<F> f_;
   std::string name_;
-  std::shared_ptr<Made> made_ = std::make_shared<Made>();  // by the first call, on any thread
+  std::shared_ptr<Made> made_ = std::make_shared<Made>();  // filled by the first call, on any thread
 };
 
-/// @param at where it is written: errors name it so
+/// Wraps `f`, a callable of tensors. @param at the source line of the call, which error messages name
 template <class F>
 JitFunction<F> jit(F f, const std::source_location& at = std::source_location::current()) {
   return {std::move(f),

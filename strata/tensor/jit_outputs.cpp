@@ -22,7 +22,6 @@ Bytes bytes_below(const LazyOp& node) {
 void check_count(const std::string& name, std::size_t outputs, std::size_t results) {
   STRATA_CHECK(outputs == results, shape, "[jit] ", name, " has ", results, " results, not ", outputs);
 }
-/// That result `k`, of a shape and of the dtype and device of `result`, can be put into `output`.
 void check_output(const std::string& name, std::size_t k, const Tensor& output, const Ints& shape,
                   const Tensor& result) {
   STRATA_CHECK(output.shape() == shape, shape, "[jit] result ", k, " of ", name, " is of shape ",

@@ -1,4 +1,5 @@
-// Outputs of captured functions that the caller has: whether a result can be put there.
+// Checks for Jit::into() (jit.h): whether results can be written to the memory of the caller's output tensors. Each function throws
+// the Errors that Jit::into() documents; `name` is the name of the function in messages.
 #pragma once
 
 #include <cstddef>
@@ -15,22 +16,25 @@ struct Bytes {
   std::size_t size;
 };
 
-/// What a node is seen of through movement; itself where it is computed otherwise.
+/// The first node below `node`, itself included, that is neither a movement op nor an annotation.
 const LazyOp& memory_below(const LazyOp& node);
-/// Of the memory that a node is seen of; none where it is computed.
+/// The memory of memory_below(node); {nullptr, 0} where that node is not realized.
 Bytes bytes_below(const LazyOp& node);
 
-/// All of these: @param name of the function  @throws Error as Jit::into() says
+/// @throws Error (shape) unless outputs == results
 void check_count(const std::string& name, std::size_t outputs, std::size_t results);
-/// That result `k`, of a shape and of the dtype and device of `result`, can be put into `output`.
+/// Result `k` fits into `output`: `output` has shape `shape` and the dtype and device of `result`, and is writable row-major memory of
+/// its own. @throws Error (shape, domain) otherwise
 void check_output(const std::string& name, std::size_t k, const Tensor& output, const Ints& shape,
                   const Tensor& result);
-/// That the output for result `k` shares no memory with `what` number `j`.
+/// `output`, for result `k`, does not overlap the bytes `other`. @param what, j the owner of `other` in messages, e.g. "input", 0
+/// @throws Error (domain) otherwise
 void check_apart(const std::string& name, std::size_t k, const Tensor& output,
                  std::string_view what, std::size_t j, Bytes other);
-/// That outputs share memory neither with inputs nor with each other.
+/// No output overlaps an input or another output. @throws Error (domain) otherwise
 void check_apart(const std::string& name, std::span<const Tensor> outputs,
                  std::span<const Tensor> inputs);
+/// check_count(), then check_output() for each pair. @throws Error (shape, domain)
 void check_outputs(const std::string& name, std::span<const Tensor> outputs,
                    std::span<const Tensor> results);
 

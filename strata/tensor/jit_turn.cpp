@@ -11,11 +11,12 @@ namespace strata {
 
 namespace {
 
-constexpr int kThreadBits = 40;  // of an owner: the thread, and above it its process
+constexpr int kThreadBits =
+    40;  // the lock word: the thread number in the low bits, the process (fork generation) above
 constexpr std::uint64_t kThread = (std::uint64_t{1} << kThreadBits) - 1;
 constexpr std::chrono::microseconds kBetweenLooks{200};
 
-/// The same for a thread as long as it lives, and no other's: also in children of fork().
+/// A number that identifies this thread for its lifetime, unique also across fork().
 std::uint64_t thread_number() {
   static constinit std::atomic<std::uint64_t> last{0};
   thread_local constinit std::uint64_t mine = 0;

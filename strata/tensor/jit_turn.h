@@ -1,4 +1,5 @@
-// Whose turn it is to call a captured function: one thread's at a time.
+// JitTurn: the lock that lets one thread at a time call a captured function (jit.h). Unlike a mutex it detects recursion, survives
+// fork(), and asks the InterruptCheck of a waiting thread.
 #pragma once
 
 #include <atomic>
@@ -7,19 +8,19 @@
 
 namespace strata {
 
-/// The turn of the thread that made it. Waiting is by looking again: a child of fork() finds nobody who waits, and an InterruptCheck of
-/// the thread is asked.
+/// Holds the lock for the current thread. The constructor waits by polling, so that the child of a fork() inherits no waiting thread,
+/// and calls the thread's InterruptCheck between polls.
 class JitTurn {
  public:
-  /// @param owner 0 while it is nobody's turn
-  /// @param name  of the function
-  /// @throws Error (domain) where it is the thread's turn already, what an InterruptCheck of the thread throws
+  /// @param owner the lock word: the holding thread and its process; 0 while the lock is free
+  /// @param name  the name of the function in error messages
+  /// @throws Error (domain) where the current thread holds the lock already; what an InterruptCheck of the thread throws
   JitTurn(std::atomic<std::uint64_t>& owner, const std::string& name);
   ~JitTurn() { owner_.store(0, std::memory_order_release); }
   JitTurn(const JitTurn&) = delete;
   JitTurn& operator=(const JitTurn&) = delete;
 
-  /// Whether it was the turn of a thread of the parent's that is not in this process, a child of fork().
+  /// True iff the lock was held at a fork() by a thread of the parent process, which does not exist in this child process.
   bool was_parents() const { return was_parents_; }
 
  private:

@@ -1,4 +1,4 @@
-// Operations whose result has as many elements as a mask, or the largest class, says: these are realized.
+// Operations whose result size depends on elements: on the number of true elements of a mask, or on the largest class.
 #include "strata/tensor/nonzero.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace strata {
 
 using front::on_values, front::Value;
 
-/// NOTE: the mask is read element by element, and as bytes, since what others wrote may be neither 0 nor 1.
+/// NOTE: the mask is read as bytes, because memory written by other libraries may contain values other than 0 and 1.
 Tensor nonzero_indices(const Tensor& mask) {
   const std::int64_t n = ops::number_of(mask.numel(), "mask");
   const Buffer elements = mask.buffer();

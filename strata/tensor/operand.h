@@ -1,4 +1,5 @@
-// What an operation of tensors takes beside a tensor: a tensor or a number, and where the operation was written.
+// Operand: the parameter type of operations on tensors that also accept a number, e.g. `x + 1` and `x + y`. An Operand also records
+// the source line of the call, because operators have no parameter for one.
 #pragma once
 
 #include <source_location>
@@ -12,7 +13,7 @@ class Tensor;
 
 using At = std::source_location;
 
-/// What stands beside a tensor in an operation, a tensor or a number, and where it was written. A parameter, never kept.
+/// A tensor or a number, with the source line of the call. Points to the tensor: a parameter type, never stored.
 class Operand {
  public:
   Operand(const Tensor& tensor, At at = At::current()) : tensor_(&tensor), number_(0), at_(at) {}

@@ -1,4 +1,4 @@
-// Operations on tensors: each row of the table by its formula.
+// The operations on Tensors: each row of the table of operations calls its formula.
 
 #include "strata/ops/linear_algebra.h"
 #include "strata/tensor/front.h"

@@ -15,7 +15,7 @@ namespace strata {
 
 namespace {
 
-/// A tensor of its own that is what `x` is: what is assigned to x later does not change it.
+/// A new tensor with the value of `x`: later assignments to x do not change it.
 Tensor own(const Tensor& x) { return TensorAccess::of(x.node(), x); }
 
 LazyOp u32(std::uint64_t value, const Ints& shape) {
@@ -32,7 +32,7 @@ struct Words {
   LazyOp low, high;
 };
 
-/// Threefry-2x32, 20 rounds: two words of a counter under a key of two words.
+/// Threefry-2x32 with 20 rounds: encrypts a counter of two words with a key of two words.
 Words threefry(const Words& counter, const Words& key) {
   constexpr unsigned kRotations[8] = {13, 15, 26, 6, 17, 29, 16, 24};
   const Ints& shape = counter.low.shape();
@@ -56,7 +56,7 @@ LazyOp high_word(const LazyOp& x) {
       .cast(dtypes::uint32);
 }
 
-/// Two random words for each element of `shape`.
+/// Two random words for each element of `shape`. The seed and the counter are fed when the graph runs.
 Words words(const Ints& shape, Generator generator) {
   const Int size = product(shape);
   const auto count = static_cast<std::uint64_t>(size.vmax());
@@ -80,7 +80,7 @@ void check_float(const char* operation, DType dtype) {
 
 Tensor tensor(const LazyOp& node) { return TensorAccess::of(node, Device::default_device()); }
 
-/// A word as a number in [0, 1) of as many places as the dtype has (at most 32).
+/// A word as a number in [0, 1), with the significand bits of the dtype (at most 32).
 Tensor fraction(const LazyOp& word, DType dtype) {
   const int places = std::min(dtype.significand_bits(), 32);
   const DType holds = places > 24 ? dtypes::float64 : dtypes::float32;
@@ -88,14 +88,14 @@ Tensor fraction(const LazyOp& word, DType dtype) {
   return (tensor(bits.cast(holds)) * std::ldexp(1.0, -places)).cast(dtype);
 }
 
-/// [0, 1): an f64 takes both words.
+/// Uniform numbers in [0, 1); an f64 uses both words.
 Tensor uniform(const Words& drawn, DType dtype) {
   if (dtype != dtypes::float64) return fraction(drawn.low, dtype);
   const Tensor high = (tensor(drawn.high.cast(dtypes::float64)) * 0x1p-11).floor();
   return (tensor(drawn.low.cast(dtypes::float64)) * 0x1p21 + high) * 0x1p-53;
 }
 
-/// Ones, one for each channel of (batch, channels, sizes...) with that many sizes, or without a batch.
+/// Ones in the shape (batch, channels, 1, ...) or (channels, 1, ...) of x, which has `sizes` spatial sizes.
 Tensor channels_of(const char* operation, const Tensor& x, std::int64_t sizes) {
   check_float(operation, x.dtype());
   STRATA_CHECK(x.ndim() == sizes + 1 || x.ndim() == sizes + 2, shape, "[", operation, "] of shape ",
@@ -106,7 +106,8 @@ Tensor channels_of(const char* operation, const Tensor& x, std::int64_t sizes) {
   return x.new_ones(shape);
 }
 
-/// What is dropped is -scale*alpha of selu(); then scaled and moved, so that mean and variance are kept.
+/// alpha_dropout(): dropped elements become selu(-infinity) = -scale*alpha; the result is scaled and shifted so that mean 0 and variance 1
+/// are kept. `choices`: the shape in which elements are dropped together (1: along that dimension).
 Tensor with_saturation(const char* operation, const Tensor& x, const Ints& choices, double p,
                        Generator generator) {
   check_float(operation, x.dtype());
@@ -246,8 +247,8 @@ Tensor normal(const Tensor& mean, const Tensor& deviation, Generator generator, 
   return m + deviation * noise.to(m.device());
 }
 
-/// Exponentials raced by their weights (Efraimidis and Spirakis): those that are first are a sample without replacement. Who has no
-/// weight never arrives.
+/// Sampling by exponential races (Efraimidis and Spirakis): index i finishes at a time of Exp(weight i), and the first `count` indices are
+/// a sample without replacement. An index without weight never finishes.
 Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement, Generator generator,
                    At at) {
   const OriginScope scope("multinomial", at);

@@ -1,11 +1,11 @@
-// Random tensors.
+// Random tensors: uniform, normal and integer numbers, permutations, dropout, sampling of indices.
 //
 //   manual_seed(7);
 //   Tensor x = rand({2, 3}), noise = randn({100}, dtypes::float64);
 //
-// Number k is threefry-2x32 with 20 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011) of the seed and
-// k: the same on every device, with any count of threads, fused or not. A generator (default: the process's) draws as many numbers
-// as the tensor has elements when the function is called, not when the tensor is computed.
+// Random number k of a generator is threefry-2x32 with 20 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011)
+// of the seed and k: the same on every device, for every number of threads, fused or not. Each call takes one number per element from
+// its generator (by default the process's) when the function is called, not when the tensor is computed.
 #pragma once
 
 #include "strata/engine/generator.h"
@@ -13,65 +13,75 @@
 
 namespace strata {
 
-/// Uniform in [0, 1), to as many places as the dtype has. @throws Error (domain) unless dtype is a float
+/// Uniform in [0, 1), a multiple of 2^-p where p is the number of significand bits of the dtype. @throws Error (domain) unless `dtype`
+/// is a float
 Tensor rand(const Ints& shape, DType dtype = dtypes::float32,
             Generator generator = Generator::default_generator(), At at = At::current());
-/// Normal, mean 0 and deviation 1 (Box and Muller). @throws Error (domain) unless dtype is a float
+/// Normal with mean 0 and standard deviation 1, by Box and Muller. @throws Error (domain) unless `dtype` is a float
 Tensor randn(const Ints& shape, DType dtype = dtypes::float32,
              Generator generator = Generator::default_generator(), At at = At::current());
-/// Integers from low to high - 1; high - low divides 2^32 or 2^64 with a bias below 2^-32 of each. @throws Error (domain) unless low < high
+/// Uniform integers in [low, high). Where high - low does not divide 2^32 (2^64 for ranges of 2^32 and more), the probabilities of two
+/// results differ by at most 2^-32. @throws Error (domain) unless low < high
 Tensor randint(std::int64_t low, std::int64_t high, const Ints& shape, DType dtype = dtypes::int64,
                Generator generator = Generator::default_generator(), At at = At::current());
-/// Of the shape, dtype and device of a tensor.
+/// rand(), randn() and randint() with the shape, dtype and device of `x`.
 Tensor rand_like(const Tensor& x, Generator generator = Generator::default_generator(),
                  At at = At::current());
 Tensor randn_like(const Tensor& x, Generator generator = Generator::default_generator(),
                   At at = At::current());
 Tensor randint_like(const Tensor& x, std::int64_t low, std::int64_t high,
                     Generator generator = Generator::default_generator(), At at = At::current());
-/// Normal, of a mean and a deviation for each element.
+/// Normal with the mean and standard deviation of each element; `mean` and `deviation` broadcast. A mean that is not a float is cast to
+/// f32. @throws Error (shape) where the shapes do not broadcast
 Tensor normal(const Tensor& mean, const Tensor& deviation,
               Generator generator = Generator::default_generator(), At at = At::current());
-/// 0 ... n-1 in random order, i64.
+/// 0, 1, ..., n - 1 in random order: shape (n,), i64. @throws Error (domain) where n < 0
 Tensor randperm(std::int64_t n, Generator generator = Generator::default_generator(),
                 At at = At::current());
-/// 1 with probability p (elements of a tensor in [0, 1]), else 0, in p's dtype.
+/// Element by element 1 with probability p, else 0; shape and dtype of `p`. @pre elements of `p` are in [0, 1]
+/// @throws Error (domain) unless `p` is of floats
 Tensor bernoulli(const Tensor& p, Generator generator = Generator::default_generator(),
                  At at = At::current());
-/// x with each element 0 with probability p, the others divided by 1 - p. Without `training`, x.
+/// Sets each element to 0 with probability p and divides the others by 1 - p; without `training` returns x.
 /// @throws Error (domain) unless 0 <= p <= 1
 Tensor dropout(const Tensor& x, double p = 0.5, bool training = true,
                Generator generator = Generator::default_generator(), At at = At::current());
-/// The same of whole channels: (batch, channels, sizes...) of that many spatial axes, or without a batch
-/// (but three dimensions are to dropout2d() a batch of one spatial axis, as PyTorch has it).
+/// dropout() of whole channels. x has the shape (batch, channels, sizes...) or (channels, sizes...), with 1, 2 or 3 spatial sizes.
+/// NOTE: dropout2d() takes three dimensions as (batch, channels, size), as PyTorch does.
+/// @throws Error (shape) for another number of dimensions, (domain) unless x is of floats and 0 <= p <= 1
 Tensor dropout1d(const Tensor& x, double p = 0.5, bool training = true,
                  Generator generator = Generator::default_generator(), At at = At::current());
 Tensor dropout2d(const Tensor& x, double p = 0.5, bool training = true,
                  Generator generator = Generator::default_generator(), At at = At::current());
 Tensor dropout3d(const Tensor& x, double p = 0.5, bool training = true,
                  Generator generator = Generator::default_generator(), At at = At::current());
-/// What is dropped becomes what selu() gives at -infinity; mean and variance stay what they were. feature_: whole channels.
+/// dropout() for networks of selu(): a dropped element becomes selu(-infinity), and the result is scaled and shifted so that an input
+/// of mean 0 and variance 1 keeps both. feature_alpha_dropout() drops whole channels of (batch, channels, ...).
 Tensor alpha_dropout(const Tensor& x, double p = 0.5, bool training = true,
                      Generator generator = Generator::default_generator(), At at = At::current());
 Tensor feature_alpha_dropout(const Tensor& x, double p = 0.5, bool training = true,
                              Generator generator = Generator::default_generator(),
                              At at = At::current());
-/// Below 0 times a number between lower and upper, their mean without `training`.
+/// x where x > 0, else x * slope. `slope` is uniform in [lower, upper) for each element; without `training` it is (lower + upper) / 2.
+/// @throws Error (domain) unless lower <= upper
 Tensor rrelu(const Tensor& x, double lower = 1.0 / 8, double upper = 1.0 / 3, bool training = false,
              Generator generator = Generator::default_generator(), At at = At::current());
-/// Of gumbel_softmax().
+/// Options of gumbel_softmax().
 struct GumbelOptions {
-  double tau = 1;
-  bool hard = false;  ///< ones and zeros, with the gradient of what is soft
-  std::int64_t axis = -1;
+  double tau = 1;          ///< temperature, above 0: smaller values give samples closer to one-hot
+  bool hard = false;       ///< true: the result is one-hot, with the gradient of the soft sample
+  std::int64_t axis = -1;  ///< the axis of the classes
 };
-/// A sample of classes from logits, made soft.
+/// A differentiable sample of classes: softmax((logits + Gumbel noise) / tau). Shape and dtype of `logits`.
+/// @throws Error (domain) unless `logits` are floats and tau > 0
 Tensor gumbel_softmax(const Tensor& logits, const GumbelOptions& options = {},
                       Generator generator = Generator::default_generator(), At at = At::current());
-/// `count` indices drawn by the weights of the last dimension, with replacement or not (then at most as many as are there). i64.
-/// NOTE: what has a weight that is not above 0 (0, negative, NaN) is never drawn; -1 where nothing else is left.
-/// @throws Error (domain) with the weight, its place and the limit, where the host has the weights at the call: for one that is
-///   negative, infinite or NaN, and where a row has too few above 0
+/// Draws `count` indices of the last dimension with probabilities proportional to `weights`, (n,) or (rows, n), with or without
+/// replacement: shape (count,) or (rows, count), i64.
+/// NOTE: an index whose weight is not above 0 (0, negative, NaN) is never drawn; where no other index is left the result is -1.
+/// @throws Error (shape) for another number of dimensions; (domain) unless `weights` are floats and count > 0, and where count > n
+///   without replacement; (domain), if the weights are in host memory at the call, for a weight that is negative, infinite or NaN and
+///   for a row with too few weights above 0
 Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement = false,
                    Generator generator = Generator::default_generator(), At at = At::current());
 

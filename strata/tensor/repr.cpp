@@ -1,4 +1,4 @@
-// Tensors as texts. Nothing is run for one: elements are shown where they are in memory.
+// Tensor::repr(). Runs nothing: elements are shown if they are in memory.
 //
 //   Tensor([[1.0, 2.0],
 //           [3.0, 4.0]], shape=(2, 2), dtype=f32, device=LLVM)
@@ -12,7 +12,8 @@ namespace strata {
 
 namespace {
 
-constexpr std::int64_t kShownWhole = 1000;  // of more elements, the first and last ones along each axis
+constexpr std::int64_t kShownWhole =
+    1000;  // larger tensors show the first and last kShownEnds elements along each axis
 constexpr std::int64_t kShownEnds = 3;
 
 class ElementTexts {
@@ -23,11 +24,11 @@ class ElementTexts {
         strides_(*numbers(row_major_strides(to_ints(shape)))),
         is_cut_(product(shape) > kShownWhole) {}
 
-  /// `indent`: what stands in front of the first bracket, in characters.
+  /// `indent`: the column of the first bracket.
   std::string text(std::size_t indent) const {
     if (shape_.empty()) return elements_[0].text();
     std::string out;
-    Index at;  // of the brackets that are open
+    Index at;  // the current index in each open bracket
     open(out, at);
     while (!at.empty()) {
       const std::size_t axis = at.size() - 1;
@@ -53,7 +54,7 @@ class ElementTexts {
   }
 
  private:
-  /// Opens the brackets below those of `at`, down to a row or an axis of nothing.
+  /// Opens brackets down to a row or an empty axis.
   void open(std::string& out, Index& at) const {
     do {
       at.push_back(0);

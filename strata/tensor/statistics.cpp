@@ -1,4 +1,4 @@
-// Questions that are answered by looking: sameness, and counts up to the largest element.
+// Operations that read elements: equal(), allclose(), bincount().
 
 #include <algorithm>
 #include <array>

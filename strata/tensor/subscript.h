@@ -1,10 +1,11 @@
-// What stands in the brackets of a tensor.
+// Subscript: one entry in the brackets of a tensor, x[{...}]. An entry is an integer, a Slice, `ellipsis`, `new_axis`, a tensor of
+// indices or a mask, with the meaning of PyTorch.
 //
 //   x[0]                                  the first row
-//   x[{Slice{1, 9, 2}, -1}]               of rows 1, 3, 5, 7 the last element
-//   x[{ellipsis, Slice{{}, {}, -1}}]      the last axis backwards
-//   x[{new_axis, rows}]                   rows by a tensor of integers, under an axis of size 1
-//   x[x > 0]                              what is positive, as one dimension
+//   x[{Slice{1, 9, 2}, -1}]               the last element of rows 1, 3, 5, 7
+//   x[{ellipsis, Slice{{}, {}, -1}}]      the last axis reversed
+//   x[{new_axis, rows}]                   the rows that a tensor of integers selects, behind a new axis of size 1
+//   x[x > 0]                              the positive elements, as one dimension
 #pragma once
 
 #include <concepts>
@@ -23,8 +24,9 @@ class Tensor;
 inline constexpr Ellipsis ellipsis;
 inline constexpr NewAxis new_axis;
 
-/// One of those, an integer or a tensor: of integers (indices, below 0 from the end; where they are outside, there is 0: nothing
-/// waits for their values), or of bools (those elements for which it holds: it is realized, as their number is a size).
+/// One entry of the brackets. A tensor of integers selects elements of an axis; negative indices count from the end. An index outside
+/// of the axis gives 0, because the values are not known when the operation is called. A tensor of bools is a mask that selects the
+/// elements at which it is true; it is realized, because their number becomes a size.
 class Subscript {
  public:
   using Location = std::source_location;
@@ -40,7 +42,8 @@ class Subscript {
   Subscript(Ellipsis all, Location at = Location::current()) : what_(all), at_(at) {}
   Subscript(NewAxis axis, Location at = Location::current()) : what_(axis), at_(at) {}
   Subscript(const Tensor& indices, Location at = Location::current());
-  /// Indices that are refused where one is outside of its axis, as an integer is. Realizes them.
+  /// Indices that are checked when the operation is called: an index outside of its axis throws, as an integer entry does. Realizes
+  /// `indices`.
   static Subscript checked(const Tensor& indices, Location at = Location::current());
 
   const What& what() const { return what_; }

@@ -18,7 +18,7 @@ std::uint64_t next_birth() {
   return born.fetch_add(1, std::memory_order_relaxed);
 }
 
-/// Memory, or a parameter that is some of it.
+/// True iff `n` is memory, or a parameter that is a view of memory: realize() has nothing to replace then.
 bool is_view_of_memory(const LazyOp& n) {
   const LazyNode* at = n.node();
   if (is_annotation(at->op))
@@ -57,10 +57,10 @@ std::int64_t Tensor::count() const {
 // --- running ---
 
 const Tensor& Tensor::realize() const {
-  // NOTE: what constants make is one node for the whole program, kernels in the cache among it: all would see memory that it had.
+  // NOTE: a constant expression is hash-consed and shared by the whole program, including cached kernels: it must not become memory itself.
   if (node().node()->is_closed) state_->node = node().contiguous();
   if (!is_realized()) strata::realize(node(), device());
-  // What is realized needs its history only where a gradient is taken through it.
+  // A realized node keeps its operands only if gradients pass through it.
   const bool is_parameter = state_->slot != nullptr;
   if (is_view_of_memory(node()) || (!is_parameter && node().is_tracked())) return *this;
   const Buffer memory = buffer_of(node());

@@ -1,4 +1,5 @@
-// Tensors: arrays that are computed when they are needed.
+// Tensor: the array type of the library's users. Operations record a graph and compute nothing; realize(), or reading the elements,
+// compiles and runs the graph.
 //
 //   Tensor x = Tensor::from(std::vector<float>{1, 2, 3, 4}, {2, 2});
 //   Tensor y = (x * 2 + 1).relu().sum(1);     // nothing has run
@@ -8,12 +9,12 @@
 //   (x.matmul(w)).sum().backward();
 //   w.grad()->to_vector<float>();             // {4, 4, 6, 6}
 //
-// A Tensor is a handle on a node of a graph. Operations make nodes; shapes and dtypes are checked where they are written. What
-// a node means never changes: `auto` is harmless, and a handle keeps all that it needs. Copies of a handle are the same tensor:
-// they see its gradient, and what assign() gives it.
+// A Tensor is a handle on a node of a graph. An operation makes a new node and checks shapes and dtypes at once. Nodes are immutable
+// and keep their sources alive, so that intermediate results may be held in `auto` variables and outlive their operands. Copies of a
+// handle are the same tensor: they share its gradient, and assign() to one changes all.
 //
-// Names, broadcasting, dtypes and edge cases are PyTorch's. Axes below 0 count from the end. Functions may be called from any
-// thread; one tensor is not assigned to or differentiated by two threads at once.
+// Names, broadcasting, dtypes and edge cases are PyTorch's. Negative axes count from the end. Functions may be called from any thread;
+// one tensor must not be assigned to or differentiated by two threads at once.
 #pragma once
 
 #include <concepts>
@@ -36,21 +37,21 @@
 
 namespace strata {
 
-/// An array on a device, computed when it is needed.
+/// A lazily computed array with a shape, a dtype and a device.
 class Tensor {
  public:
-  Tensor();  ///< the empty f32 tensor, (0,), on the default device; what is moved from becomes one, too
+  Tensor();  ///< an empty f32 tensor of shape (0,) on the default device; a moved-from tensor becomes one, too
   Tensor(const Tensor&) = default;
   Tensor(Tensor&&) noexcept = default;
-  Tensor& operator=(const Tensor&) & = default;  // not x[0] = y, which would change nothing: index_put
+  Tensor& operator=(const Tensor&) & = default;  // lvalues only: x[0] = y would change nothing; use index_put
   Tensor& operator=(Tensor&&) & noexcept = default;
 
   // --- making (create.cpp) ---
-  /// A number, f32, i64 or bool as its C++ type is.
+  /// A scalar of shape (), on the default device: f32, i64 or bool for a floating, integral or bool T.
   template <class T>
     requires std::is_arithmetic_v<T>
   explicit Tensor(T value) : Tensor(number(Number(value))) {}
-  /// A copy of elements in row-major order. @throws Error (shape) unless there are as many as the shape says
+  /// Copies `elements`, in row-major order. @throws Error (shape) unless elements.size() == product(shape)
   template <class T>
   static Tensor from(std::span<const T> elements, const Ints& shape, At at = At::current()) {
     return from_elements(Buffer::fromCPU(elements), shape, at);
@@ -60,7 +61,7 @@ class Tensor {
     return from(std::span<const T>(elements), shape, at);
   }
   static Tensor from(const std::vector<bool>& elements, const Ints& shape, At at = At::current());
-  /// The elements of a vector that is moved here, without a copy. @throws as from(); the vector is gone then, too
+  /// Takes over the memory of `elements` without a copy. @throws as from() of a span; `elements` is moved from in any case
   template <class T>
     requires(!std::same_as<T, bool>)
   static Tensor from(std::vector<T>&& elements, const Ints& shape, At at = At::current()) {
@@ -75,19 +76,20 @@ class Tensor {
   static Tensor from(std::initializer_list<T> elements, At at = At::current()) {
     return from(std::vector<T>(elements), {static_cast<std::int64_t>(elements.size())}, at);
   }
-  /// The memory of a buffer itself, row-major. @pre nobody writes it any more
+  /// A tensor over the memory of `buffer`, row-major, without a copy. @pre nobody writes to the buffer afterwards
+  /// @throws Error (shape) where the buffer has fewer than product(shape) elements
   static Tensor from_buffer(const Buffer& buffer, const Ints& shape, At at = At::current());
-  /// A user's memory itself, as elements of `shape` whose first one is `first`: strides become a view, so that memory that is
-  /// transposed, cut out of more, repeated (stride 0) or backwards (below 0) is not copied either. Only elements that are not
-  /// aligned to their size are copied; then, and where there is no element, the deleter is called at once.
-  /// More ways in and out, for spans, mdspan, Eigen and DLPack, are in interop.h and dlpack.h.
-  /// @pre the memory stays, and its elements as they are, until the deleter is called; booleans are 0 or 1
-  /// @throws Error (domain) for null or a dtype that is no scalar, (shape) for a size that is negative or no number, or another
-  ///   number of strides than dimensions, (overflow) where elements leave 64 bits or the address space. The memory stays the
-  ///   caller's then: the deleter is not called.
+  /// A tensor over the user's memory, without a copy; `first` points to the element at index 0. Strides become a view: transposed
+  /// memory, a part of a larger array, repeated elements (stride 0) and reversed axes (stride < 0) are not copied either. Only elements
+  /// that are not aligned to their size are copied; then, and where the tensor has no elements, the deleter is called at once.
+  /// interop.h and dlpack.h have the same for spans, mdspan, Eigen and DLPack.
+  /// @pre the memory stays valid and unchanged until the deleter is called; the bytes of booleans are 0 or 1
+  /// @throws Error (domain) for null, or a dtype that is not a scalar's; (shape) for a size that is negative or symbolic, or where the
+  ///   numbers of strides and dimensions differ; (overflow) where the element count exceeds 64 bits or the memory exceeds the address
+  ///   space. The caller keeps the memory then: the deleter is not called.
   static Tensor from_blob(void* first, const Ints& shape, DType dtype, BlobOptions options = {},
                           At at = At::current());
-  /// Elements of a C++ type; those of a const one are read-only.
+  /// from_blob() with the dtype of the C++ type T; memory behind a pointer to const is read-only.
   template <class T>
     requires(!std::is_void_v<T> && dtype_of<std::remove_const_t<T>>() != dtypes::none)
   static Tensor from_blob(T* first, const Ints& shape, BlobOptions options = {}, At at = At::current()) {
@@ -95,44 +97,50 @@ class Tensor {
     return from_blob(const_cast<std::remove_const_t<T>*>(first), shape,
                      dtype_of<std::remove_const_t<T>>(), std::move(options), at);
   }
-  /// Memory whose elements have no defined values.
+  /// A tensor whose elements have unspecified values.
   static Tensor empty(const Ints& shape, DType dtype = dtypes::float32, At at = At::current());
+  /// empty() with the dtype and device of this tensor.
   Tensor new_empty(const Ints& shape, At at = At::current()) const;
+  /// empty() with the shape, dtype and device of this tensor.
   Tensor empty_like(At at = At::current()) const { return new_empty(shape(), at); }
 
-  // --- what it is ---
+  // --- properties ---
   const Ints& shape() const { return node().shape(); }
   std::int64_t ndim() const { return static_cast<std::int64_t>(shape().size()); }
+  /// @throws Error (shape) for an axis outside of [-ndim(), ndim())
   const Int& size(std::int64_t axis) const;
   Int numel() const { return product(shape()); }
   DType dtype() const { return node().dtype(); }
   const Device& device() const { return *state_->device; }
   std::size_t itemsize() const { return dtype().itemsize(); }
-  /// Shape, dtype, device and whether it is realized; and the elements where it is.
+  /// A text with the shape, the dtype, the device and, where the tensor is realized, the elements. Runs nothing.
   std::string repr() const;
 
   // --- running ---
-  /// Computes it. What was needed on the way and no gradient can ask for is forgotten. @throws as strata::realize
+  /// Computes the elements and stores them in memory. Afterwards the tensor's node is that memory and its operands are released, except
+  /// where a gradient may pass through the node. @throws as strata::realize
   const Tensor& realize() const;
   bool is_realized() const;
-  /// The elements in row-major order. Realizes. @throws Error (domain) unless T is the dtype's
+  /// A copy of the elements, in row-major order. Realizes. @throws Error (domain) unless T is the C++ type of the dtype
   template <class T>
   std::vector<T> to_vector() const {
-    using Held = std::conditional_t<std::same_as<T, bool>, unsigned char, T>;  // others write any byte
+    // Other libraries may have written bytes other than 0 and 1: read booleans as bytes.
+    using Held = std::conditional_t<std::same_as<T, bool>, unsigned char, T>;
     const Buffer b = buffer();
     const auto* const first = reinterpret_cast<const Held*>(b.as<T>().data());
     return std::vector<T>(first, first + count());
   }
-  /// The elements in row-major order where they are, to be read for as long as this tensor or a copy of the handle lives and
-  /// is not assigned to. Realizes; where it is memory by then, copies nothing. @throws as to_vector()
+  /// The elements in memory, in row-major order, for reading. Realizes; copies nothing. Valid while this tensor or a copy of its handle
+  /// lives, and until the tensor is assigned to. @throws as to_vector()
   template <class T>
   std::span<const T> span() const& {
     return buffer().as<const T>().first(static_cast<std::size_t>(count()));
   }
   template <class T>
-  void span() const&& = delete;  // the memory would go with the tensor
-  /// The one element. Realizes. @throws Error (shape) unless there is one
+  void span() const&& = delete;  // the span would outlive the memory
+  /// The element of a tensor with one element. Realizes. @throws Error (shape) unless numel() is 1
   Scalar scalar() const;
+  /// scalar(), converted to T.
   template <class T = double>
   T item() const {
     if constexpr (std::same_as<T, bool>)
@@ -142,39 +150,45 @@ class Tensor {
     else
       return static_cast<T>(scalar().as_int());
   }
-  /// The memory, row-major. Realizes.
+  /// The memory of the elements, row-major. Realizes.
   Buffer buffer() const;
-  /// What would run, a line for each kernel.
+  /// The schedule that realize() would run: a line for each kernel. Runs nothing.
   std::string explain() const;
-  /// The same values on another device.
+  /// A tensor with the same elements on `device`; this tensor itself where it is on `device`.
   Tensor to(const Device& device, At at = At::current()) const;
   Tensor to(std::string_view device, At at = At::current()) const {
     return to(Device::get(device), at);
   }
-  /// The same values in memory of their own.
+  /// A tensor with the same elements, stored row-major in memory of its own.
   Tensor contiguous(At at = At::current()) const;
-  /// This handle and its copies stand for `value` from now on; a parameter stays one. @throws Error (shape, domain) unless shape
-  /// and dtype are the same
+  /// This handle and its copies stand for `value` afterwards, detached; a parameter stays a parameter and keeps its gradient.
+  /// Computes nothing. @throws Error (shape) where the shapes differ, (domain) where the dtypes or devices differ
   void assign(const Tensor& value) const;
+  /// The graph node that the tensor stands for at this time.
   const LazyOp& node() const {
     if (TensorListener::current() != nullptr) tell_read();
     return state_->node;
   }
 
   // --- gradients (autograd.cpp) ---
-  /// Whether something that gradients are taken by is below.
+  /// True iff the tensor is a parameter (requires_grad(true)) or was computed from one.
   bool requires_grad() const { return node().is_tracked(); }
-  /// Gradients are taken by this tensor, which forgets how it was made, or no longer. @throws Error (domain) unless floats
+  /// `on` makes the tensor a parameter: a leaf by which gradients are taken, detached from how it was computed; !on makes a parameter a
+  /// constant again. Returns this tensor. @throws Error (domain) where `on` and the dtype is not a float
   Tensor& requires_grad(bool on);
-  /// d(this)/dx is added to the gradient of each x below that requires_grad(true) made one. `gradient` defaults to 1.
-  /// @throws Error (shape) where this is no scalar and no gradient is given, (domain) where nothing below takes one
+  /// Adds d(this)/dx to x.grad() for each parameter x that this tensor was computed from. `gradient` is the gradient by this tensor, of
+  /// its shape; default 1. @throws Error (shape) where `gradient` is absent and numel() is not 1, or has another shape; (domain) where
+  /// the tensor depends on no parameter
   void backward(const std::optional<Tensor>& gradient = {}, At at = At::current()) const;
+  /// The gradient that backward() accumulated; nothing before the first backward(), and for a tensor that is not a parameter.
   std::optional<Tensor> grad() const;
+  /// Replaces the gradient; std::nullopt clears it. @throws Error (domain) unless the tensor is a parameter and the dtypes are equal,
+  /// (shape) where the shapes differ
   void set_grad(const std::optional<Tensor>& gradient) const;
-  /// The same values, which no gradient passes.
+  /// A tensor with the same elements that blocks gradients.
   Tensor detach(At at = At::current()) const;
 
-  // --- the operations of the table: what each means, its parameters and its reference stand in its row ---
+  // --- the operations of the table; each row of operations.def documents meaning, parameters and reference (docs/operations.md) ---
   using PadMode = strata::PadMode;
   using Between = strata::Between;
   using Reduce = strata::Reduce;
@@ -218,40 +232,46 @@ class Tensor {
 #undef STRATA_ARRAY
 #undef STRATA_OPERAND
 
-  // --- operations that look at elements: they realize what they are given (indexing.cpp, nonzero.cpp, statistics.cpp, unique.cpp) ---
-  /// Whether shapes and all elements are the same.
+  // --- operations whose result depends on elements: they realize operands (indexing.cpp, nonzero.cpp, statistics.cpp, unique.cpp) ---
+  /// True iff the shapes are equal and all elements are equal (so false for a NaN). Realizes both.
   bool equal(const Tensor& other, At at = At::current()) const;
-  /// Whether isclose() holds everywhere.
+  /// True iff isclose() is true for all elements. Realizes both.
   bool allclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false,
                 At at = At::current()) const;
-  /// Different elements, or slices along an axis, in order; where each was put (of this shape, or of the axis's); how often
-  /// they are there. unique_consecutive(): only of neighbours.
   struct Unique;
+  /// The distinct elements, or distinct slices along `axis`, sorted. unique_consecutive() merges only equal neighbours and does not
+  /// sort. @throws Error (shape) for symbolic sizes, or an axis out of range
   Unique unique(std::optional<std::int64_t> axis = {}, At at = At::current()) const;
   Unique unique_consecutive(std::optional<std::int64_t> axis = {}, At at = At::current()) const;
-  /// How many elements there are of 0, 1, ... (at least `least` of them), or the sum of their weights. Realizes the largest.
+  /// Result[v] counts the elements equal to v, or adds up their weights; shape (max(least, largest element + 1),). Realizes the smallest
+  /// and the largest element. @throws Error (shape) unless this is one dimension of integers and the weights have the same shape;
+  /// (domain) for an element or a `least` below 0; (budget) for an element >= 2^40
   Tensor bincount(const std::optional<Tensor>& weights = {}, std::int64_t least = 0,
                   At at = At::current()) const;
-  /// As PyTorch's brackets. Integers take an axis away first; dimensions of tensors' indices stand where these are side by side, else
-  /// in front. Realizes masks. @throws Error (shape) naming index, axis and size
+  /// Indexing as with PyTorch's brackets. Integers remove their axes first. The dimensions of index tensors take the place of the
+  /// indexed axes where these are adjacent, else they come first. Realizes masks.
+  /// @throws Error (shape) naming index, axis and size for an integer out of range
   Tensor index(std::span<const Subscript> subscripts, At at = At::current()) const;
   Tensor operator[](std::initializer_list<Subscript> subscripts) const;
   Tensor operator[](const Subscript& subscript) const;
-  /// This with `value`, which broadcasts, at those places; of a place named twice the last one, or (accumulate) the sum.
+  /// A copy of this tensor with `value`, which broadcasts, at the selected places. Where a place is selected more than once the last
+  /// value wins; with `accumulate` all values are added to the element.
   Tensor index_put(std::span<const Subscript> subscripts, const Operand& value,
                    bool accumulate = false) const;
   Tensor index_put(std::initializer_list<Subscript> subscripts, const Operand& value,
                    bool accumulate = false) const {
     return index_put({subscripts.begin(), subscripts.size()}, value, accumulate);
   }
-  /// The indices of what is not 0, (count, ndim) of i64.
+  /// The indices of the nonzero elements in row-major order: shape (count, ndim), i64. Realizes this tensor.
   Tensor nonzero(At at = At::current()) const;
   Tensor argwhere(At at = At::current()) const { return nonzero(at); }
-  /// The elements for which the mask holds, as one dimension. Realizes the mask.
+  /// The elements at which `mask` is true, in row-major order, as one dimension; this tensor and the mask broadcast. Realizes the mask.
+  /// @throws Error (domain) unless the mask is of bools, (shape) where the shapes do not broadcast
   Tensor masked_select(const Tensor& mask, At at = At::current()) const;
-  /// (..., classes) of i64: 1 where the class is this, none for what is no class. -1: one more than the largest, which is realized.
+  /// Result[..., c] is 1 where the element is c, else 0: shape (..., classes), i64. An element outside of [0, classes) gives a row of
+  /// zeros. classes == -1 means the largest element + 1, which is realized. @throws Error (domain) unless the elements are integers
   Tensor one_hot(std::int64_t classes = -1, At at = At::current()) const;
-  /// The same values in memory of their own.
+  /// As contiguous().
   Tensor clone(At at = At::current()) const { return contiguous(at); }
 
  private:
@@ -266,12 +286,15 @@ class Tensor {
   TensorHandle state_;
 };
 
-/// What unique() gives.
+/// The result of unique() and unique_consecutive(), where n is the number of distinct elements or slices:
+///   values   (n,), or the tensor's shape with size n along `axis`
+///   inverse  i64, of the tensor's shape, or of the axis's size: the index into `values` of each element or slice
+///   counts   (n,) of i64: how often each value occurs
 struct Tensor::Unique {
   Tensor values, inverse, counts;
 };
 
-// Operators; of comparisons each element is a bool.
+// Operators. Comparisons are elementwise and give bools.
 #define STRATA_OPERATOR(symbol, name) Tensor operator symbol(const Operand& a, const Operand& b);
 #include "strata/ops/operations.def"
 Tensor operator-(const Tensor& a);

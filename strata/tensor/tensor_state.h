@@ -1,4 +1,5 @@
-// What a Tensor is made of: the state that its handles share, who listens to its use, and how a user's memory lies.
+// The parts of a Tensor: TensorState is shared by the copies of a handle, TensorHandle holds a share of it, TensorListener observes
+// reads and assignments (jit.h captures with one), and BlobOptions describes memory for Tensor::from_blob().
 #pragma once
 
 #include <cstdint>
@@ -11,16 +12,17 @@
 
 namespace strata {
 
-/// What the copies of a handle share.
+/// The state that all copies of a Tensor handle share.
 struct TensorState {
   LazyOp node;
   const Device* device;
-  std::shared_ptr<struct GradientSlot> slot;  ///< of a tensor that gradients are taken by
-  std::uint64_t born;                         ///< later ones have larger numbers
-  void* object = nullptr;  ///< what stands for it in another language, which sets and clears this
+  std::shared_ptr<struct GradientSlot> slot;  ///< of a parameter: where its gradient goes; else null
+  std::uint64_t born;                         ///< creation number; a later tensor has a larger one
+  /// The object that stands for the tensor in another language; its binding sets and clears it.
+  void* object = nullptr;
 };
 
-/// A handle's share of the state. What was moved from gets that of an empty tensor when it is asked again.
+/// A handle's share of a TensorState. After a move the handle gets the state of an empty tensor on its next use.
 class TensorHandle {
  public:
   explicit TensorHandle(std::shared_ptr<TensorState> state) : state_(std::move(state)) {}
@@ -43,10 +45,11 @@ class TensorHandle {
  private:
   void become_empty() const;
 
-  mutable std::shared_ptr<TensorState> state_;  // null: moved from, and not asked since
+  mutable std::shared_ptr<TensorState> state_;  // null: moved from, and not used since
 };
 
-/// While it lives, it is told which tensors this thread reads and assigns to. The innermost one hears; a capture (jit.h) is one.
+/// Observes which tensors this thread reads and assigns to, while an object of the class lives. Of nested listeners only the innermost
+/// is called. A capture (jit.h) is a listener.
 class TensorListener {
  public:
   TensorListener() : outer_(current_) { current_ = this; }
@@ -63,13 +66,13 @@ class TensorListener {
   static thread_local constinit TensorListener* current_;
 };
 
-/// How a user's memory lies, and what becomes of it.
+/// Layout and ownership of a user's memory, for Tensor::from_blob().
 struct BlobOptions {
-  std::optional<Index> strides = {};  ///< in elements, of any sign, one a dimension; none: row-major
-  /// Called once with the pointer that was given when nothing needs the memory any more, by the thread that needed it last. It
-  /// must not throw.
+  std::optional<Index> strides = {};  ///< in elements, of any sign, one per dimension; none: row-major
+  /// Called once, with the pointer passed to from_blob(), when no tensor needs the memory any more, on the thread that released it
+  /// last. It must not throw.
   Buffer::Deleter deleter = {};
-  bool read_only = false;  ///< the memory must not be written, by those who get it from the tensor either
+  bool read_only = false;  ///< nobody may write to the memory, including those who get it from the tensor
 };
 
 }  // namespace strata

@@ -1,4 +1,4 @@
-// What is different among elements or slices.
+// unique() and unique_consecutive() of elements or slices.
 
 #include "strata/ops/indexed.h"
 #include "strata/tensor/front.h"
@@ -10,7 +10,7 @@ namespace {
 
 using front::Value, ops::number_of;
 
-/// (n, m): where rows are in order, that of their first elements that differ. Each row counts those before it.
+/// (n): the permutation that sorts the rows of (n, m) lexicographically. Each row counts the rows in front of it (all pairs are compared).
 Value order_of_rows(const Value& rows) {
   const Value keys = ops::order_keys(rows, false);
   const Value own = keys.unsqueeze(1), other = keys.unsqueeze(0);  // (n, n, m)
@@ -24,7 +24,7 @@ Value order_of_rows(const Value& rows) {
   return place.scatter(0, rank, place);
 }
 
-/// Rows (n, m), of which each that differs from the one before begins a group; `order`: where these rows were.
+/// Groups of equal neighbouring rows (n, m). `order`: the original position of each row; none: the rows are in their original order.
 Tensor::Unique groups_of(const Tensor& rows, const std::optional<Tensor>& order) {
   const std::int64_t n = number_of(rows.size(0), "unique");
   if (n == 0) {

@@ -309,7 +309,7 @@ class RangeOps {
   }
   static ValueRange sum(DType dtype, const ValueRange& a, const ValueRange& b) {
     const bool cancels = (a.low == -kInfinity && b.high == kInfinity) ||
-                       (a.high == kInfinity && b.low == -kInfinity);
+                         (a.high == kInfinity && b.low == -kInfinity);
     if (cancels) return anything(dtype);
     return between(dtype, number(Ops::ADD, dtype, a.low, b.low),
                    number(Ops::ADD, dtype, a.high, b.high), a.nan || b.nan);

@@ -1,5 +1,5 @@
-// The C functions of libstrata_http.so: HTTP by cpp-httplib, in a shared object of its own that is opened where it is needed, as
-// the library brings OpenSSL and Brotli along: linked, they would double the time in which the program starts.
+// The C interface of libstrata_http.so: an HTTP server by cpp-httplib, in a plugin that is opened when it is needed (http_server.h).
+// cpp-httplib depends on OpenSSL and Brotli; linking them would double the time in which the program starts.
 #pragma once
 
 #include <cstddef>
@@ -14,38 +14,37 @@ struct StrataHttpText {
   size_t size;
 };
 
-// A request, as far as answers depend on it.
+// A request: the parts on which answers depend.
 struct StrataHttpAsk {
   StrataHttpText method, path;
-  StrataHttpText host;  // the header of this name; empty where there is none, or more than one
+  StrataHttpText host;  // the header Host; empty if there is none, or more than one
   StrataHttpText site;  // the header Sec-Fetch-Site
-  StrataHttpText from;  // the parameter of this name
+  StrataHttpText from;  // the query parameter `from`
 };
 
 struct StrataHttpHeader {
   StrataHttpText name, value;
 };
 
-// What an answer is handed to, once. It is copied.
+// The function that takes an answer; the answerer calls it once. All arguments are copied.
 using StrataHttpReply = void (*)(void* out, int32_t status, const StrataHttpHeader* headers,
                                  size_t count, StrataHttpText type, StrataHttpText body);
 
 struct StrataHttpServer;
 
 struct StrataHttpOptions {
-  int32_t port;  // 0: one that is free
+  int32_t port;  // 0: any free port
   void* context;
-  // Answers a request; called by several threads at a time.
+  // Answers a request. Several threads call it at the same time.
   void (*answer)(void* context, const StrataHttpAsk* ask, void* out, StrataHttpReply reply);
 };
 
 struct StrataHttpTable {
   int32_t abi_version;
-  // Listens on 127.0.0.1 and, where the system has it and the port is free there, on ::1. Null, and nothing is left, where that
-  // does not work.
+  // Listens on 127.0.0.1 and, if the system has IPv6 and the port is free there, on ::1. Null if that fails.
   StrataHttpServer* (*start)(const StrataHttpOptions* options);
   int32_t (*port)(const StrataHttpServer* server);
-  void (*stop)(StrataHttpServer* server);  // when it returns, nothing is answered any more
+  void (*stop)(StrataHttpServer* server);  // after it returns, no request is answered
 };
 
 using StrataHttpEntry = const StrataHttpTable* (*)();

@@ -1,4 +1,4 @@
-// libstrata_http.so; see http_abi.h.
+// libstrata_http.so: the implementation of http_abi.h by cpp-httplib.
 #include <httplib.h>
 
 #include <chrono>
@@ -12,13 +12,13 @@
 
 namespace {
 
-constexpr int kTries = 20;  // for a port that is free at both addresses
+constexpr int kTries = 20;  // attempts to find a port that is free at both addresses
 constexpr std::size_t kThreads = 8;
 
 StrataHttpText text_of(const std::string& text) { return {text.data(), text.size()}; }
 std::string string_of(StrataHttpText text) { return {text.data, text.size}; }
 
-/// Writes an answer down. NOTE: as a provider and not as a body, which the library would compress anew at each request.
+/// Writes an answer to the response. NOTE: as a content provider, because the library would compress a plain body at each request.
 void write_reply(void* out, std::int32_t status, const StrataHttpHeader* headers, std::size_t count,
                  StrataHttpText type, StrataHttpText body) {
   auto& response = *static_cast<httplib::Response*>(out);
@@ -38,20 +38,20 @@ void write_reply(void* out, std::int32_t status, const StrataHttpHeader* headers
 
 }  // namespace
 
-// Not without a name, as the struct of the interface has them.
+// Not an anonymous namespace, because the struct of the C interface has members of these types.
 namespace strata_http {
 
-/// One address that is listened on.
+/// A server on one address.
 class Listener {
  public:
   explicit Listener(const StrataHttpOptions& options) {
     server_.set_socket_options([](socket_t socket) {
-      // Not SO_REUSEPORT, by which another process would get a part of the connections.
+      // SO_REUSEADDR, not SO_REUSEPORT, with which another process could take a part of the connections.
       const int yes = 1;
       setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     });
     server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
-    // A connection is for one request: those that wait would make stopping wait.
+    // One request for each connection: idle connections would delay stop().
     server_.set_keep_alive_max_count(1);
     server_.set_keep_alive_timeout(1);
     server_.set_read_timeout(2);
@@ -76,7 +76,7 @@ class Listener {
     thread_.join();
   }
 
-  /// The port, or -1.
+  /// Binds the address. Returns the port, or -1.
   int bind(const char* address, int port) {
     if (port == 0) return server_.bind_to_any_port(address);
     return server_.bind_to_port(address, port) ? port : -1;
@@ -87,7 +87,7 @@ class Listener {
       server_.listen_after_bind();
       has_ended_ = true;
     });
-    // What is stopped before it runs would run on.
+    // Wait until the server runs, because stopping it before has no effect.
     while (!server_.is_running() && !has_ended_)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -104,7 +104,7 @@ struct StrataHttpServer {
   int port = -1;
   std::unique_ptr<strata_http::Listener> four, six;
 
-  /// Binds both addresses, or the first one alone. @returns whether the port is free at both
+  /// Binds 127.0.0.1 and ::1, or only 127.0.0.1 if ::1 fails. @returns whether both are bound
   bool bind(const StrataHttpOptions& options) {
     four = std::make_unique<strata_http::Listener>(options);
     six = std::make_unique<strata_http::Listener>(options);

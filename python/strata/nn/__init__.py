@@ -1,4 +1,4 @@
-"""Modules and layers, named and initialised as PyTorch has them.
+"""Modules and layers, with the names, parameters and initial values of PyTorch's.
 
     from strata import nn, optim
 
@@ -46,12 +46,12 @@ _pickled.enable()
 
 
 def load(module: Module, path: Any) -> None:
-    """Takes the state of a module from a file that save() wrote."""
+    """Loads the state of a module from a file that save() wrote: module.load_state_dict() of its tensors."""
     module.load_state_dict(_load_file(path))
 
 
 def Parameter(data: Any, requires_grad: bool = True) -> _strata.Tensor:
-    """A tensor that gradients are taken by: the data's values, apart from how they were made."""
+    """A tensor with the values of `data` that requires gradients. It is detached: gradients do not pass on to `data`."""
     return _strata.Tensor(data, requires_grad=requires_grad)
 
 
@@ -61,7 +61,7 @@ def _refuse_unknown(function: str, given: Mapping[str, Any], known: Sequence[str
 
 
 def _checked_layer(owner: str, place: Any, layer: Any) -> Any:
-    """The layer. Raises TypeError, saying the place, for what cannot be one."""
+    """Returns the layer. Raises TypeError, which names the place, if the object is neither a module nor a function."""
     if isinstance(layer, type):
         raise TypeError(f"[{owner}] layer {place!r} is the class {layer.__name__}, not an object of it: {layer.__name__}(...)")
     if not callable(layer):
@@ -71,7 +71,7 @@ def _checked_layer(owner: str, place: Any, layer: Any) -> Any:
 
 
 class ModuleList(Module):
-    """Modules by number: a list that is a module, as others have it. A plain list as an attribute does, too."""
+    """A list of modules that is a module; its items have the names "0", "1", ... A plain list as an attribute works, too."""
 
     _order: List[str]
 
@@ -83,7 +83,7 @@ class ModuleList(Module):
 
     @property
     def layers(self) -> List[Any]:
-        """Those inside, in order."""
+        """The items, in order."""
         return [getattr(self, name) for name in self._order]
 
     def _add(self, name: str, layer: Any) -> None:
@@ -91,12 +91,12 @@ class ModuleList(Module):
         self._order.append(name)
 
     def append(self, module: Callable[..., Any]) -> ModuleList:
-        """One more. Raises TypeError for what is no module or function."""
+        """Appends a module. Raises TypeError for an object that is neither a module nor a function."""
         self._add(str(len(self)), _checked_layer(type(self).__name__, len(self), module))
         return self
 
     def extend(self, modules: Iterable[Callable[..., Any]]) -> ModuleList:
-        """Several more."""
+        """Appends several modules."""
         for module in modules:
             self.append(module)
         return self
@@ -115,7 +115,7 @@ class ModuleList(Module):
 
 
 class Sequential(ModuleList):
-    """Layers and functions, one after another: Sequential(a, b), or by names, Sequential({"first": a, "second": b})."""
+    """Layers and functions that are applied one after another: Sequential(a, b), or with names, Sequential({"first": a, "second": b})."""
 
     def __init__(self, *layers: Any, **unknown: Any) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ class Sequential(ModuleList):
             raise TypeError(f"[{type(self).__name__}] the name {name!r} of a layer is " + (why if why[1] == "n" else f"not {why}"))
 
     def forward(self, x: Any) -> Any:
-        """The last layer's result."""
+        """Applies all layers in order, and returns the result of the last one."""
         for layer in self.layers:
             x = layer(x)
         return x
@@ -149,7 +149,7 @@ class _Function(Module):
     """A function of tensors as a module."""
 
     _function: ClassVar[Callable[..., Any]]
-    _tensors: ClassVar[int]  # how many parameters of it a call gives
+    _tensors: ClassVar[int]  # the number of its parameters that a call gives; the constructor gives the others
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -158,7 +158,7 @@ class _Function(Module):
 
     @classmethod
     def _options(cls) -> List[Tuple[str, ...]]:
-        """The names of each parameter of the constructor."""
+        """For each parameter of the constructor, its names."""
         return [names for names, *_ in _parameters_of(cls._function)[cls._tensors:]]
 
     @classmethod
@@ -181,7 +181,7 @@ class _Function(Module):
                 raise TypeError(f"{cls.__name__}() needs '{names[0]}'")
 
     def forward(self, *x: Any) -> Any:
-        """The function of x."""
+        """Calls the function with x and the constructor's arguments."""
         return type(self)._function(*x, *self.args, **self.kwargs)
 
     def __repr__(self) -> str:
@@ -189,7 +189,7 @@ class _Function(Module):
 
 
 def _parameters_of(function: Any) -> List[Tuple[Tuple[str, ...], str, Any, str]]:
-    """Names, type, default (None: there is none) and kind of each parameter."""
+    """For each parameter: its names, type, default (None: required) and kind."""
     rows = getattr(function, "__parameters__", None)
     if rows is not None:
         return list(rows)
@@ -205,22 +205,22 @@ def _of(name: str, function: Callable[..., Any], tensors: int = 1) -> Type[_Func
 
 
 class Identity(Module):
-    """What it is given as it is, whatever was said: in the place of a layer."""
+    """Returns its input. A placeholder for a layer; ignores the arguments of its constructor."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         super().__init__()
 
     def forward(self, x: Any) -> Any:
-        """x."""
+        """Returns x."""
         return x
 
 
 def _flatten(x: Any, start_dim: int = 1, end_dim: int = -1) -> Any:
-    """Dimensions of a range as one: all but the batch's, where no other are said."""
+    """Merges the axes start_dim to end_dim into one; by default all except the batch axis."""
     return x.flatten(start_dim, end_dim)
 
 
-# Modules without parameters, by the functions that they are.
+# Modules without parameters: each calls a function of the package.
 ReLU = _of("ReLU", _strata.relu)
 ReLU6 = _of("ReLU6", _strata.relu6)
 LeakyReLU = _of("LeakyReLU", _strata.leaky_relu)
@@ -246,7 +246,7 @@ AvgPool2d = _of("AvgPool2d", _strata.avg_pool2d)
 AvgPool3d = _of("AvgPool3d", _strata.avg_pool3d)
 AdaptiveAvgPool2d = _of("AdaptiveAvgPool2d", _strata.adaptive_avg_pool2d)
 
-# Losses: of scores or values, and a target.
+# Losses: a call gives scores or values, and a target.
 CrossEntropyLoss = _of("CrossEntropyLoss", _strata.cross_entropy, 2)
 NLLLoss = _of("NLLLoss", _strata.nll_loss, 2)
 MSELoss = _of("MSELoss", _strata.mse_loss, 2)
@@ -257,6 +257,6 @@ BCELoss = _of("BCELoss", _strata.binary_cross_entropy, 2)
 BCEWithLogitsLoss = _of("BCEWithLogitsLoss", _strata.binary_cross_entropy_with_logits, 2)
 KLDivLoss = _of("KLDivLoss", _strata.kl_div, 2)
 
-# functional takes its names from the module, and optim is where tinygrad has it.
+# The submodules nn.functional and nn.state; nn.optim is tinygrad's name of strata.optim.
 from . import functional as functional, state as state  # noqa: E402
 from .. import optim as optim  # noqa: E402

@@ -1,6 +1,7 @@
-"""Pickling and copying of modules and optimisers: by what made their part in C++, its tensors, and their attributes.
+"""Pickling and copying of modules and optimisers.
 
-The tensors themselves are part of the state, so that one in several places is one afterwards, too.
+A pickle has the arguments of the constructor, with which the C++ part is made again, the tensors of that part, and the attributes. The
+tensors are pickled as objects, so a tensor in several places is one tensor after unpickling, too.
 """
 import functools
 import inspect
@@ -12,7 +13,7 @@ _ARGUMENTS = "_arguments"
 
 
 def _native_class(cls: type) -> Any:
-    """The class of C++ that a module is, or derives from."""
+    """The C++ class of a module: its own class, or the nearest base class that is bound."""
     return next(c for c in cls.__mro__ if c.__module__.startswith("strata._strata"))
 
 
@@ -63,7 +64,7 @@ def _restored_optimizer(self: Any, state: tuple[Any, ...]) -> None:
 
 
 def _remembering(made: Callable[..., None]) -> Callable[..., None]:
-    """A constructor that keeps what it was given."""
+    """Wraps a constructor so that the object keeps the arguments."""
 
     @functools.wraps(made)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -74,7 +75,7 @@ def _remembering(made: Callable[..., None]) -> Callable[..., None]:
 
 
 def _remembering_options(made: Callable[..., None]) -> Callable[..., None]:
-    """The same of an optimiser, by names, without the parameters: it holds them itself."""
+    """The same for an optimiser: keeps the arguments by name, without the parameters, which the optimiser has anyway."""
     names = [part.split(":")[0].strip() for part in (made.__doc__ or "").split("(", 1)[1].split(", ") if ":" in part][1:]
 
     @functools.wraps(made)
@@ -95,7 +96,7 @@ def _call(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _dispatching(cls: Any, **kwargs: Any) -> None:
-    """A class whose forward() is nearer than its __call__() calls that: one that derives from a layer of C++."""
+    """Makes calls of a subclass of a C++ layer use its forward(), if the class defines forward() and inherits only __call__()."""
     super(_nn.Module, cls).__init_subclass__(**kwargs)
     nearest = next(c for c in cls.__mro__ if "forward" in vars(c) or "__call__" in vars(c))
     if "__call__" not in vars(nearest) and "forward" in vars(nearest):
@@ -103,7 +104,7 @@ def _dispatching(cls: Any, **kwargs: Any) -> None:
 
 
 def enable() -> None:
-    """For the modules and optimisers of C++ and all that derive from them."""
+    """Enables pickling and copying for the modules and optimisers of C++ and their subclasses."""
     base: Any = _nn.Module
     base.__reduce__, base.__setstate__ = _reduced, _restored
     base.__init_subclass__ = classmethod(_dispatching)

@@ -1,4 +1,4 @@
-"""The functions of neural networks, under the names of torch.nn.functional: those of the package itself, as strata.relu."""
+"""The functions of neural networks, under the names of torch.nn.functional. They are those of the package: F.relu is strata.relu."""
 from .._strata import (
     adaptive_avg_pool1d as adaptive_avg_pool1d,
     adaptive_avg_pool2d as adaptive_avg_pool2d,

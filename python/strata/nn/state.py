@@ -1,4 +1,4 @@
-"""States of models, as tinygrad has them."""
+"""Functions on the states of models, under tinygrad's names (tinygrad.nn.state)."""
 from typing import Any, Dict, List, Mapping, Optional
 
 from .. import _strata
@@ -6,22 +6,22 @@ from .._strata import _nn
 
 
 def get_parameters(module: _nn.Module) -> List[_strata.Tensor]:
-    """What gradients are taken by."""
+    """module.parameters(): the tensors that training updates."""
     return module.parameters()
 
 
 def get_state_dict(module: _nn.Module) -> Dict[str, _strata.Tensor]:
-    """Parameters, and what else a module keeps, by name."""
+    """module.state_dict(): parameters and buffers by name."""
     return module.state_dict()
 
 
 def load_state_dict(module: _nn.Module, state: Mapping[str, Any], strict: bool = True) -> None:
-    """Takes the values of tensors by name."""
+    """module.load_state_dict(): assigns the values of `state` to the tensors of the same names."""
     module.load_state_dict(dict(state), strict)
 
 
 def safe_save(tensors: Mapping[str, Any], path: Any, metadata: Optional[Mapping[str, str]] = None) -> None:
-    """Tensors by name as a safetensors file."""
+    """Writes tensors by name to a safetensors file."""
     _strata.save(tensors, path, dict(metadata or {}))
 
 

@@ -29,7 +29,7 @@ namespace strata_llvm {
 
 namespace {
 
-/// Nanoseconds since it was last asked.
+/// A stopwatch: lap() gives the nanoseconds since the last call.
 class Watch {
  public:
   int64_t lap() {
@@ -41,7 +41,7 @@ class Watch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-/// Errors of code generation come as diagnostics, which would otherwise end the process.
+/// Keeps the first error of code generation. Without a handler, LLVM would print it and exit the process.
 struct Diagnostics final : llvm::DiagnosticHandler {
   explicit Diagnostics(std::string& out) : error(out) {}
   bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
@@ -68,7 +68,8 @@ llvm::CodeGenOptLevel codegen_level(int opt_level) {
                           : llvm::CodeGenOptLevel::Default;
 }
 
-/// A function of its own costs more to compile than the loop in it: what is called by one place alone moves there.
+/// Inlines each private function with a single call, i.e. the kernel into its entry: a function of its own costs more to compile than the
+/// loop inside it.
 void inline_private_functions(llvm::Module& module) {
   for (llvm::Function& f : llvm::make_early_inc_range(module)) {
     if (f.isDeclaration() || !f.hasLocalLinkage() || !f.hasOneUse()) continue;
@@ -79,7 +80,7 @@ void inline_private_functions(llvm::Module& module) {
   }
 }
 
-/// A TargetMachine of an unknown CPU would complain on standard error.
+/// Whether LLVM knows a CPU. (Creating a TargetMachine for an unknown one prints a warning on standard error.)
 bool knows_cpu(const llvm::Target& target, llvm::StringRef triple, llvm::StringRef cpu) {
   const std::unique_ptr<llvm::MCSubtargetInfo> info(target.createMCSubtargetInfo(triple, "", ""));
   return info && info->isCPUStringValid(cpu);
@@ -133,8 +134,8 @@ Compiler::Compiler(Key key, std::unique_ptr<llvm::TargetMachine> target)
       codegen_, object_stream_, nullptr, llvm::CodeGenFileType::ObjectFile, /*DisableVerify=*/true);
 }
 
-/// Kernels arrive in SSA form, tiled and in vectors: what is left is what the text says twice, says at length, or says in
-/// a loop without need.
+/// The passes. The IR of a kernel is already in SSA form, tiled and vectorized. What remains are common subexpressions (EarlyCSE),
+/// expressions that can be simplified (InstCombine, SimplifyCFG), and loop-invariant code (LICM).
 void Compiler::add_passes() {
   if (key_.opt_level <= 0) return;
   passes_.addPass(llvm::EarlyCSEPass(true));
@@ -148,7 +149,7 @@ void Compiler::add_passes() {
 void Compiler::prepare(llvm::Module& module) const {
   module.setTargetTriple(target_->getTargetTriple().str());
   module.setDataLayout(target_->createDataLayout());
-  // LLVM halves vectors of 512 bits unless it is told that they are meant.
+  // By default LLVM splits vectors of 512 bits into halves.
   if (target_->getMCSubtargetInfo()->checkFeatures("+avx512f"))
     for (llvm::Function& f : module)
       if (!f.isDeclaration()) f.addFnAttr("prefer-vector-width", "512");
@@ -158,7 +159,7 @@ void Compiler::prepare(llvm::Module& module) const {
 void Compiler::optimize(llvm::Module& module) {
   for (llvm::Function& f : module)
     if (!f.isDeclaration()) passes_.run(f, functions_);
-  // What was found out is kept by address, and the module goes.
+  // The analysis managers cache results by the addresses of functions, which are invalid after the module's end.
   loops_.clear();
   functions_.clear();
   graphs_.clear();
@@ -186,7 +187,7 @@ StrataLlvmStatus Compiler::run(Job& job, llvm::SmallVectorImpl<char>& out) {
   llvm::LLVMContext context;
   context.setDiagnosticHandler(std::make_unique<Diagnostics>(job.error));
   llvm::SMDiagnostic diagnostic;
-  const std::string text(job.ir);  // its reader wants a zero behind the text
+  const std::string text(job.ir);  // the parser needs a 0 behind the text
   const std::unique_ptr<llvm::Module> module =
       llvm::parseAssembly(llvm::MemoryBufferRef(text, "kernel"), diagnostic, context);
   llvm::raw_string_ostream error(job.error);

@@ -1,4 +1,4 @@
-// IR text to object files and assembly.
+// Compiler: compiles LLVM IR text to an object file or to assembly. A Compiler is expensive to create, so plugin.cpp keeps them for reuse.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>
@@ -16,24 +16,24 @@
 
 namespace strata_llvm {
 
-/// The CPU of this machine and its features, asked once a process.
+/// LLVM's name of this machine's CPU, and its features. Determined once in a process.
 struct Host {
   std::string cpu;
   std::string features;  ///< "+avx2,-avx512f,..."
   static const Host& get();
 };
 
-/// What is set up once and serves one compilation after another, one at a time: a target and the passes.
+/// A target machine and the passes for it. It serves one compilation at a time.
 class Compiler {
  public:
-  /// What two compilations must agree on to share a Compiler.
+  /// The options on which a Compiler depends. Compilations with equal keys can share one.
   struct Key {
     int opt_level = 2;
     bool deterministic = false;
     std::string cpu = "native";
     bool operator==(const Key&) const = default;
   };
-  /// A module's text, and where what goes wrong is told.
+  /// A compilation: the module's text, the form of the output, and the results beside the code.
   struct Job {
     llvm::StringRef ir;
     llvm::CodeGenFileType output = llvm::CodeGenFileType::ObjectFile;
@@ -41,13 +41,13 @@ class Compiler {
     std::string error;
   };
 
-  /// Null, with *error set, where the CPU is not known.
+  /// Returns null and sets *error if LLVM does not know the CPU, or its target emits no objects.
   static std::unique_ptr<Compiler> create(const Key& key, std::string* error);
   const Key& key() const { return key_; }
-  /// StrataLlvmStatus.
+  /// Compiles job.ir to `out`. On failure, job.error says why.
   StrataLlvmStatus run(Job& job, llvm::SmallVectorImpl<char>& out);
 
-  Compiler* after = nullptr;  ///< for lists of them
+  Compiler* after = nullptr;  ///< the next in a list of compilers that a fatal error made unusable
 
  private:
   Compiler(Key key, std::unique_ptr<llvm::TargetMachine> target);
@@ -67,7 +67,7 @@ class Compiler {
   bool can_emit_ = false;
   llvm::SmallVector<char, 0> object_;
   llvm::raw_svector_ostream object_stream_{object_};
-  llvm::legacy::PassManager codegen_;  // to objects; made once, for making it takes longer than running it
+  llvm::legacy::PassManager codegen_;  // to objects; kept, because creating it takes longer than a run
 };
 
 }  // namespace strata_llvm

@@ -20,10 +20,10 @@ uintptr_t page_size() {
   return size;
 }
 
-/// Addresses of functions outside: RuntimeDyld does not count them in what it asks for.
+/// Room for the GOT, the table of addresses of external functions, which RuntimeDyld does not include in the sizes that it reserves.
 constexpr uintptr_t kGotBytes = 2048;
 
-/// memcpy and whatever else code generation calls: the process has it.
+/// Resolves external symbols, such as memcpy, in the process.
 class ProcessSymbols final : public llvm::JITSymbolResolver {
  public:
   void lookup(const LookupSet& names, OnResolvedFunction on_resolved) override {
@@ -71,7 +71,7 @@ uint8_t* CodeMemory::allocateCodeSection(uintptr_t size, unsigned align, unsigne
 
 uint8_t* CodeMemory::allocateDataSection(uintptr_t size, unsigned align, unsigned,
                                          llvm::StringRef name, bool read_only) {
-  // All addresses are known when the memory is sealed.
+  // The GOT can be read-only, because all its addresses are known when the memory is sealed.
   const bool sealed = read_only || name == ".got";
   return sealed ? take(next_, sealed_, size, align) : take(next_data_, size_, size, align);
 }

@@ -1,4 +1,4 @@
-// Object files to code in memory.
+// LoadedObject: loads an object file that compiler.h generated into executable memory, with LLVM's RuntimeDyld. plugin.cpp uses it.
 #pragma once
 
 #include <llvm/ADT/StringMap.h>
@@ -10,7 +10,8 @@
 
 namespace strata_llvm {
 
-/// The memory of one module: a single mapping, writable until it is sealed, then executable (written data apart).
+/// The memory of one module: a single mapping. Code and constants come first, and finalizeMemory() makes them executable and read-only;
+/// writable data follows on pages of its own. One mapping keeps all sections within the range of 32-bit relative addresses.
 class CodeMemory final : public llvm::RuntimeDyld::MemoryManager {
  public:
   CodeMemory() = default;
@@ -25,25 +26,27 @@ class CodeMemory final : public llvm::RuntimeDyld::MemoryManager {
                                bool read_only) override;
   void registerEHFrames(uint8_t*, uint64_t, size_t) override {}
   void deregisterEHFrames() override {}
-  /// Seals. True, with *error set, where the system refuses.
+  /// Makes code and constants executable and read-only. As LLVM requires, returns true on failure, and sets *error.
   bool finalizeMemory(std::string* error) override;
 
  private:
   uint8_t* take(uintptr_t& next, uintptr_t end, uintptr_t size, unsigned align) const;
 
   uint8_t* base_ = nullptr;
-  uintptr_t next_ = 0;       // free from here: code and constants
-  uintptr_t sealed_ = 0;     // their end, on a page
-  uintptr_t next_data_ = 0;  // free from here: what is written
+  // Offsets from base_.
+  uintptr_t next_ = 0;       // the first free byte for code and constants
+  uintptr_t sealed_ = 0;     // the end of code and constants, a multiple of the page size
+  uintptr_t next_data_ = 0;  // the first free byte for writable data
   uintptr_t size_ = 0;
 };
 
-/// Code in memory.
+/// An object file in executable memory.
 class LoadedObject {
  public:
-  /// Nothing, with *error set, where `object` is no object file or needs a symbol that the process does not have.
+  /// Loads `object` and resolves its symbols in the process. Returns null and sets *error if it is no object file, needs a symbol that the
+  /// process does not have, or the system grants no executable memory.
   static std::unique_ptr<LoadedObject> load(llvm::StringRef object, std::string* error);
-  /// Null where there is none of the name.
+  /// The address of a symbol; null if there is none of that name.
   void* symbol(llvm::StringRef name) const { return symbols_.lookup(name); }
 
  private:

@@ -1,4 +1,4 @@
-// The C table of plugin_abi.h. Nothing is thrown through it, and LLVM's fatal errors come back as texts.
+// The functions of the C interface plugin_abi.h. They throw nothing, and return LLVM's fatal errors as texts.
 #include "strata/runtime/llvm_plugin/plugin_abi.h"
 
 #include <llvm/Config/llvm-config.h>
@@ -30,14 +30,15 @@ struct StrataLlvmModule {
 
 namespace {
 
-/// What LLVM could not go on from.
+/// A fatal error of LLVM, thrown from its handler.
 struct Fatal : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 thread_local bool inside = false;  // true iff this thread is in a call of the table
 
-/// LLVM ends the process after its handler returns; for our calls it does not return. What LLVM held is leaked.
+/// LLVM aborts the process when its handler returns. So the handler throws, if this thread is in a call of the table. LLVM is not exception
+/// safe: objects that it holds at that point are leaked.
 void on_fatal_error(void*, const char* reason, bool) {
   if (inside) throw Fatal(reason);
 }
@@ -52,10 +53,10 @@ char* copy(const char* text, size_t size) {
   out[size] = '\0';
   return out;
 }
-/// Null where memory is short.
+/// A copy for the caller; null if out of memory.
 char* copy_error(const char* text) noexcept { return strdup(text); }
 
-/// Runs `f`, which gives a status and may set the error.
+/// Runs `f`, which returns a status and may set the message, and turns exceptions into a status and *error.
 template <class F>
 int32_t guarded(char** error, const F& f) noexcept {
   static const bool installed = [] {
@@ -95,8 +96,8 @@ std::unique_ptr<Compiler> take_compiler(StrataLlvmSession& session, const Compil
   return Compiler::create(key, error);
 }
 
-/// A compiler in use. One that an exception goes through is kept for good, out of use: LLVM was stopped halfway, and what
-/// it left behind may be neither used nor destroyed.
+/// A compiler in use. If an exception passes through, the compiler is put into a list and never used or destroyed: LLVM stopped in the
+/// middle, and its state may be inconsistent.
 class Lease {
  public:
   explicit Lease(std::unique_ptr<Compiler> compiler) : compiler_(std::move(compiler)) {}

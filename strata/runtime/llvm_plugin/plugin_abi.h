@@ -1,6 +1,6 @@
-// The C table of the LLVM plugin: a shared object of its own that is opened on first use (runtime/llvm_library.h), so
-// that nothing else of Strata links LLVM. Its functions may be called from any thread at any time; they neither throw nor
-// abort. What comes back as `char**` is given back with free_string.
+// The C interface of the LLVM plugin: a table of functions, between the plugin (plugin.cpp) and runtime/llvm_library.h, which opens it. The
+// plugin is the only part of Strata that links LLVM. All functions are thread-safe, and neither throw nor abort. The caller releases each
+// result of type char* and each *error with free_string.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@ extern "C" {
 
 enum { STRATA_LLVM_ABI = 1 };
 
-// What became of a call.
+// The result of a call.
 enum StrataLlvmStatus {
   STRATA_LLVM_OK = 0,
   STRATA_LLVM_PARSE = 1,   // the text is no module, or the verifier refuses it
-  STRATA_LLVM_FAILED = 2,  // the compiler or the loader gave up: the error says why
+  STRATA_LLVM_FAILED = 2,  // the compiler or the loader failed: *error says why
   STRATA_LLVM_MEMORY = 3   // out of memory
 };
 
@@ -27,9 +27,9 @@ struct StrataLlvmText {
 };
 
 struct StrataLlvmOptions {
-  int32_t opt_level;      // 0: as it stands; 1: a few clean-ups; 2 and more: the passes of kernels
-  int32_t deterministic;  // nonzero: no product is fused into a sum, but where the text says llvm.fma
-  const char* cpu;        // "native" or a name that LLVM knows
+  int32_t opt_level;      // 0: no passes; 1: EarlyCSE; 2 and more: also those of kernels
+  int32_t deterministic;  // nonzero: no fma contraction, except where the IR calls llvm.fma
+  const char* cpu;        // "native" or the name of a CPU that LLVM knows
 };
 
 // Nanoseconds of each step.
@@ -41,31 +41,31 @@ struct StrataLlvmTable {
   int32_t abi_version;
   const char* llvm_version;
 
-  // Quick: nothing of LLVM is set up before the first compilation. NULL: out of memory.
+  // Creates a session, which keeps compilers for reuse. Quick: LLVM is set up at the first compilation. NULL: out of memory.
   StrataLlvmSession* (*create)();
-  // Modules stay valid.
+  // Destroys a session. Loaded modules stay valid.
   void (*destroy)(StrataLlvmSession*);
 
-  // IR text to an object file. `times` may be NULL. On failure nothing is given out but *error, which says why.
+  // Compiles IR text to an object file. `times` may be NULL. On failure *error says why, and *object is not set.
   int32_t (*compile)(StrataLlvmSession*, StrataLlvmText ir, const StrataLlvmOptions*, char** object,
                      size_t* size, StrataLlvmTimes* times, char** error);
-  // As compile, to assembly.
+  // As compile, but to assembly text.
   int32_t (*assembly)(StrataLlvmSession*, StrataLlvmText ir, const StrataLlvmOptions*,
                       char** assembly, size_t* size, char** error);
-  // An object file to code in memory. It must be one of `compile` on a machine with this CPU, unharmed: its relocations
-  // are trusted.
+  // Loads an object file into executable memory. `compile` must have made it for this CPU, unchanged since: its relocations are not
+  // checked.
   int32_t (*load)(StrataLlvmText object, StrataLlvmModule** module, char** error);
-  // Address of a function of the module; NULL where there is none of the name.
+  // The address of a function of the module; NULL if there is none of that name.
   void* (*symbol)(const StrataLlvmModule*, const char* name);
-  // The code is gone.
+  // Frees the module's code.
   void (*unload)(StrataLlvmModule*);
 
-  // The machine's CPU as LLVM has it and its features: "sapphirerapids +avx512f,...". NULL: out of memory.
+  // LLVM's name of this machine's CPU, and its features: "sapphirerapids +avx512f,...". NULL: out of memory.
   char* (*host)();
   void (*free_string)(char*);
 };
 
-// The one symbol of the plugin.
+// The only symbol that the plugin exports: a function that returns the table.
 #define STRATA_LLVM_ENTRY "strata_llvm_table"
 using StrataLlvmEntry = const StrataLlvmTable* (*)();
 }
