@@ -34,8 +34,8 @@ class IndexBounds {
     const std::vector<Inequality> ranges = inequalities(a.ranges);
     std::vector<Inequality> masks = inequalities(a.valid);
     find_counters(a, ranges);
-    // The range of a counter may contain other counters, whose bounds the second turn knows.
-    for (int turn = 0; turn < 2; ++turn)
+    // The range of a counter may contain other counters, whose bounds the second pass knows.
+    for (int pass = 0; pass < 2; ++pass)
       for (const Inequality& r : ranges) narrow(r);
     for (int k = 0; k < kMostCombined && combine(masks); ++k) {
     }

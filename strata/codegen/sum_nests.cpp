@@ -12,8 +12,8 @@ namespace strata {
 
 namespace {
 
-// A bounded sum over at most kFewIterations iterations has one level. In a longer sum the innermost accumulator adds up a run of iterations,
-// and each accumulator around it a smaller number of these sums.
+// A bounded sum over at most kFewIterations iterations has one level. In a longer sum the innermost accumulator adds up a run of
+// iterations, and each accumulator around it a smaller number of these sums.
 constexpr std::int64_t kFewIterations = 64;
 constexpr std::int64_t kRuns[] = {64, 48, 32};
 constexpr std::int64_t kTripCountsOfLevels[] = {32, 16, 8, 4, 2};

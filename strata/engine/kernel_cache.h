@@ -26,8 +26,8 @@ class KernelCache {
   /// The cache of the process. It keeps as many kernels as the flag KERNEL_CACHE says, at least 1.
   static KernelCache& instance();
 
-  /// The kernel of `kernel` (a SINK) on `device`, compiled on a miss. Two threads that miss the same kernel at the same time both compile it;
-  /// one result is kept.
+  /// The program of `kernel` (a SINK) on `device`, compiled on a miss. Two threads that miss the same kernel at the same time both compile
+  /// it; one result is kept.
   /// @throws as compile()
   std::shared_ptr<const CompiledKernel> get(const LazyOp& kernel, const Device& device);
 

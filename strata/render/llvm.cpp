@@ -44,15 +44,18 @@ struct Block {
 
 class LlvmKernel {
  public:
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   LlvmKernel(std::string_view name, const UOpGraph& list, const LlvmOptions& options)
       : name_(name),
         list_(list),
-        polls_(options.polls),
+        polls_(options.polls.any() ? options.polls : options.looks),
         lines_(options.lines),
         usage_(list),
         text_(lines_ != nullptr),
         ops_(text_, options),
         values_(list.size()) {}
+#pragma GCC diagnostic pop
   std::string render();
 
  private:
@@ -586,14 +589,6 @@ void LlvmKernel::vectorize(UOp u) {
 }  // namespace
 
 std::string uops_to_llvm(std::string_view name, const UOpGraph& uops, const LlvmOptions& options) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-  if (options.looks.any()) {
-    LlvmOptions renamed = options;
-    renamed.polls = std::exchange(renamed.looks, {});
-    return uops_to_llvm(name, uops, renamed);
-  }
-#pragma GCC diagnostic pop
   STRATA_CHECK(rendering::is_identifier(name), domain,
                "[uops_to_llvm] the kernel's name is no identifier: ", name);
   verify(uops);
