@@ -347,7 +347,7 @@ class Linearizing {
       const UOp u = nodes_[k];
       const UOp accumulator = in_list(u);
       UOp total = accumulator;
-      for (const UOp v : u.reduced_values()) total = combined(combining_op(u.alu()), total, v);
+      for (const UOp v : u.reduced_values()) total = combined(combining_op(u.reduction().op), total, v);
       list_.add(UOps::PHI, u.dtype(), {accumulator, total}, {}, false);
     }
     list_.add(UOps::ENDLOOP, dtypes::none, {in_list(loops_[loop])}, {}, false);

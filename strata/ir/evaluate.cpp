@@ -263,6 +263,10 @@ Scalar reinterpret(std::span<const Scalar> v, DType to) { return v[0].bitcast(to
 // clang-format off
 constexpr std::array kFunctionRows = {
   on_scalars(Ops::NOOP, first),
+  on_scalars(Ops::REQUIRES_GRAD, first),
+  on_scalars(Ops::DETACH, first),
+  on_scalars(Ops::CUSTOM_GRAD, first),
+  on_scalars(Ops::IN_RANGE, first),
   on_values<[]<Number T>(T a) { return negative(a); }>(Ops::NEG),
   on_values<[]<Number T>(T a) { return size(a); }>(Ops::ABS),
   on_values<[]<Bits T>(T a) { return complement(a); }>(Ops::NOT),

@@ -239,7 +239,7 @@ class ListParser {
         return parse_none();
       case ArgKind::number: return in_.number<std::int64_t>("a lane");
       case ArgKind::scalar: return parse_scalar(dtype);
-      case ArgKind::op: return parse_alu();
+      case ArgKind::op: return parse_op_name();
       case ArgKind::global: return parse_global(dtype);
       case ArgKind::local: return parse_local();
       case ArgKind::special: return parse_special();
@@ -267,8 +267,8 @@ class ListParser {
     return out;
   }
 
-  Ops parse_alu() {
-    const std::string_view word = in_.word("an op");
+  Ops parse_op_name(std::string_view stops = "") {
+    const std::string_view word = in_.word("an op", stops);
     const std::optional<Ops> op = find_op(word);
     if (!op) in_.fail(ErrorKind::parse, in_.at() - word.size(), in_quotes(word), " is no op");
     return *op;
@@ -310,7 +310,7 @@ class ListParser {
   UOpArg parse_reduction() {
     LoopReduction out;
     in_.expect('(');
-    out.op = parse_alu();
+    out.op = parse_op_name(",");
     in_.expect(',');
     out.loops = in_.number<std::int64_t>("a number of loops");
     in_.expect(')');

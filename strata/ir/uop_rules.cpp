@@ -22,7 +22,7 @@ constexpr ArgKind arg_kind(UOps op) {
     case UOps::SPECIAL: return ArgKind::special;
     case UOps::CONST: return ArgKind::scalar;
     case UOps::GEP: return ArgKind::number;
-    case UOps::ALU:
+    case UOps::ALU: return ArgKind::op;
     case UOps::REDUCE: return ArgKind::reduction;
     default: return ArgKind::none;
   }
