@@ -41,11 +41,11 @@ struct Operands {
 };
 inline constexpr std::int64_t kScratch = 1 << 22;
 
-/// `start`, then `part` on [0, turns) in pieces and in any order, then `finish`. Each may be run on another thread.
+/// `start`, then `run` on [0, iterations) in chunks and in any order, then `finish`. Each may be run on another thread.
 struct HandKernel {
-  std::int64_t turns = 1;
-  std::int64_t pieces_per_thread = 4;  ///< that [0, turns) is best cut into
-  void (*part)(const Operands&, std::int64_t begin, std::int64_t end) = nullptr;
+  std::int64_t iterations = 1;
+  std::int64_t chunks_per_thread = 4;  ///< that [0, iterations) is best cut into
+  void (*run)(const Operands&, std::int64_t begin, std::int64_t end) = nullptr;
   void (*start)(const Operands&) = nullptr;   ///< null: nothing to do
   void (*finish)(const Operands&) = nullptr;  ///< null: nothing to do
 };

@@ -10,7 +10,7 @@ namespace strata::bench {
 namespace {
 
 /// A turn is this many elements.
-constexpr std::int64_t kTurn = 4096;
+constexpr std::int64_t kIteration = 4096;
 /// Outputs of more elements than this go past the caches.
 constexpr std::int64_t kStays = 1 << 20;
 
@@ -24,10 +24,10 @@ void vectors(float* out, std::int64_t begin, std::int64_t end, F f) {
   if constexpr (kPastCaches) fence();
 }
 
-/// The same for all of [begin, end) turns of an array of m; what does not fill a vector is the last vector again.
+/// The same for all of [begin, end) iterations of an array of m; what does not fill a vector is the last vector again.
 template <class F>
 void elements(const Operands& o, std::int64_t begin, std::int64_t end, F f) {
-  const std::int64_t from = begin * kTurn, to = std::min(end * kTurn, o.m);
+  const std::int64_t from = begin * kIteration, to = std::min(end * kIteration, o.m);
   if (o.m > kStays)
     vectors<true>(o.out, from, to, f);
   else
@@ -95,14 +95,14 @@ void peak(const Operands&, std::int64_t begin, std::int64_t end) {
 }  // namespace
 
 HandKernel hand_elements(Work work, const Operands& o) {
-  const std::int64_t turns = (o.m + kTurn - 1) / kTurn;
+  const std::int64_t iterations = (o.m + kIteration - 1) / kIteration;
   switch (work) {
-    case Work::relu_chain: return {turns, 4, relu_chain};
-    case Work::tanh_chain: return {turns, 4, tanh_chain};
+    case Work::relu_chain: return {iterations, 4, relu_chain};
+    case Work::tanh_chain: return {iterations, 4, tanh_chain};
     case Work::broadcast_add: return {o.m, 4, broadcast_add};
-    case Work::copy: return {turns, 4, copy};
-    case Work::fill: return {turns, 4, fill};
-    case Work::triad: return {turns, 4, triad};
+    case Work::copy: return {iterations, 4, copy};
+    case Work::fill: return {iterations, 4, fill};
+    case Work::triad: return {iterations, 4, triad};
     default: return {o.m, 1, peak};
   }
 }

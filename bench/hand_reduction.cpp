@@ -10,7 +10,7 @@ namespace strata::bench {
 namespace {
 
 /// A turn of a whole array is this many elements; it leaves two partial sums in the scratch memory.
-constexpr std::int64_t kTurn = 1 << 16;
+constexpr std::int64_t kIteration = 1 << 16;
 
 /// The sum of f(i) at every vector of [0, n), eight accumulators wide. @pre n is a multiple of kLanes
 template <class F>
@@ -27,15 +27,15 @@ Floats sum_vectors(std::int64_t n, F f) {
 
 void sum(const Operands& o, std::int64_t begin, std::int64_t end) {
   for (std::int64_t t = begin; t < end; ++t) {
-    const std::int64_t n = std::min(kTurn, o.m - t * kTurn);
-    const float* const a = o.in[0] + t * kTurn;
+    const std::int64_t n = std::min(kIteration, o.m - t * kIteration);
+    const float* const a = o.in[0] + t * kIteration;
     o.scratch[t] = sum_lanes(sum_vectors(n, [a](std::int64_t i) { return load(a + i); }));
   }
 }
 
 void finish_sum(const Operands& o) {
   double total = 0;
-  for (std::int64_t t = 0; t * kTurn < o.m; ++t) total += static_cast<double>(o.scratch[t]);
+  for (std::int64_t t = 0; t * kIteration < o.m; ++t) total += static_cast<double>(o.scratch[t]);
   o.out[0] = static_cast<float>(total);
 }
 
@@ -43,8 +43,8 @@ void finish_sum(const Operands& o) {
 void var(const Operands& o, std::int64_t begin, std::int64_t end) {
   const Floats shift = splat(o.in[0][0]);
   for (std::int64_t t = begin; t < end; ++t) {
-    const std::int64_t n = std::min(kTurn, o.m - t * kTurn);
-    const float* const a = o.in[0] + t * kTurn;
+    const std::int64_t n = std::min(kIteration, o.m - t * kIteration);
+    const float* const a = o.in[0] + t * kIteration;
     Floats sums[4] = {}, squares[4] = {};
     for (std::int64_t i = 0; i + kLanes <= n; i += kLanes) {
       const Floats x = load(a + i) - shift;
@@ -59,7 +59,7 @@ void var(const Operands& o, std::int64_t begin, std::int64_t end) {
 
 void finish_var(const Operands& o) {
   double sum = 0, squares = 0;
-  for (std::int64_t t = 0; t * kTurn < o.m; ++t) {
+  for (std::int64_t t = 0; t * kIteration < o.m; ++t) {
     sum += static_cast<double>(o.scratch[2 * t]);
     squares += static_cast<double>(o.scratch[2 * t + 1]);
   }
@@ -155,10 +155,10 @@ void softmax_row(const float* x, float scale, float* out, std::int64_t n) {
 }
 
 HandKernel hand_reduction(Work work, const Operands& o) {
-  const std::int64_t turns = (o.m + kTurn - 1) / kTurn;
+  const std::int64_t iterations = (o.m + kIteration - 1) / kIteration;
   switch (work) {
-    case Work::sum: return {turns, 4, sum, nullptr, finish_sum};
-    case Work::var: return {turns, 4, var, nullptr, finish_var};
+    case Work::sum: return {iterations, 4, sum, nullptr, finish_sum};
+    case Work::var: return {iterations, 4, var, nullptr, finish_var};
     case Work::row_sum: return {o.m, 4, row_sum};
     case Work::col_sum: return {(o.n + kColumns - 1) / kColumns, 1, col_sum};
     case Work::softmax: return {o.m, 4, softmax};

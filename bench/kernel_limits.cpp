@@ -20,7 +20,7 @@ struct Repeated {
     executor.parallel_for(0, threads, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t t = begin; t < end; ++t)
         for (std::int64_t i = 0; i < times; ++i) {
-          hand.part(operands[static_cast<std::size_t>(t)], 0, hand.turns);
+          hand.run(operands[static_cast<std::size_t>(t)], 0, hand.iterations);
           keep(i);
         }
     });
@@ -93,16 +93,16 @@ Limits measure_limits(Executor& executor, bool quick) {
 }
 
 std::function<void()> hand_call(const HandKernel& hand, const Operands& o, Executor& executor) {
-  const std::int64_t pieces = hand.pieces_per_thread * executor.concurrency();
-  const bool alone = executor.concurrency() == 1 || hand.turns == 1;
-  const std::int64_t grain = alone ? hand.turns : (hand.turns + pieces - 1) / pieces;
+  const std::int64_t chunks = hand.chunks_per_thread * executor.concurrency();
+  const bool alone = executor.concurrency() == 1 || hand.iterations == 1;
+  const std::int64_t grain = alone ? hand.iterations : (hand.iterations + chunks - 1) / chunks;
   return [hand, o, grain, &executor] {
     if (hand.start != nullptr) hand.start(o);
-    if (grain == hand.turns)
-      hand.part(o, 0, hand.turns);
+    if (grain == hand.iterations)
+      hand.run(o, 0, hand.iterations);
     else
-      executor.parallel_for(0, hand.turns, grain,
-                            [&](std::int64_t b, std::int64_t e) { hand.part(o, b, e); });
+      executor.parallel_for(0, hand.iterations, grain,
+                            [&](std::int64_t b, std::int64_t e) { hand.run(o, b, e); });
     if (hand.finish != nullptr) hand.finish(o);
   };
 }

@@ -152,10 +152,11 @@ class Cxx:
 
 
     def name_aliases(self):
-        """Another name of a class or an enum is one as well, with its values and fields."""
+        """Another name of a class or an enum is one as well, with its values and fields; a deprecated one with all that is in it."""
         for full, target, deprecated in self.aliases:
             same = re.compile(rf"(enum|class)(?: template)? {re.escape(target)}")
-            part = re.compile(rf"(value|field) {re.escape(target)}::(\w+)")
+            own = rf"(.*) {re.escape(target)}::(.+)" if deprecated else rf"(value|field) {re.escape(target)}::(\w+)"
+            part = re.compile(own)
             kind = next((found[1] for line in self.lines if (found := same.fullmatch(line))), "alias")
             self.add(kind, full, deprecated=deprecated)
             for found in [found for line in self.lines if (found := part.fullmatch(line))]:

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kTriadBytes = std::int64_t{1} << 25;
 // The number of accumulators: enough to hide the latency of an operation, and few enough for the registers.
-constexpr std::int64_t kAccumulators = 12, kTiles = 128, kTurns = 2048;
+constexpr std::int64_t kAccumulators = 12, kTiles = 128, kIterations = 2048;
 
 /// The fastest of a few runs, which is the least disturbed by other programs.
 double fastest(const CompiledKernel& kernel, int runs) {
@@ -43,13 +43,13 @@ double measure_bandwidth(const Device& device, std::string_view dtype, std::int6
 double measure_peak(const Device& device, std::string_view dtype, std::int64_t itemsize) {
   const std::int64_t lanes = device.target().vector_bytes / itemsize;
   const std::int64_t n = lanes * kAccumulators * kTiles;
-  const std::string text =
-      detail::message("x: ", dtype, "[", n, ",1]; w: ", dtype, "[1,", kTurns, "]; y = (x*w).sum(1)");
+  const std::string text = detail::message("x: ", dtype, "[", n, ",1]; w: ", dtype, "[1,",
+                                           kIterations, "]; y = (x*w).sum(1)");
   std::vector<Opt> opts = parse_opts(
       detail::message("LANES 0 ", lanes, ", UPCAST 0 ", kAccumulators, ", UNROLL 2 4, PARALLEL 0"));
   const double seconds =
       fastest(compile(parse_kernel(text).kernel, device, std::move(opts), false), 20);
-  return 2.0 * kTurns * static_cast<double>(n) / seconds;
+  return 2.0 * kIterations * static_cast<double>(n) / seconds;
 }
 
 Roofline measure(const Device& device, bool doubles) {

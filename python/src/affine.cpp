@@ -11,7 +11,7 @@ namespace strata::python {
 namespace {
 
 // A range, or (begin, end).
-std::pair<std::int64_t, std::int64_t> domain_ends(const py::handle& object) {
+std::pair<std::int64_t, std::int64_t> domain_bounds(const py::handle& object) {
   if (PyRange_Check(object.ptr())) {
     STRATA_CHECK(object.attr("step").cast<std::int64_t>() == 1, domain, "[domain] a range of step ",
                  object.attr("step").cast<std::int64_t>(), ": the step has to be 1");
@@ -19,14 +19,14 @@ std::pair<std::int64_t, std::int64_t> domain_ends(const py::handle& object) {
   }
   if (!py::isinstance<py::sequence>(object) || py::len(object) != 2)
     throw py::type_error("the values of a name are a range or (begin, end)");
-  const auto ends = object.cast<py::tuple>();
-  return {int_of_object(ends[0]).value(), int_of_object(ends[1]).value()};
+  const auto bounds = object.cast<py::tuple>();
+  return {int_of_object(bounds[0]).value(), int_of_object(bounds[1]).value()};
 }
 
 Domain domain_of(const py::dict& ranges) {
   std::vector<DomainAxis> axes;
   for (const auto& [name, values] : ranges) {
-    const auto [begin, end] = domain_ends(values);
+    const auto [begin, end] = domain_bounds(values);
     axes.push_back({name.cast<std::string>(), begin, end});
   }
   return Domain(std::move(axes));

@@ -8,7 +8,7 @@
 #include <Python.h>
 #include <structmember.h>
 
-#include "python/src/place.h"
+#include "python/src/location.h"
 #include "python/src/refusals.h"
 #include "strata/base/spelling.h"
 #include "strata/base/text.h"
@@ -271,7 +271,7 @@ std::vector<std::string> Function::names_to_give(std::string_view given) const {
   return out;
 }
 
-std::size_t Function::place_of(PyObject* name) const {
+std::size_t Function::position_of(PyObject* name) const {
   for (std::size_t k = 0; k < parameters_.size(); ++k)
     for (PyObject* const known : parameters_[k].names)
       if (known == name) return k;
@@ -306,7 +306,7 @@ void Function::fill(PyObject* const* args, std::size_t count, PyObject* names, P
   std::copy(args, args + taken, values);
   const std::size_t named = names == nullptr ? 0 : static_cast<std::size_t>(PyTuple_GET_SIZE(names));
   for (std::size_t k = 0; k < named; ++k) {
-    const std::size_t at = place_of(PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(k)));
+    const std::size_t at = position_of(PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(k)));
     if (values[at] != nullptr)
       throw py::type_error(detail::message(name_, "() got '", parameters_[at].name(), "' twice"));
     values[at] = args[count + k];
@@ -323,7 +323,7 @@ PyObject* Function::operator()(PyObject* const* args, std::size_t count, PyObjec
   std::array<PyObject*, kMostParameters> values;
   py::object rest;
   fill(args, count, names, values.data(), rest);
-  const PlaceScope scope(name_);
+  const LocationScope scope(name_);
   try {
     return call(values.data());
   } catch (const py::type_error& e) {  // from a conversion that does not know the function

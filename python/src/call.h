@@ -12,7 +12,7 @@
 // - "*" alone: the parameters behind it are keyword-only.
 //
 // Functions use Python's vectorcall protocol, without pybind11's search for an overload, because building a lazy operation takes only about
-// a microsecond. A PlaceScope (place.h) notes the calling line of Python.
+// a microsecond. A LocationScope (location.h) notes the calling line of Python.
 #pragma once
 
 #include <memory>
@@ -66,7 +66,7 @@ class Function {
   void read(std::string_view text);
   void read_one(std::string_view text, bool by_name_only);
   std::vector<std::string> names_to_give(std::string_view given) const;
-  std::size_t place_of(PyObject* name) const;
+  std::size_t position_of(PyObject* name) const;
   void fill(PyObject* const* args, std::size_t count, PyObject* names, PyObject** values,
             py::object& rest) const;
 
@@ -116,13 +116,13 @@ class FunctionOf final : public Function {
   static constexpr std::size_t kAll = std::tuple_size_v<All>;
   template <std::size_t k>
   using TypeAt = std::remove_cvref_t<std::tuple_element_t<k, All>>;
-  static constexpr bool ends_with_place() {
+  static constexpr bool ends_with_location() {
     if constexpr (kAll == 0)
       return false;
     else
       return std::is_same_v<TypeAt<kAll - 1>, At>;
   }
-  static constexpr std::size_t kCount = kAll - (ends_with_place() ? 1 : 0);
+  static constexpr std::size_t kCount = kAll - (ends_with_location() ? 1 : 0);
 
  public:
   FunctionOf(const char* name, const char* parameters, bool is_method, F f, const char* doc, Gil gil)
@@ -147,7 +147,7 @@ class FunctionOf final : public Function {
     const auto run = [&]() -> typename Signature::Result {
       if constexpr (std::is_member_function_pointer_v<F>)
         return run_member(in, std::make_index_sequence<kCount - 1>());
-      else if constexpr (ends_with_place())
+      else if constexpr (ends_with_location())
         return f_(std::get<k>(in).get()..., At::current());
       else
         return f_(std::get<k>(in).get()...);
@@ -162,7 +162,7 @@ class FunctionOf final : public Function {
   template <class In, std::size_t... k>
   auto run_member(In& in, std::index_sequence<k...>) const {
     const Tensor& self = std::get<0>(in).get();
-    if constexpr (ends_with_place())
+    if constexpr (ends_with_location())
       return (self.*f_)(std::get<k + 1>(in).get()..., At::current());
     else
       return (self.*f_)(std::get<k + 1>(in).get()...);

@@ -201,7 +201,7 @@ void bind_dtypes(py::module_& m) {
   m.def(
       "promote_types",
       [](const DTypeArg& a, const DTypeArg& b) { return object_of_dtype(promote(a, b)); },
-      py::arg("a"), py::arg("b"), "The dtype in which values of both can meet, as PyTorch has it.");
+      py::arg("a"), py::arg("b"), "The dtype to which both are promoted, as PyTorch has it.");
 }
 
 }  // namespace strata::python

@@ -1,7 +1,7 @@
 // Binds the layers of strata/nn. A layer is called like a function of tensors; its tensors are attributes.
 #include "strata/nn/layers.h"
+#include "python/src/location.h"
 #include "python/src/modules.h"
-#include "python/src/place.h"
 
 namespace strata::python {
 
@@ -23,7 +23,7 @@ template <class L>
 LayerClass<L> layer(py::module_& m, const char* name, const char* doc) {
   LayerClass<L> out(m, name, py::dynamic_attr(), collected_once(), doc);
   const auto call = [name](const L& l, const py::object& x) {
-    const PlaceScope scope(name);
+    const LocationScope scope(name);
     return l(layer_input(x));
   };
   called(out, call, py::arg("input"));
@@ -149,7 +149,7 @@ void bind_attention(py::module_& m) {
       attention,
       [](const MHA& l, const Tensor& query, const std::optional<Tensor>& key,
          const std::optional<Tensor>& value, const std::optional<Tensor>& mask, bool causal) {
-        const PlaceScope scope("MultiheadAttention");
+        const LocationScope scope("MultiheadAttention");
         return l(query, key.value_or(query), value.value_or(key.value_or(query)),
                  attention_options(mask, causal));
       },
@@ -170,7 +170,7 @@ void bind_block(py::module_& m) {
   called(
       block,
       [](const Block& l, const Tensor& x, const std::optional<Tensor>& mask, bool causal) {
-        const PlaceScope scope("TransformerBlock");
+        const LocationScope scope("TransformerBlock");
         return l(x, attention_options(mask, causal));
       },
       py::arg("input"), py::arg("attn_mask") = py::none(), py::arg("is_causal") = false);
@@ -200,7 +200,7 @@ void bind_recurrent(py::module_& m) {
   called(
       lstm,
       [](const nn::LSTM& l, const Tensor& x, const std::optional<std::pair<Tensor, Tensor>>& state) {
-        const PlaceScope scope("LSTM");
+        const LocationScope scope("LSTM");
         const nn::LSTM::Result r = l(x, state);
         return py::make_tuple(r.output, py::make_tuple(r.hidden, r.cell));
       },
@@ -213,7 +213,7 @@ void bind_recurrent(py::module_& m) {
   called(
       gru,
       [](const nn::GRU& l, const Tensor& x, const std::optional<Tensor>& state) {
-        const PlaceScope scope("GRU");
+        const LocationScope scope("GRU");
         const auto both = l(x, state);
         return py::make_tuple(both.first, both.second);
       },

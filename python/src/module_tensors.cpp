@@ -94,14 +94,14 @@ class InsideOfModules {
   bool is_in_itself(const py::object& module) {
     const auto [known, is_new] = in_itself_.try_emplace(module.ptr(), false);
     if (!is_new) return known->second;
-    std::unordered_set<const PyObject*> met;
+    std::unordered_set<const PyObject*> seen;
     std::vector<py::object> open{module};
     while (!open.empty()) {
       const py::object one = open.back();
       open.pop_back();
       for (const Inside& inner : of(one)) {
         if (inner.object.is(module)) return in_itself_[module.ptr()] = true;
-        if (tensor_in(inner.object.ptr()) == nullptr && met.insert(inner.object.ptr()).second)
+        if (tensor_in(inner.object.ptr()) == nullptr && seen.insert(inner.object.ptr()).second)
           open.push_back(inner.object);
       }
     }
@@ -116,12 +116,12 @@ class InsideOfModules {
 /// The module and all modules inside it: each once, or with `all_names` under each of its names.
 std::vector<FoundModule> found_in(const py::object& module, InsideOfModules& inside, bool all_names) {
   std::vector<FoundModule> out{{"", module}};
-  std::unordered_set<const PyObject*> met{module.ptr()};
+  std::unordered_set<const PyObject*> seen{module.ptr()};
   for (std::size_t k = 0; k < out.size(); ++k) {
     const py::object holder = out[k].object;  // a copy, because the vector grows
     for (const Inside& inner : inside.of(holder)) {
       if (tensor_in(inner.object.ptr()) != nullptr) continue;
-      const bool is_new = met.insert(inner.object.ptr()).second;
+      const bool is_new = seen.insert(inner.object.ptr()).second;
       if (!is_new && (!all_names || inside.is_in_itself(inner.object))) continue;
       STRATA_CHECK(out.size() < kMostNames, budget, "[Module] more than ", kMostNames, " modules");
       out.push_back({out[k].prefix + inner.name + ".", inner.object});
@@ -176,10 +176,10 @@ nn::NamedTensors tensors_of_module(const py::object& module, bool with_buffers, 
   for (const FoundModule& found : found_in(module, inside, all_names))
     add_own(found, inside.of(found.object), with_buffers, all);
   check_names(all);
-  std::unordered_set<const TensorState*> met;
+  std::unordered_set<const TensorState*> seen;
   std::unordered_set<std::string> names;
   for (auto& [name, tensor] : all)
-    if (all_names ? names.insert(name).second : met.insert(TensorAccess::state(tensor).get()).second)
+    if (all_names ? names.insert(name).second : seen.insert(TensorAccess::state(tensor).get()).second)
       out.emplace_back(name, tensor);
   return out;
 }

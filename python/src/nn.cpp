@@ -4,8 +4,8 @@
 #include <memory>
 #include <unordered_set>
 
+#include "python/src/location.h"
 #include "python/src/modules.h"
-#include "python/src/place.h"
 #include "strata/nn/layers.h"
 #include "strata/tensor/access.h"
 
@@ -205,7 +205,7 @@ void bind_init(py::module_& m) {
   m.def(
       "uniform",
       [](const Ints& shape, double low, double high, DTypeArg d) {
-        const PlaceScope scope("uniform");
+        const LocationScope scope("uniform");
         return nn::uniform(shape, low, high, d);
       },
       py::arg("shape"), py::arg("low") = 0.0, py::arg("high") = 1.0, dtype,
@@ -213,14 +213,14 @@ void bind_init(py::module_& m) {
   m.def(
       "normal",
       [](const Ints& shape, double mean, double std, DTypeArg d) {
-        const PlaceScope scope("normal");
+        const LocationScope scope("normal");
         return nn::normal(shape, mean, std, d);
       },
       py::arg("shape"), py::arg("mean") = 0.0, py::arg("std") = 1.0, dtype, "Normal.");
   m.def(
       "kaiming_uniform",
       [](const Ints& shape, double slope, DTypeArg d) {
-        const PlaceScope scope("kaiming_uniform");
+        const LocationScope scope("kaiming_uniform");
         return nn::kaiming_uniform(shape, slope, d);
       },
       py::arg("shape"), py::arg("a") = 0.0, dtype,
@@ -228,7 +228,7 @@ void bind_init(py::module_& m) {
   m.def(
       "kaiming_normal",
       [](const Ints& shape, double slope, DTypeArg d) {
-        const PlaceScope scope("kaiming_normal");
+        const LocationScope scope("kaiming_normal");
         return nn::kaiming_normal(shape, slope, d);
       },
       py::arg("shape"), py::arg("a") = 0.0, dtype,
@@ -236,7 +236,7 @@ void bind_init(py::module_& m) {
   m.def(
       "xavier_uniform",
       [](const Ints& shape, double gain, DTypeArg d) {
-        const PlaceScope scope("xavier_uniform");
+        const LocationScope scope("xavier_uniform");
         return nn::xavier_uniform(shape, gain, d);
       },
       py::arg("shape"), py::arg("gain") = 1.0, dtype,
@@ -244,7 +244,7 @@ void bind_init(py::module_& m) {
   m.def(
       "xavier_normal",
       [](const Ints& shape, double gain, DTypeArg d) {
-        const PlaceScope scope("xavier_normal");
+        const LocationScope scope("xavier_normal");
         return nn::xavier_normal(shape, gain, d);
       },
       py::arg("shape"), py::arg("gain") = 1.0, dtype, "Glorot and Bengio, 2010.");

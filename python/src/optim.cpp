@@ -1,8 +1,8 @@
 // strata.optim: optimisers, gradient clipping, schedules of learning rates.
 #include "strata/nn/optim.h"
 #include "python/src/convert.h"
+#include "python/src/location.h"
 #include "python/src/modules.h"
-#include "python/src/place.h"
 #include "python/src/running.h"
 #include "strata/nn/module.h"
 
@@ -51,7 +51,7 @@ void bind_optimizers(py::module_& m) {
       .def(
           "step",
           [](nn::Optimizer& o) {
-            const PlaceScope scope("step");
+            const LocationScope scope("step");
             running([&] { o.step(); });
           },
           "Moves the parameters. Realizes. Raises DomainError where none has a gradient.")
@@ -122,7 +122,7 @@ void bind_optim(py::module_& m) {
   optim.def(
       "clip_grad_norm",
       [](const py::object& parameters, double most) {
-        const PlaceScope scope("clip_grad_norm");
+        const LocationScope scope("clip_grad_norm");
         return nn::clip_grad_norm(parameters_of(parameters), most);
       },
       py::arg("parameters"), py::arg("max_norm"),
@@ -131,7 +131,7 @@ void bind_optim(py::module_& m) {
   optim.def(
       "clip_grad_value",
       [](const py::object& parameters, double most) {
-        const PlaceScope scope("clip_grad_value");
+        const LocationScope scope("clip_grad_value");
         nn::clip_grad_value(parameters_of(parameters), most);
       },
       py::arg("parameters"), py::arg("clip_value"),

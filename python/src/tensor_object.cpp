@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "python/src/call.h"
+#include "python/src/location.h"
 #include "python/src/memory.h"
-#include "python/src/place.h"
 #include "python/src/refusals.h"
 #include "python/src/subscripts.h"
 #include "python/src/tensor_values.h"
@@ -26,7 +26,7 @@ namespace {
 template <class F>
 PyObject* operation(const char* name, const F& f) {
   try {
-    const PlaceScope scope(name);
+    const LocationScope scope(name);
     return f();
   } catch (const std::exception&) {
     raise_current_exception();

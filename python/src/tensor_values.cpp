@@ -3,8 +3,8 @@
 
 #include "python/src/call.h"
 #include "python/src/dlpack_capsule.h"
+#include "python/src/location.h"
 #include "python/src/memory.h"
-#include "python/src/place.h"
 #include "python/src/running.h"
 
 namespace strata::python {
@@ -71,7 +71,7 @@ Int element_count(const Tensor& x) { return x.numel(); }
 template <class F>
 PyObject* property_value(PyObject* self, const char* name, const F& f) {
   try {
-    const PlaceScope scope(name);
+    const LocationScope scope(name);
     return f(*tensor_in(self));
   } catch (const std::exception&) {
     raise_current_exception();

@@ -32,7 +32,7 @@ InterruptCheck::~InterruptCheck() { innermost_check = outer_; }
 
 bool InterruptCheck::is_active() { return innermost_check != nullptr; }
 
-void InterruptCheck::look() {
+void InterruptCheck::poll() {
   const Clock::time_point now = Clock::now();
   if (last_ == Clock::time_point()) last_ = now;
   if (now - last_ < between_) return;
@@ -41,17 +41,17 @@ void InterruptCheck::look() {
   check_();
 }
 
-void InterruptCheck::look_around(InterruptCheck* innermost) {
-  for (InterruptCheck* c = innermost; c != nullptr; c = c->outer_) c->look();
+void InterruptCheck::poll_all(InterruptCheck* innermost) {
+  for (InterruptCheck* c = innermost; c != nullptr; c = c->outer_) c->poll();
 }
 
 void check_interrupt() {
-  if (innermost_check != nullptr) InterruptCheck::look_around(innermost_check);
+  if (innermost_check != nullptr) InterruptCheck::poll_all(innermost_check);
 }
 
 void check_interrupt_often() {
   InterruptCheck* const check = innermost_check;
-  if (check != nullptr && ++check->calls_ % kOften == 0) InterruptCheck::look_around(check);
+  if (check != nullptr && ++check->calls_ % kOften == 0) InterruptCheck::poll_all(check);
 }
 
 }  // namespace strata

@@ -38,8 +38,8 @@ class InterruptCheck {
   friend void check_interrupt_often();
   using Clock = std::chrono::steady_clock;
 
-  void look();
-  static void look_around(InterruptCheck* innermost);
+  void poll();
+  static void poll_all(InterruptCheck* innermost);
 
   Check check_;
   std::chrono::milliseconds between_;

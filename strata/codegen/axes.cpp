@@ -256,9 +256,9 @@ void KernelAxes::split(const Opt& opt, PartKind kind) {
                                            : Int(trip_count.expr() / opt.amount);
   const Int rest = trip_count - whole * Int(opt.amount);
   STRATA_CHECK(!trip_count.is_number() || whole.value() > 0, domain, "[", opt.text(),
-               "] the loop has ", trip_count.render(), " turns only");
+               "] the loop has only ", trip_count.render(), " iterations");
   STRATA_CHECK(loops == 1 || rest == Int(0), domain, "[", opt.text(), "] ", opt.amount,
-               " does not divide the ", trip_count.render(), " turns of the inner loop");
+               " does not divide the ", trip_count.render(), " iterations of the inner loop");
   Segment left = segment;
   segment.parts[at].size = whole;
   segment.parts.insert(segment.parts.begin() + static_cast<std::ptrdiff_t>(at) + 1,

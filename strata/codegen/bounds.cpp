@@ -1,10 +1,10 @@
-// Proofs that index expressions are within buffer sizes: by intervals, symbolic intervals (index_ends.h), and the algebra (expr/).
+// Proofs that index expressions are within buffer sizes: by intervals, symbolic intervals (index_bounds.h), and the algebra (expr/).
 
 #include "strata/codegen/bounds.h"
 
 #include <chrono>
 
-#include "strata/codegen/index_ends.h"
+#include "strata/codegen/index_bounds.h"
 
 namespace strata {
 

@@ -25,14 +25,15 @@ Coordinates padded(Coordinates at, const Padding& padding, const Ints& below) {
 
 }  // namespace
 
-void set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t> places,
+void set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t> positions,
               std::span<const std::size_t> of, std::span<const Expr> at, const KernelAxes& axes) {
   for (std::size_t k = 0; k < of.size(); ++k) {
     const LoopAxis& axis = axes.axes()[of[k]];
     const std::vector<Expr> digits =
         axis.dims.size() == 1 ? std::vector<Expr>{at[k]} : unravel(at[k], axis.sizes);
     for (std::size_t d = 0; d < digits.size(); ++d)
-      idxs[places.empty() ? axis.dims[d] : static_cast<std::size_t>(places[axis.dims[d]])] = digits[d];
+      idxs[positions.empty() ? axis.dims[d] : static_cast<std::size_t>(positions[axis.dims[d]])] =
+          digits[d];
   }
 }
 

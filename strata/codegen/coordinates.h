@@ -46,9 +46,9 @@ struct HashIndexedNode {
 /// @param simple movement_of(n), simplified; used for RESHAPE and STRIDE only
 Coordinates moved(const LazyNode& n, Coordinates at, const ShapeTracker& simple);
 
-/// Sets the entries of `idxs` that the axes `of` enumerate; axis of[k] has the coordinate at[k]. For reduce axes, `places` lists the
+/// Sets the entries of `idxs` that the axes `of` enumerate; axis of[k] has the coordinate at[k]. For reduce axes, `positions` lists the
 /// reduced dimensions, which the axes' `dims` count in; for output axes it is empty.
-void set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t> places,
+void set_dims(std::vector<Expr>& idxs, std::span<const std::int64_t> positions,
               std::span<const std::size_t> of, std::span<const Expr> at, const KernelAxes& axes);
 
 /// A ShapeTracker without dimensions: the `simple` of moved() for ops that do not use it.

@@ -14,15 +14,15 @@ namespace strata {
 namespace formulas {
 namespace {
 
-template <Value (*F)(Value)>
+template <FormulaValue (*F)(FormulaValue)>
 UOp unary(UOpGraph& graph, std::span<const UOp> v, const OpSet& native) {
   const Writer to{graph, native};
-  return F(Value(to, v[0])).uop();
+  return F(FormulaValue(to, v[0])).uop();
 }
-template <Value (*F)(Value, Value)>
+template <FormulaValue (*F)(FormulaValue, FormulaValue)>
 UOp binary(UOpGraph& graph, std::span<const UOp> v, const OpSet& native) {
   const Writer to{graph, native};
-  return F(Value(to, v[0]), Value(to, v[1])).uop();
+  return F(FormulaValue(to, v[0]), FormulaValue(to, v[1])).uop();
 }
 
 /// `op` computed in f32, and rounded to the 16-bit dtype of the operands.
@@ -34,7 +34,7 @@ UOp through_f32(UOpGraph& graph, std::span<const UOp> v, const OpSet& native) {
 }
 
 UOp first(UOpGraph&, std::span<const UOp> v, const OpSet&) { return v[0]; }
-Value reciprocal(Value x) { return x.like(1.0) / x; }
+FormulaValue reciprocal(FormulaValue x) { return x.like(1.0) / x; }
 
 constexpr std::string_view kAll = "bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64";
 constexpr std::string_view kIntegers = "i8 i16 i32 i64 u8 u16 u32 u64";

@@ -9,7 +9,7 @@
 
 namespace strata {
 
-/// Seconds; longer work is divided, or checks for interruption (looks.h).
+/// Seconds; longer work is divided, or checks for interruption (polls.h).
 inline constexpr double kLongIteration = 0.05;
 
 /// The time in seconds on one thread of a slow machine. NOTE: a function such as EXP counts as one operation, although it takes more.

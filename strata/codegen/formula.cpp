@@ -1,4 +1,4 @@
-// The operations of formulas::Value, and the float formats.
+// The operations of formulas::FormulaValue, and the float formats.
 #include "strata/codegen/formula.h"
 
 #include "strata/base/check.h"
@@ -10,20 +10,22 @@ UOp constant(UOpGraph& graph, DType dtype, double v) {
   return graph.add(UOps::CONST, dtype, {}, Scalar::of(dtype.scalar(), v));
 }
 
-Value Value::like(double v) const { return {*to_, constant(to_->graph, dtype(), v)}; }
-Value Value::like(std::int64_t v) const { return {*to_, to_->graph.constant(dtype(), v)}; }
-Value Value::like(std::uint64_t v) const {
+FormulaValue FormulaValue::like(double v) const { return {*to_, constant(to_->graph, dtype(), v)}; }
+FormulaValue FormulaValue::like(std::int64_t v) const {
+  return {*to_, to_->graph.constant(dtype(), v)};
+}
+FormulaValue FormulaValue::like(std::uint64_t v) const {
   return {*to_, to_->graph.add(UOps::CONST, dtype(), {}, Scalar::of(scalar(), v))};
 }
 
-Value Value::apply(Ops op, std::initializer_list<Value> others) const {
+FormulaValue FormulaValue::apply(Ops op, std::initializer_list<FormulaValue> others) const {
   SmallVec<UOp, 4> operands{uop_};
-  for (const Value v : others) operands.push_back(v.uop());
+  for (const FormulaValue v : others) operands.push_back(v.uop());
   return {*to_, emit(to_->graph, op, {operands.data(), operands.size()}, to_->native)};
 }
 
-Value polynomial(Value x, std::span<const double> c) {
-  Value sum = x.like(c.back());
+FormulaValue polynomial(FormulaValue x, std::span<const double> c) {
+  FormulaValue sum = x.like(c.back());
   for (std::size_t k = c.size() - 1; k-- > 0;) sum = mulacc(sum, x, c[k]);
   return sum;
 }
@@ -56,13 +58,13 @@ const FloatFormat& format_of(DType dtype) {
   return dtype.scalar() == f32.dtype ? f32 : f64;
 }
 
-Value scale(Value p, Value shifted) {
+FormulaValue scale(FormulaValue p, FormulaValue shifted) {
   // Two factors that are normal numbers: 2^n itself may overflow or be subnormal.
   const FloatFormat& format = format_of(p.dtype());
-  const Value n = bits_of(shifted);
-  const Value half = n >> 1;
-  const Value first = (half << format.fraction_bits).bitcast(p.scalar());
-  const Value second = ((n - half) << format.fraction_bits).bitcast(p.scalar());
+  const FormulaValue n = bits_of(shifted);
+  const FormulaValue half = n >> 1;
+  const FormulaValue first = (half << format.fraction_bits).bitcast(p.scalar());
+  const FormulaValue second = ((n - half) << format.fraction_bits).bitcast(p.scalar());
   return p * first * second;
 }
 

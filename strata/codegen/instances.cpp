@@ -28,9 +28,9 @@ class Instances {
     for (const UOp u : list_) place(u);
     return std::move(out_);
   }
-  std::vector<UOp> places() const {
+  std::vector<UOp> stand_ins() const {
     std::vector<UOp> out(list_.size());
-    for (const auto& [of, place] : made_) out[of.num()] = place;
+    for (const auto& [of, stand_in] : made_) out[of.num()] = stand_in;
     return out;
   }
 
@@ -129,10 +129,10 @@ class Instances {
 
 }  // namespace
 
-UOpGraph to_instances(const UOpGraph& list, const Int& trip_count, std::vector<UOp>* places) {
+UOpGraph to_instances(const UOpGraph& list, const Int& trip_count, std::vector<UOp>* stand_ins) {
   Instances instances(list, trip_count);
   UOpGraph out = instances.run();
-  if (places != nullptr) *places = instances.places();
+  if (stand_ins != nullptr) *stand_ins = instances.stand_ins();
   return out;
 }
 

@@ -13,7 +13,8 @@ namespace strata {
 /// which runs [begin0, end0) of [0, trip_count). The last instance, max(trip_count, 1) - 1, also runs the leftover code of the call that
 /// ends the range. Further instances do nothing, so that a launch may be rounded up: renderers compare the SPECIAL with its size, which is
 /// the upper bound of the trip count, and for a symbolic trip count the list has a condition. Linear time.
-/// @param places if not null, receives for each UOp of `list` its UOp in the result; an empty handle where it has none
-UOpGraph to_instances(const UOpGraph& list, const Int& trip_count, std::vector<UOp>* places = nullptr);
+/// @param stand_ins if not null, receives for each UOp of `list` its UOp in the result; an empty handle where it has none
+UOpGraph to_instances(const UOpGraph& list, const Int& trip_count,
+                      std::vector<UOp>* stand_ins = nullptr);
 
 }  // namespace strata

@@ -72,41 +72,41 @@ LazyOp split(Kernel& kernel, const LazyOp& ast, std::vector<Opt>& opts, const Ta
 }
 
 /// Follows the UOps of the lowered graph through the passes to their positions in the final list.
-class Places {
+class Positions {
  public:
-  explicit Places(bool is_wanted) : is_wanted_(is_wanted) {}
+  explicit Positions(bool is_wanted) : is_wanted_(is_wanted) {}
   std::vector<UOp>* of_pass() { return is_wanted_ ? &step_ : nullptr; }
   /// After a pass: applies the mapping that it wrote to of_pass().
   void follow() {
-    const auto place_of = [](UOp u) { return u ? std::optional(u.num()) : std::nullopt; };
-    if (places_.empty())
-      for (const UOp u : step_) places_.push_back(place_of(u));
+    const auto position_of = [](UOp u) { return u ? std::optional(u.num()) : std::nullopt; };
+    if (positions_.empty())
+      for (const UOp u : step_) positions_.push_back(position_of(u));
     else
-      for (auto& place : places_)
-        if (place) place = place_of(step_[*place]);
+      for (auto& position : positions_)
+        if (position) position = position_of(step_[*position]);
   }
-  std::optional<std::size_t> find(UOp of) const { return places_[of.num()]; }
+  std::optional<std::size_t> find(UOp of) const { return positions_[of.num()]; }
 
  private:
   bool is_wanted_;
-  std::vector<std::optional<std::size_t>> places_;
+  std::vector<std::optional<std::size_t>> positions_;
   std::vector<UOp> step_;  // the mapping of the last pass
 };
 
 void fill_record(KernelRecord& record, Lowered& lowered, const std::vector<ProvenBy>& how,
-                 const Places& places) {
+                 const Positions& positions) {
   for (const auto& [variable, loop] : lowered.loops) {
-    const auto place = places.find(loop);
-    if (!place) continue;
+    const auto position = positions.find(loop);
+    if (!position) continue;
     std::optional<std::size_t> axis;
     for (const auto& [counter, of] : lowered.counters)
       if (same(counter, variable)) axis = of;
-    record.counters.push_back({variable, *place, axis});
+    record.counters.push_back({variable, *position, axis});
   }
   for (std::size_t k = 0; k < lowered.accesses.size(); ++k) {
     std::vector<std::size_t> uops;
     for (const UOp u : lowered.accesses[k].uops)
-      if (const auto place = places.find(u)) uops.push_back(*place);
+      if (const auto position = positions.find(u)) uops.push_back(*position);
     record.accesses.push_back({std::move(lowered.accesses[k]), how[k], std::move(uops)});
   }
 }
@@ -131,14 +131,14 @@ Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std
   std::vector<ProvenBy> how;
   out.proof =
       passes.run("bounds", [&] { return prove_bounds(lowered, record == nullptr ? nullptr : &how); });
-  Places places(record != nullptr);
-  out.uops =
-      passes.run("linearize", [&] { return linearize(lowered, target.contract, places.of_pass()); });
-  places.follow();
+  Positions positions(record != nullptr);
+  out.uops = passes.run("linearize",
+                        [&] { return linearize(lowered, target.contract, positions.of_pass()); });
+  positions.follow();
   if (target.instances && lowered.parallel) {
     out.uops = passes.run(
-        "instances", [&] { return to_instances(out.uops, *lowered.parallel, places.of_pass()); });
-    places.follow();
+        "instances", [&] { return to_instances(out.uops, *lowered.parallel, positions.of_pass()); });
+    positions.follow();
   }
   passes.run("verify", [&] { return verify(out.uops), 0; });
   out.buffers = buffers_of(ast);
@@ -146,12 +146,12 @@ Kernel compile_kernel(const LazyOp& ast, const Target& target, std::optional<std
     out.buffers.push_back(lowered.buffers[static_cast<std::size_t>(slot)]);
   for (const auto& first : out.before)
     for (const Variable& v : first->variables)
-      if (!is_range_end(v.name())) lowered.variables.push_back(v);
+      if (!is_range_bound(v.name())) lowered.variables.push_back(v);
   out.variables = variables_of(out.uops, lowered.variables);
   out.parallel = lowered.parallel;
   if (record != nullptr) {
     record->axes = std::move(axes);
-    fill_record(*record, lowered, how, places);
+    fill_record(*record, lowered, how, positions);
   }
   return out;
 }

@@ -73,7 +73,7 @@ void check_in_place(const Lowered& lowered) {
                                       [&](const Access& a) { return writes_where(a, load); });
     STRATA_CHECK(is_there, domain, "[lower] buffer ", load.slot,
                  " is written by the kernel and read at ", load.index.render(),
-                 ", where it is not written in the same turn");
+                 ", where it is not written in the same iteration");
   }
 }
 

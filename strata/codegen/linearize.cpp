@@ -62,9 +62,9 @@ class Linearizing {
     emit_block(kRoot);
     return std::move(list_);
   }
-  std::vector<UOp> places() const {
+  std::vector<UOp> stand_ins() const {
     std::vector<UOp> out(kernel_.graph.size());
-    for (const auto& [of, place] : listed_) out[of.num()] = place;
+    for (const auto& [of, stand_in] : listed_) out[of.num()] = stand_in;
     return out;
   }
 
@@ -181,8 +181,9 @@ class Linearizing {
     });
     if (best != kRoot)
       set.for_each([&](std::size_t l) {
-        STRATA_ASSERT(l == best || enclosing_[best].has(l),
-                      "[linearize] loops that are beside one another meet in a value");
+        STRATA_ASSERT(
+            l == best || enclosing_[best].has(l),
+            "[linearize] a value depends on two loops of which neither is around the other");
       });
     return best;
   }
@@ -410,10 +411,10 @@ class Linearizing {
 
 }  // namespace
 
-UOpGraph linearize(const Lowered& kernel, bool contract, std::vector<UOp>* places) {
+UOpGraph linearize(const Lowered& kernel, bool contract, std::vector<UOp>* stand_ins) {
   Linearizing linearizing(kernel, contract);
   UOpGraph list = linearizing.run();
-  if (places != nullptr) *places = linearizing.places();
+  if (stand_ins != nullptr) *stand_ins = linearizing.stand_ins();
   return list;
 }
 

@@ -13,8 +13,8 @@ namespace strata {
 /// code is hoisted). A REDUCE becomes a DEFINE_ACC in front of its loops and a PHI in the innermost one; reductions over the same loops
 /// share them. Loads of a buffer precede the stores to the same element.
 /// @param contract whether a product and a sum may become one MULACC
-/// @param places if not null, receives for each UOp of the graph its UOp in the list; an empty handle where it has none
+/// @param stand_ins if not null, receives for each UOp of the graph its UOp in the list; an empty handle where it has none
 /// @post verify(result) passes
-UOpGraph linearize(const Lowered& kernel, bool contract, std::vector<UOp>* places = nullptr);
+UOpGraph linearize(const Lowered& kernel, bool contract, std::vector<UOp>* stand_ins = nullptr);
 
 }  // namespace strata

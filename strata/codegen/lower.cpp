@@ -192,7 +192,8 @@ class Lowering {
       const std::string what = detail::message("[STAGE ", stage.axis, " ", stage.slot, "] ");
       STRATA_CHECK(
           pin_loops_.empty() || out_.buffers[static_cast<std::size_t>(stage.slot)].size.is_number(),
-          domain, what, "buffer ", stage.slot, " has a symbolic size, and loops may have no turn");
+          domain, what, "buffer ", stage.slot,
+          " has a symbolic size, and loops may have no iteration");
       std::vector<UOp> around;
       const std::vector<OutsideCoordinate> outside = outside_of(stage, axes_, axes, nest, around);
       const Tile tile = plan_tile(n, stage.slot, axes_, axes, outside, what);

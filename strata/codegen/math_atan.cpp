@@ -22,70 +22,70 @@ constexpr double kTanEighth = 0.4142135623730951;  // tan(pi/8)
 struct PiQuarter {
   double high, low;
 };
-PiQuarter pi_quarter(Value x) {
+PiQuarter pi_quarter(FormulaValue x) {
   if (x.scalar() == dtypes::float32) return {0.7853981852531433, -2.1855695000931213e-08};
   return {0.7853981633974483, 3.061616997868383e-17};
 }
 
 /// An angle: high + low, where `low` is small.
 struct Angle {
-  Value high, low;
+  FormulaValue high, low;
 };
 
 /// pi/4 * times - a
-Angle complement(Value times, const Angle& a) {
+Angle complement(FormulaValue times, const Angle& a) {
   const PiQuarter pi = pi_quarter(a.high);
-  const Value turn = times * pi.high;
-  const Value high = turn - a.high;
-  const Value lost = (turn - high) - a.high;
+  const FormulaValue turn = times * pi.high;
+  const FormulaValue high = turn - a.high;
+  const FormulaValue lost = (turn - high) - a.high;
   return {high, times * pi.low + (lost - a.low)};
 }
 
 /// atan(small / large). @pre 0 <= small <= large, both finite and large != 0
-Angle atan_of_quotient(Value small, Value large) {
+Angle atan_of_quotient(FormulaValue small, FormulaValue large) {
   if (small.scalar() == dtypes::float32) {
-    const Value t = small / large;
-    const Value square = t * t;
+    const FormulaValue t = small / large;
+    const FormulaValue square = t * t;
     return {t, polynomial(square, kAtanF32) * square * t};
   }
   // For a quotient q > tan(pi/8): atan(q) = pi/4 - atan((1 - q) / (1 + q)).
-  const Value beyond = large * kTanEighth < small;
-  const Value t = where(beyond, large - small, small) / where(beyond, large + small, large);
-  const Value square = t * t;
+  const FormulaValue beyond = large * kTanEighth < small;
+  const FormulaValue t = where(beyond, large - small, small) / where(beyond, large + small, large);
+  const FormulaValue square = t * t;
   const Angle near{t, polynomial(square, kAtanF64) * square * t};
   const Angle far = complement(t.like(1.0), near);
   return {where(beyond, far.high, near.high), where(beyond, far.low, near.low)};
 }
 
-Angle choose(Value condition, const Angle& a, const Angle& b) {
+Angle choose(FormulaValue condition, const Angle& a, const Angle& b) {
   return {where(condition, a.high, b.high), where(condition, a.low, b.low)};
 }
 
 }  // namespace
 
-Value atan_formula(Value x) {
+FormulaValue atan_formula(FormulaValue x) {
   // For |x| > 2^60, 1/x does not change the result.
-  const Value size = min(abs(x), 0x1p60);
+  const FormulaValue size = min(abs(x), 0x1p60);
   const Angle first = atan_of_quotient(min(size, 1.0), max(size, 1.0));
   const Angle angle = choose(size > 1.0, complement(x.like(2.0), first), first);
   return flip_sign(angle.high + angle.low, sign_of(x));
 }
 
-Value atan2_formula(Value y, Value x) {
+FormulaValue atan2_formula(FormulaValue y, FormulaValue x) {
   const FloatFormat& format = format_of(x.dtype());
   const bool is_f32 = format.dtype == dtypes::float32;
-  const Value a = abs(y), b = abs(x);
-  const Value large = max(a, b), small = min(a, b);
+  const FormulaValue a = abs(y), b = abs(x);
+  const FormulaValue large = max(a, b), small = min(a, b);
   // Quotients with infinities are 1 / 1 or 0 / 1, and two zeros are 0 / 1. Large numbers are scaled down, so that sums do not overflow.
-  const Value infinite = large == std::numeric_limits<double>::infinity();
-  const Value down =
+  const FormulaValue infinite = large == std::numeric_limits<double>::infinity();
+  const FormulaValue down =
       where(large > (is_f32 ? 0x1p100 : 0x1p1000), is_f32 ? 0x1p-30 : 0x1p-60, large.like(1.0));
-  const Value top = where(infinite | (large == 0.0), 1.0, large * down);
-  const Value ratio = where(small == large, 1.0, large.like(0.0));
-  const Value part = where(infinite, ratio, small * down);
+  const FormulaValue top = where(infinite | (large == 0.0), 1.0, large * down);
+  const FormulaValue ratio = where(small == large, 1.0, large.like(0.0));
+  const FormulaValue part = where(infinite, ratio, small * down);
   const Angle first = atan_of_quotient(part, top);
   const Angle steep = choose(a > b, complement(x.like(2.0), first), first);
-  const Value back = sign_of(x) != 0;
+  const FormulaValue back = sign_of(x) != 0;
   const Angle angle = choose(back, complement(x.like(4.0), steep), steep);
   return flip_sign(angle.high + angle.low, sign_of(y));
 }

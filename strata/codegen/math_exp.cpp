@@ -61,7 +61,7 @@ constexpr double kErfcF64[] = {0.25539567631050575, -0.4271858474139583, 0.24165
                                -1.6264122111121816e-06};
 // clang-format on
 
-const ExpNumbers& exp_numbers(Value x) {
+const ExpNumbers& exp_numbers(FormulaValue x) {
   static const ExpNumbers f32{
       .least_log2 = -151,
       .most_log2 = 128,
@@ -103,22 +103,23 @@ const ExpNumbers& exp_numbers(Value x) {
 
 /// a = n * ln(2) + rest, |rest| <= ln(2)/2. The low bits of `shifted` hold n + offset.
 struct Reduced {
-  Value shifted, rest;
+  FormulaValue shifted, rest;
 };
-Reduced reduce_by_ln2(Value a, int offset) {
+Reduced reduce_by_ln2(FormulaValue a, int offset) {
   const ExpNumbers& k = exp_numbers(a);
   const double shift = shifter(a.dtype(), offset);
-  const Value shifted = mulacc(a, kLog2E, shift);
-  const Value n = shifted - shift;
+  const FormulaValue shifted = mulacc(a, kLog2E, shift);
+  const FormulaValue n = shifted - shift;
   return {shifted, mulacc(n, -k.ln2_low, mulacc(n, -k.ln2_high, a))};
 }
 
 /// An odd function of x, |x| == size: `small` where size < bound, else `large`, with the sign of x.
-Value odd(Value x, Value size, double bound, Value small, Value large) {
+FormulaValue odd(FormulaValue x, FormulaValue size, double bound, FormulaValue small,
+                 FormulaValue large) {
   return flip_sign(where(size < bound, small, large), sign_of(x));
 }
 
-Value erfc_of(Value a) {
+FormulaValue erfc_of(FormulaValue a) {
   const ExpNumbers& k = exp_numbers(a);
   if (a.scalar() == dtypes::float32) return polynomial(a, k.erfc).apply(Ops::EXP);
   return (-(a * a)).apply(Ops::EXP) * polynomial((a - 2.0) / (a + 2.0), k.erfc);
@@ -126,50 +127,52 @@ Value erfc_of(Value a) {
 
 }  // namespace
 
-Value exp2_fraction(Value x) { return mulacc(polynomial(x, exp_numbers(x).exp2), x, 1.0); }
+FormulaValue exp2_fraction(FormulaValue x) {
+  return mulacc(polynomial(x, exp_numbers(x).exp2), x, 1.0);
+}
 
-Value exp2_formula(Value x) {
+FormulaValue exp2_formula(FormulaValue x) {
   const ExpNumbers& k = exp_numbers(x);
-  const Value a = min(max(x, k.least_log2), k.most_log2);
+  const FormulaValue a = min(max(x, k.least_log2), k.most_log2);
   const double shift = shifter(x.dtype(), 2 * format_of(x.dtype()).bias);
-  const Value shifted = a + shift;
-  const Value rest = a - (shifted - shift);
+  const FormulaValue shifted = a + shift;
+  const FormulaValue rest = a - (shifted - shift);
   return scale(exp2_fraction(rest), shifted);
 }
 
-Value exp_formula(Value x) {
+FormulaValue exp_formula(FormulaValue x) {
   const ExpNumbers& k = exp_numbers(x);
-  const Value a = min(max(x, k.least_log), k.most_log);
+  const FormulaValue a = min(max(x, k.least_log), k.most_log);
   const auto [shifted, rest] = reduce_by_ln2(a, 2 * format_of(x.dtype()).bias);
-  const Value p = polynomial(rest, k.exp);
+  const FormulaValue p = polynomial(rest, k.exp);
   return scale(mulacc(mulacc(p, rest, 1.0), rest, 1.0), shifted);
 }
 
-Value expm1_formula(Value x) {
+FormulaValue expm1_formula(FormulaValue x) {
   // e^x - 1 = 2 * (s * (e^rest - 1) + (s - 1/2)) with s = 2^(n - 1), which is finite where 2^n may overflow.
   const ExpNumbers& k = exp_numbers(x);
   const FloatFormat& format = format_of(x.dtype());
-  const Value a = min(max(x, k.minus_one), k.most_log);
+  const FormulaValue a = min(max(x, k.minus_one), k.most_log);
   const auto [shifted, rest] = reduce_by_ln2(a, format.bias - 1);
-  const Value p = mulacc(polynomial(rest, k.expm1), rest * rest, rest);
-  const Value s = (bits_of(shifted) << format.fraction_bits).bitcast(x.scalar());
-  const Value sum = mulacc(p, s, s - 0.5);
+  const FormulaValue p = mulacc(polynomial(rest, k.expm1), rest * rest, rest);
+  const FormulaValue s = (bits_of(shifted) << format.fraction_bits).bitcast(x.scalar());
+  const FormulaValue sum = mulacc(p, s, s - 0.5);
   return where(abs(x) < k.itself, x, sum + sum);
 }
 
-Value tanh_formula(Value x) {
+FormulaValue tanh_formula(FormulaValue x) {
   const ExpNumbers& k = exp_numbers(x);
-  const Value a = abs(x);
-  const Value square = a * a;
-  const Value small = mulacc(polynomial(square, k.tanh) * square, a, a);
-  const Value power = min(a + a, 2 * k.tanh_one).apply(Ops::EXP);
+  const FormulaValue a = abs(x);
+  const FormulaValue square = a * a;
+  const FormulaValue small = mulacc(polynomial(square, k.tanh) * square, a, a);
+  const FormulaValue power = min(a + a, 2 * k.tanh_one).apply(Ops::EXP);
   return odd(x, a, 0.65, small, 1.0 - 2.0 / (power + 1.0));
 }
 
-Value erf_formula(Value x) {
+FormulaValue erf_formula(FormulaValue x) {
   const ExpNumbers& k = exp_numbers(x);
-  const Value a = abs(x);
-  const Value small = mulacc(polynomial(a * a, k.erf), a, a);
+  const FormulaValue a = abs(x);
+  const FormulaValue small = mulacc(polynomial(a * a, k.erf), a, a);
   return odd(x, a, 1, small, 1.0 - erfc_of(min(a, k.erf_one)));
 }
 

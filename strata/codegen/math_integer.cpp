@@ -11,11 +11,11 @@ namespace {
 /// The least number of the signed dtype.
 std::int64_t least(DType dtype) { return INT64_MIN >> (64 - dtype.bits()); }
 
-bool is_safe_divisor(Value b) {
+bool is_safe_divisor(FormulaValue b) {
   if (b.uop().op() != UOps::CONST) return false;
   return b.uop().constant().as_int() != 0 && b.uop().constant().as_int() != -1;
 }
-bool is_safe_count(Value count) {
+bool is_safe_count(FormulaValue count) {
   if (count.uop().op() != UOps::CONST) return false;
   return count.uop().constant().bits() < static_cast<std::uint64_t>(count.scalar().bits());
 }
@@ -33,10 +33,12 @@ DType unsigned_of(DType dtype) {
 /// `b`, and 1 where b is 0.
 /// NOTE: a maximum, not a WHERE: LLVM up to 19 may split a division by a select into divisions by each operand, and treats a vector
 /// division with a 0 in one lane as undefined, although that lane is not selected.
-Value nonzero(Value b) { return max(b.bitcast(unsigned_of(b.scalar())), 1).bitcast(b.scalar()); }
+FormulaValue nonzero(FormulaValue b) {
+  return max(b.bitcast(unsigned_of(b.scalar())), 1).bitcast(b.scalar());
+}
 
 /// `b`, and 1 where a / b is undefined: b == 0, and b == -1 with the least number as a.
-Value safe_divisor(Value a, Value b) {
+FormulaValue safe_divisor(FormulaValue a, FormulaValue b) {
   if (is_safe_divisor(b)) return b;
   if (a.scalar().is_unsigned()) return nonzero(b);
   return where((b == -1) & (a == least(a.scalar())), 1, nonzero(b));
@@ -44,71 +46,75 @@ Value safe_divisor(Value a, Value b) {
 
 /// True iff `b` is a constant byte divisor for which byte_quotient() is used; powers of two become shifts anyway.
 /// NOTE: LLVM up to 19 miscompiles byte divisions with AVX2 where the lanes of the quotients are permuted and then multiplied.
-bool is_byte_divisor(Value b) {
+bool is_byte_divisor(FormulaValue b) {
   if (b.scalar().bits() != 8 || !is_safe_divisor(b)) return false;
   return !std::has_single_bit(static_cast<std::uint64_t>(std::abs(b.uop().constant().as_int())));
 }
 
 /// a / d, truncated, for bytes: a * (2^16/d + e) / 2^16, where 0 < e <= 1 is too small to change the integer part.
-Value byte_quotient(Value a, std::int64_t d) {
-  const Value product = a.cast(dtypes::int32) * (65536 / std::abs(d) + 1);
-  const Value floor = (product >> 16).cast(a.scalar());
+FormulaValue byte_quotient(FormulaValue a, std::int64_t d) {
+  const FormulaValue product = a.cast(dtypes::int32) * (65536 / std::abs(d) + 1);
+  const FormulaValue floor = (product >> 16).cast(a.scalar());
   if (a.scalar().is_unsigned()) return floor;
-  const Value quotient =
+  const FormulaValue quotient =
       floor + (a < 0).cast(a.scalar());  // for a negative a the product is never a whole number: ceil = floor + 1
   return d < 0 ? -quotient : quotient;
 }
 
 /// a / d, truncated. @pre d is safe
-Value quotient(Value a, Value d) {
+FormulaValue quotient(FormulaValue a, FormulaValue d) {
   return is_byte_divisor(d) ? byte_quotient(a, d.uop().constant().as_int()) : a.guarded(Ops::IDIV, d);
 }
 /// a - d * (a / d). @pre d is safe
-Value remainder(Value a, Value d) {
+FormulaValue remainder(FormulaValue a, FormulaValue d) {
   return is_byte_divisor(d) ? a - quotient(a, d) * d : a.guarded(Ops::MOD, d);
 }
 
 /// `result`, and 0 where the divisor b is 0.
-Value unless_zero(Value b, Value result) {
+FormulaValue unless_zero(FormulaValue b, FormulaValue result) {
   return is_safe_divisor(b) ? result : where(b == 0, 0, result);
 }
 
 /// True where the remainder r of the truncated division by d is not that of the floor division: r != 0 and d has the other sign.
-Value is_wrong_side(Value r, Value d) { return (r != 0) & ((r ^ d) < 0); }
+FormulaValue is_wrong_side(FormulaValue r, FormulaValue d) { return (r != 0) & ((r ^ d) < 0); }
 
 /// True where the count, read as unsigned, is below the width.
-Value is_in_width(Value count) {
+FormulaValue is_in_width(FormulaValue count) {
   const std::int64_t width = count.scalar().bits();
   return (count & -width) == 0;
 }
 
 }  // namespace
 
-Value idiv_formula(Value a, Value b) { return unless_zero(b, quotient(a, safe_divisor(a, b))); }
+FormulaValue idiv_formula(FormulaValue a, FormulaValue b) {
+  return unless_zero(b, quotient(a, safe_divisor(a, b)));
+}
 
-Value mod_formula(Value a, Value b) { return remainder(a, safe_divisor(a, b)); }
+FormulaValue mod_formula(FormulaValue a, FormulaValue b) {
+  return remainder(a, safe_divisor(a, b));
+}
 
-Value floordiv_formula(Value a, Value b) {
+FormulaValue floordiv_formula(FormulaValue a, FormulaValue b) {
   if (a.scalar().is_unsigned()) return idiv_formula(a, b);
-  const Value d = safe_divisor(a, b);
-  const Value q = quotient(a, d);
+  const FormulaValue d = safe_divisor(a, b);
+  const FormulaValue q = quotient(a, d);
   return unless_zero(b, where(is_wrong_side(a - q * d, d), q - 1, q));
 }
 
-Value floormod_formula(Value a, Value b) {
+FormulaValue floormod_formula(FormulaValue a, FormulaValue b) {
   if (a.scalar().is_unsigned()) return mod_formula(a, b);
-  const Value d = safe_divisor(a, b);
-  const Value r = remainder(a, d);
+  const FormulaValue d = safe_divisor(a, b);
+  const FormulaValue r = remainder(a, d);
   return where(is_wrong_side(r, d), r + d, r);
 }
 
-Value shl_formula(Value a, Value count) {
+FormulaValue shl_formula(FormulaValue a, FormulaValue count) {
   if (is_safe_count(count)) return a.guarded(Ops::SHL, count);
-  const Value cut = count & (count.scalar().bits() - 1);
+  const FormulaValue cut = count & (count.scalar().bits() - 1);
   return where(is_in_width(count), a.guarded(Ops::SHL, cut), 0);
 }
 
-Value shr_formula(Value a, Value count) {
+FormulaValue shr_formula(FormulaValue a, FormulaValue count) {
   if (is_safe_count(count)) return a.guarded(Ops::SHR, count);
   const int last = count.scalar().bits() - 1;
   if (a.scalar().is_signed_int())  // a shift by width - 1 leaves copies of the sign

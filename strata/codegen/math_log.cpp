@@ -38,7 +38,7 @@ constexpr double kPowF64[] = {0.1999999999999999, 0.14285714285721926, 0.1111111
                               0.07692279187295156, 0.06668133390737913, 0.05837865536828406, 0.0599109458409738};
 // clang-format on
 
-const LogNumbers& log_numbers(Value x) {
+const LogNumbers& log_numbers(FormulaValue x) {
   static const LogNumbers f32{
       .smallest = 0x1p-126,
       .itself = 0x1p-27,
@@ -72,142 +72,142 @@ const LogNumbers& log_numbers(Value x) {
 
 /// x = 2^exponent * significand, with the significand from sqrt(1/2) to sqrt(2).
 struct Parts {
-  Value exponent;  ///< an integer, of x's dtype
-  Value significand;
+  FormulaValue exponent;  ///< an integer, of x's dtype
+  FormulaValue significand;
 };
 
 /// @pre x is a normal number; the parts of other numbers are unspecified
-Parts parts_of_normal(Value x) {
+Parts parts_of_normal(FormulaValue x) {
   const FloatFormat& format = format_of(x.dtype());
-  const Value bits = signed_bits_of(x);
-  const Value n = (bits - log_numbers(x).root_bits) >> format.fraction_bits;
-  const Value significand = (bits - (n << format.fraction_bits)).bitcast(x.scalar());
+  const FormulaValue bits = signed_bits_of(x);
+  const FormulaValue n = (bits - log_numbers(x).root_bits) >> format.fraction_bits;
+  const FormulaValue significand = (bits - (n << format.fraction_bits)).bitcast(x.scalar());
   return {(n + format.shifter_bits).bitcast(x.scalar()) - format.shifter, significand};
 }
 
 /// The parts of a normal or subnormal number.
-Parts parts_of(Value x) {
+Parts parts_of(FormulaValue x) {
   const FloatFormat& format = format_of(x.dtype());
   const double up = format.dtype == dtypes::float32 ? 0x1p23 : 0x1p52;
-  const Value small = x < log_numbers(x).smallest;
+  const FormulaValue small = x < log_numbers(x).smallest;
   const Parts scaled = parts_of_normal(where(small, x * up, x));
-  const Value offset = where(small, -static_cast<double>(format.fraction_bits), x.like(0.0));
+  const FormulaValue offset = where(small, -static_cast<double>(format.fraction_bits), x.like(0.0));
   return {scaled.exponent + offset, scaled.significand};
 }
 
 /// The rest in log(1 + f) = f + rest; it is small beside f.
-Value log_rest(Value f) {
+FormulaValue log_rest(FormulaValue f) {
   const LogNumbers& k = log_numbers(f);
-  const Value half_square = f * f * 0.5;
+  const FormulaValue half_square = f * f * 0.5;
   if (f.scalar() == dtypes::float32) return mulacc(polynomial(f, k.log), f * f * f, -half_square);
   // 2*atanh(s) with s = f / (2 + f), where 2*s = f - f^2/2 + s*f^2/2.
-  const Value s = f / (f + 2.0);
-  const Value square = s * s;
-  const Value series = square * polynomial(square, k.log);
+  const FormulaValue s = f / (f + 2.0);
+  const FormulaValue square = s * s;
+  const FormulaValue series = square * polynomial(square, k.log);
   return mulacc(s, half_square + (series + series), -half_square);
 }
 
 /// `result` for a positive finite x, and the results of C's log for x that is 0, negative, infinite or NaN.
-Value with_log_edges(Value x, Value result) {
-  const Value positive = where(x < kInfinity, result, x);
+FormulaValue with_log_edges(FormulaValue x, FormulaValue result) {
+  const FormulaValue positive = where(x < kInfinity, result, x);
   return where(x > 0.0, positive, where(x == 0.0, -kInfinity, x.like(kNan)));
 }
 
 /// n * ln(2) + log(1 + f)
-Value log_of(Value n, Value f) {
+FormulaValue log_of(FormulaValue n, FormulaValue f) {
   const LogNumbers& k = log_numbers(f);
   return mulacc(n, k.ln2_high, f + mulacc(n, k.ln2_low, log_rest(f)));
 }
 
 /// The number high + low, where `low` is small.
 struct Pair {
-  Value high, low;
+  FormulaValue high, low;
 };
 
 /// log2 of the number with the parts x, with more digits than the dtype has. `high` has half the significand bits.
 Pair log2_pair(const Parts& x) {
   const LogNumbers& k = log_numbers(x.significand);
   // s = (m - 1) / (m + 1): the division gives the leading digits, its remainder the others (s_low).
-  const Value m = x.significand;
-  const Value above = m - 1.0, below = m + 1.0;
-  const Value s = above / below;
-  const Value s_high = upper_half(s), below_high = upper_half(below);
-  const Value below_low = m - (below_high - 1.0);
-  const Value s_low = ((above - s_high * below_high) - s_high * below_low) / below;
+  const FormulaValue m = x.significand;
+  const FormulaValue above = m - 1.0, below = m + 1.0;
+  const FormulaValue s = above / below;
+  const FormulaValue s_high = upper_half(s), below_high = upper_half(below);
+  const FormulaValue below_low = m - (below_high - 1.0);
+  const FormulaValue s_low = ((above - s_high * below_high) - s_high * below_low) / below;
   // 3 * atanh(s) / s = 3 + s^2 + 3 * s^4 * p(s^2)
-  const Value square = s * s;
-  const Value tail = square * square * (polynomial(square, k.pow) * 3.0) + s_low * (s_high + s);
-  const Value square_high = s_high * s_high;
-  const Value sum_high = upper_half(square_high + 3.0 + tail);
-  const Value sum_low = tail - ((sum_high - 3.0) - square_high);
+  const FormulaValue square = s * s;
+  const FormulaValue tail = square * square * (polynomial(square, k.pow) * 3.0) + s_low * (s_high + s);
+  const FormulaValue square_high = s_high * s_high;
+  const FormulaValue sum_high = upper_half(square_high + 3.0 + tail);
+  const FormulaValue sum_low = tail - ((sum_high - 3.0) - square_high);
   // multiply by s, and by 2 / (3 * ln(2))
-  const Value product = s_high * sum_high;
-  const Value product_low = s_low * sum_high + sum_low * s;
-  const Value p_high = upper_half(product + product_low);
-  const Value p_low = product_low - (p_high - product);
-  const Value z_high = p_high * k.log2e_high;
-  const Value z_low = p_high * k.log2e_low + p_low * kTwoThirdsLog2E;
-  const Value high = upper_half(z_high + z_low + x.exponent);
+  const FormulaValue product = s_high * sum_high;
+  const FormulaValue product_low = s_low * sum_high + sum_low * s;
+  const FormulaValue p_high = upper_half(product + product_low);
+  const FormulaValue p_low = product_low - (p_high - product);
+  const FormulaValue z_high = p_high * k.log2e_high;
+  const FormulaValue z_low = p_high * k.log2e_low + p_low * kTwoThirdsLog2E;
+  const FormulaValue high = upper_half(z_high + z_low + x.exponent);
   return {high, z_low - ((high - x.exponent) - z_high)};
 }
 
 /// 2^(y * log). @pre |y| <= most_exponent
-Value exp2_of_product(Value y, const Pair& log) {
+FormulaValue exp2_of_product(FormulaValue y, const Pair& log) {
   const LogNumbers& k = log_numbers(y);
-  const Value y_high = upper_half(y);
-  const Value high = y_high * log.high;
-  const Value low = (y - y_high) * log.high + y * log.low;
+  const FormulaValue y_high = upper_half(y);
+  const FormulaValue high = y_high * log.high;
+  const FormulaValue low = (y - y_high) * log.high + y * log.low;
   const double shift = shifter(y.dtype(), 0);
-  const Value n = (min(max(high + low, k.least_log2), k.most_log2) + shift) - shift;
-  const Value rest = min(max((high - n) + low, -1.0), 1.0);
-  const Value shifted = n + shifter(y.dtype(), 2 * format_of(y.dtype()).bias);
+  const FormulaValue n = (min(max(high + low, k.least_log2), k.most_log2) + shift) - shift;
+  const FormulaValue rest = min(max((high - n) + low, -1.0), 1.0);
+  const FormulaValue shifted = n + shifter(y.dtype(), 2 * format_of(y.dtype()).bias);
   return scale(exp2_fraction(rest), shifted);
 }
 
 }  // namespace
 
-Value log_formula(Value x) {
+FormulaValue log_formula(FormulaValue x) {
   const Parts parts = parts_of(x);
   return with_log_edges(x, log_of(parts.exponent, parts.significand - 1.0));
 }
 
-Value log2_formula(Value x) {
+FormulaValue log2_formula(FormulaValue x) {
   // (f + rest) * log2(e), with log2(e) = 1 + kLog2ERest
   const Parts parts = parts_of(x);
-  const Value f = parts.significand - 1.0;
-  const Value rest = log_rest(f);
-  const Value fraction = mulacc(f, kLog2ERest, mulacc(rest, kLog2ERest, rest));
+  const FormulaValue f = parts.significand - 1.0;
+  const FormulaValue rest = log_rest(f);
+  const FormulaValue fraction = mulacc(f, kLog2ERest, mulacc(rest, kLog2ERest, rest));
   return with_log_edges(x, parts.exponent + (f + fraction));
 }
 
-Value log1p_formula(Value x) {
+FormulaValue log1p_formula(FormulaValue x) {
   const LogNumbers& k = log_numbers(x);
   const FloatFormat& format = format_of(x.dtype());
   // u + lost == 1 + x
-  const Value u = x + 1.0;
-  const Value other = u - x;
-  const Value lost = (x - (u - other)) + (1.0 - other);
+  const FormulaValue u = x + 1.0;
+  const FormulaValue other = u - x;
+  const FormulaValue lost = (x - (u - other)) + (1.0 - other);
   const Parts parts = parts_of_normal(u);
   // From 2^64 on the lost part is below the last place of the result, so that its factor is limited there.
-  const Value down = min(parts.exponent, 64.0) + shifter(x.dtype(), 0);
-  const Value power =
+  const FormulaValue down = min(parts.exponent, 64.0) + shifter(x.dtype(), 0);
+  const FormulaValue power =
       ((format.bias - signed_bits_of(down)) << format.fraction_bits).bitcast(x.scalar());
-  const Value f = mulacc(lost, power, parts.significand - 1.0);
+  const FormulaValue f = mulacc(lost, power, parts.significand - 1.0);
   return where(abs(x) < k.itself, x, with_log_edges(u, log_of(parts.exponent, f)));
 }
 
-Value pow_formula(Value x, Value y) {
+FormulaValue pow_formula(FormulaValue x, FormulaValue y) {
   const LogNumbers& k = log_numbers(x);
-  const Value size = abs(x);
-  const Value bounded = min(max(y, -k.most_exponent), k.most_exponent);
-  Value result = exp2_of_product(bounded, log2_pair(parts_of(size)));
+  const FormulaValue size = abs(x);
+  const FormulaValue bounded = min(max(y, -k.most_exponent), k.most_exponent);
+  FormulaValue result = exp2_of_product(bounded, log2_pair(parts_of(size)));
   // A negative base needs a whole exponent; an odd exponent keeps the sign.
-  const Value half = y * 0.5;
-  const Value whole = trunc(y) == y;
-  const Value is_odd = whole & (trunc(half) != half);
+  const FormulaValue half = y * 0.5;
+  const FormulaValue whole = trunc(y) == y;
+  const FormulaValue is_odd = whole & (trunc(half) != half);
   result = where((x < 0.0) & ~whole, kNan, result);
-  const Value shrinks = (size == 0.0) ^ (y < 0.0);
-  const Value edge = where(shrinks, 0.0, x.like(kInfinity));
+  const FormulaValue shrinks = (size == 0.0) ^ (y < 0.0);
+  const FormulaValue edge = where(shrinks, 0.0, x.like(kInfinity));
   result = where((size == 0.0) | (size == kInfinity), edge, result);
   result = flip_sign(result, where(is_odd, sign_of(x), 0));
   result = where(is_nan(x) | is_nan(y), kNan, result);

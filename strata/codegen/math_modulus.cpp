@@ -11,56 +11,57 @@ namespace {
 
 /// The modulus of product_modulo(): an integer of at most fraction_bits + 1 bits, as integer and as float.
 struct Modulus {
-  Value integer;  ///< unsigned
-  Value real;
+  FormulaValue integer;  ///< unsigned
+  FormulaValue real;
 };
 
-Value real_of(Value integer, const FloatFormat& format) {
+FormulaValue real_of(FormulaValue integer, const FloatFormat& format) {
   return integer.bitcast(format.sint).cast(format.dtype);
 }
 
 /// a * b modulo m, in wrapping integers. The quotient is computed in floats, rounded twice and truncated; it is at most 4 above and 5 below
 /// the true quotient, which the final minima correct.
 /// @pre a * b / m < 2^(fraction_bits + 2); a and b < 2^(fraction_bits + 3), and exact as floats
-Value product_modulo(Value a, Value b, const Modulus& m, const FloatFormat& format) {
-  const Value ratio = real_of(a, format) * real_of(b, format) / m.real;
-  const Value quotient = ratio.cast(format.sint).bitcast(format.uint);
-  Value rest = a * b - quotient * m.integer + m.integer * 4;  // between 0 and 9 * m
+FormulaValue product_modulo(FormulaValue a, FormulaValue b, const Modulus& m,
+                            const FloatFormat& format) {
+  const FormulaValue ratio = real_of(a, format) * real_of(b, format) / m.real;
+  const FormulaValue quotient = ratio.cast(format.sint).bitcast(format.uint);
+  FormulaValue rest = a * b - quotient * m.integer + m.integer * 4;  // between 0 and 9 * m
   for (const int times : {8, 4, 2, 1}) rest = min(rest, rest - m.integer * times);
   return rest;
 }
 
 /// The biased exponent of |x|, given its bits; of a subnormal number that of the least normal one.
-Value exponent_of(Value size, const FloatFormat& format) {
+FormulaValue exponent_of(FormulaValue size, const FloatFormat& format) {
   return max(size >> format.fraction_bits, 1);
 }
 /// |x| over 2^(exponent - bias - fraction_bits).
-Value integer_of(Value size, Value exponent, const FloatFormat& format) {
+FormulaValue integer_of(FormulaValue size, FormulaValue exponent, const FloatFormat& format) {
   return size - ((exponent - 1) << format.fraction_bits);
 }
 
 }  // namespace
 
-Value float_mod_formula(Value x, Value y) {
+FormulaValue float_mod_formula(FormulaValue x, FormulaValue y) {
   const FloatFormat& format = format_of(x.dtype());
-  const Value a = bits_of(abs(x)), b = bits_of(abs(y));
-  const Value exponent = exponent_of(a, format), unit = exponent_of(b, format);
-  const Value integer = max(integer_of(b, unit, format), 1);
+  const FormulaValue a = bits_of(abs(x)), b = bits_of(abs(y));
+  const FormulaValue exponent = exponent_of(a, format), unit = exponent_of(b, format);
+  const FormulaValue integer = max(integer_of(b, unit, format), 1);
   const Modulus m{integer, real_of(integer, format)};
-  const Value n = max(exponent, unit) - unit;
+  const FormulaValue n = max(exponent, unit) - unit;
   // The upper bits of n give a first power of at most 2^31 or 2^15. Each further bit squares the power, and doubles it if it is set.
   const int low_bits = format.dtype == dtypes::float64 ? 6 : 4;
-  const Value one = a.like(1);
-  Value power = product_modulo(one.guarded(Ops::SHL, n >> low_bits), one, m, format);
+  const FormulaValue one = a.like(1);
+  FormulaValue power = product_modulo(one.guarded(Ops::SHL, n >> low_bits), one, m, format);
   for (int bit = low_bits - 1; bit >= 0; --bit)
     power = product_modulo(power, power.guarded(Ops::SHL, (n >> bit) & 1), m, format);
-  const Value rest = product_modulo(power, integer_of(a, exponent, format), m, format);
-  const Value scaled =
+  const FormulaValue rest = product_modulo(power, integer_of(a, exponent, format), m, format);
+  const FormulaValue scaled =
       scale(real_of(rest, format), (unit + (format.bias - format.fraction_bits)).bitcast(x.scalar()));
-  const Value size = where(a < b, abs(x), scaled);
+  const FormulaValue size = where(a < b, abs(x), scaled);
   const std::uint64_t infinity = static_cast<std::uint64_t>(2 * format.bias + 1)
                                  << format.fraction_bits;
-  const Value is_none = (b == 0) | (a > infinity - 1) | (b > infinity);
+  const FormulaValue is_none = (b == 0) | (a > infinity - 1) | (b > infinity);
   return where(is_none, std::numeric_limits<double>::quiet_NaN(), flip_sign(size, sign_of(x)));
 }
 

@@ -16,9 +16,9 @@ namespace {
 
 /// |x| = (quarter + 4*k) * pi/2 + rest + low, |rest| <= pi/4.
 struct Quarters {
-  Value quarter;  ///< unsigned; only the last two bits matter
-  Value rest;
-  Value low;  ///< the part of the remainder below the last place of `rest`
+  FormulaValue quarter;  ///< unsigned; only the last two bits matter
+  FormulaValue rest;
+  FormulaValue low;  ///< the part of the remainder below the last place of `rest`
 };
 
 // clang-format off
@@ -43,51 +43,51 @@ constexpr std::uint64_t kTurnWords[] = {
 
 constexpr double kHalfPi = 1.5707963267948966;
 
-Quarters quarters_f32(Value x) {
-  const Value wide = abs(x).cast(dtypes::float64);
+Quarters quarters_f32(FormulaValue x) {
+  const FormulaValue wide = abs(x).cast(dtypes::float64);
   // The sum of the products modulo a whole turn. Each product is exact, and so is each sum near 0.
-  Value turns = wide * kTurn[0];
+  FormulaValue turns = wide * kTurn[0];
   turns = turns - round(turns);
   for (int k = 1; k < 5; ++k) {
-    const Value product = wide * kTurn[k];
+    const FormulaValue product = wide * kTurn[k];
     turns = turns + (product - round(product + turns));
   }
   turns = mulacc(wide, kTurn[6], mulacc(wide, kTurn[5], turns));
   const double shift = format_of(wide.dtype()).shifter;
-  const Value quarters = turns * 4.0;
-  const Value shifted = quarters + shift;
-  const Value rest = (quarters - (shifted - shift)) * kHalfPi;
-  const Value quarter = bits_of(shifted).cast(dtypes::uint32);
-  const Value narrow = rest.cast(dtypes::float32);
+  const FormulaValue quarters = turns * 4.0;
+  const FormulaValue shifted = quarters + shift;
+  const FormulaValue rest = (quarters - (shifted - shift)) * kHalfPi;
+  const FormulaValue quarter = bits_of(shifted).cast(dtypes::uint32);
+  const FormulaValue narrow = rest.cast(dtypes::float32);
   return {quarter, narrow, (rest - narrow.cast(dtypes::float64)).cast(dtypes::float32)};
 }
 
 /// The upper 64 bits of a * b. @pre a < 2^53
-Value upper_product(Value a, Value b) {
-  const Value a_low = a & 0xFFFFFFFF, a_high = a >> 32;
-  const Value b_low = b & 0xFFFFFFFF, b_high = b >> 32;
-  const Value middle = ((a_low * b_low) >> 32) + a_low * b_high;
-  const Value other = (middle & 0xFFFFFFFF) + a_high * b_low;
+FormulaValue upper_product(FormulaValue a, FormulaValue b) {
+  const FormulaValue a_low = a & 0xFFFFFFFF, a_high = a >> 32;
+  const FormulaValue b_low = b & 0xFFFFFFFF, b_high = b >> 32;
+  const FormulaValue middle = ((a_low * b_low) >> 32) + a_low * b_high;
+  const FormulaValue other = (middle & 0xFFFFFFFF) + a_high * b_low;
   return a_high * b_high + (middle >> 32) + (other >> 32);
 }
 
 /// 192 bits of kTurnWords, from bit `at` on, in three words. @pre at < 1088
-std::array<Value, 3> turn_bits(Value at) {
-  std::vector<Value> words;
+std::array<FormulaValue, 3> turn_bits(FormulaValue at) {
+  std::vector<FormulaValue> words;
   for (const std::uint64_t word : kTurnWords) words.push_back(at.like(word));
   // Select words by the bits of `at`, halving the candidates; the first four words remain.
   for (const int step : {16, 8, 4, 2, 1}) {
-    const Value far = (at & (step * 64)) != 0;
+    const FormulaValue far = (at & (step * 64)) != 0;
     const std::size_t keep = static_cast<std::size_t>(step) + 3;
-    std::vector<Value> next;
+    std::vector<FormulaValue> next;
     for (std::size_t k = 0; k < std::min(keep, words.size()); ++k) {
       const std::size_t other = k + static_cast<std::size_t>(step);
       next.push_back(other < words.size() ? where(far, words[other], words[k]) : words[k]);
     }
     words = std::move(next);
   }
-  const Value count = at & 63;
-  const Value back = 63 - count;
+  const FormulaValue count = at & 63;
+  const FormulaValue back = 63 - count;
   const auto shifted = [&](std::size_t k) {
     return (words[k] << count) | ((words[k + 1] >> 1) >> back);
   };
@@ -95,115 +95,117 @@ std::array<Value, 3> turn_bits(Value at) {
 }
 
 /// Splits the 128-bit fraction of a turn high:low into a quarter and a pair that sums to the rest.
-Quarters quarters_of_turn(Value high, Value low) {
-  const Value quarter = (high + (std::uint64_t{1} << 61)) >> 62;
-  const Value rest = high - (quarter << 62);
+Quarters quarters_of_turn(FormulaValue high, FormulaValue low) {
+  const FormulaValue quarter = (high + (std::uint64_t{1} << 61)) >> 62;
+  const FormulaValue rest = high - (quarter << 62);
   // Sign and magnitude: the rest may be a negative number near 0.
-  const Value negative = where((rest >> 63) != 0, ~std::uint64_t{0}, rest.like(std::uint64_t{0}));
-  const Value size = rest ^ negative;
+  const FormulaValue negative =
+      where((rest >> 63) != 0, ~std::uint64_t{0}, rest.like(std::uint64_t{0}));
+  const FormulaValue size = rest ^ negative;
   const DType f64 = dtypes::float64;
-  const Value first = (size & 0xFFFFFFFF00000000).bitcast(dtypes::int64).cast(f64);
-  const Value second = (size & 0xFFFFFFFF).bitcast(dtypes::int64).cast(f64);
-  const Value third = ((low ^ negative) >> 1).bitcast(dtypes::int64).cast(f64) * 0x1p-63;
-  const Value upper = first + second;
-  const Value lower = (second - (upper - first)) + third;
-  const Value sum = upper + lower;
-  const Value left = lower - (sum - upper);
+  const FormulaValue first = (size & 0xFFFFFFFF00000000).bitcast(dtypes::int64).cast(f64);
+  const FormulaValue second = (size & 0xFFFFFFFF).bitcast(dtypes::int64).cast(f64);
+  const FormulaValue third = ((low ^ negative) >> 1).bitcast(dtypes::int64).cast(f64) * 0x1p-63;
+  const FormulaValue upper = first + second;
+  const FormulaValue lower = (second - (upper - first)) + third;
+  const FormulaValue sum = upper + lower;
+  const FormulaValue left = lower - (sum - upper);
   // multiply by pi/2; the products of pi_high with both halves of the sum are exact
   const double pi_high = 0x1.921fb5p+0, pi_low = 1.5893254773528196e-08;
-  const Value a = sum * 0x1p-62;
-  const Value a_high = upper_half(a), a_low = a - a_high;
-  const Value main = a_high * pi_high;
-  const Value more = a_low * pi_high + (a * pi_low + left * (0x1p-62 * kHalfPi));
-  const Value angle = main + more;
-  const Value low_angle = more - (angle - main);
-  const Value sign = negative & (std::uint64_t{1} << 63);
+  const FormulaValue a = sum * 0x1p-62;
+  const FormulaValue a_high = upper_half(a), a_low = a - a_high;
+  const FormulaValue main = a_high * pi_high;
+  const FormulaValue more = a_low * pi_high + (a * pi_low + left * (0x1p-62 * kHalfPi));
+  const FormulaValue angle = main + more;
+  const FormulaValue low_angle = more - (angle - main);
+  const FormulaValue sign = negative & (std::uint64_t{1} << 63);
   return {quarter, flip_sign(angle, sign), flip_sign(low_angle, sign)};
 }
 
-Quarters quarters_f64(Value x) {
-  const Value size = abs(x);
-  const Value bits = bits_of(size);
-  const Value significand = (bits & 0xFFFFFFFFFFFFF) | (std::uint64_t{1} << 52);
+Quarters quarters_f64(FormulaValue x) {
+  const FormulaValue size = abs(x);
+  const FormulaValue bits = bits_of(size);
+  const FormulaValue significand = (bits & 0xFFFFFFFFFFFFF) | (std::uint64_t{1} << 52);
   // x = significand * 2^(at - 64). For small x the result is not used.
-  const Value at = min(max(bits >> 52, 1022), 2046) - (1023 + 52 - 64);
+  const FormulaValue at = min(max(bits >> 52, 1022), 2046) - (1023 + 52 - 64);
   const auto [first, second, third] = turn_bits(at);
-  const Value low_product = significand * second;
-  const Value low = low_product + upper_product(significand, third);
-  const Value carry = where(low < low_product, 1, low.like(0));
-  const Value high = significand * first + upper_product(significand, second) + carry;
+  const FormulaValue low_product = significand * second;
+  const FormulaValue low = low_product + upper_product(significand, third);
+  const FormulaValue carry = where(low < low_product, 1, low.like(0));
+  const FormulaValue high = significand * first + upper_product(significand, second) + carry;
   const Quarters reduced = quarters_of_turn(high, low);
-  const Value small = size < 0.75;
-  const Value finite = size < std::numeric_limits<double>::infinity();
-  const Value rest = where(small, size, where(finite, reduced.rest, size - size));
+  const FormulaValue small = size < 0.75;
+  const FormulaValue finite = size < std::numeric_limits<double>::infinity();
+  const FormulaValue rest = where(small, size, where(finite, reduced.rest, size - size));
   return {where(small, 0, reduced.quarter), rest, where(small, 0.0, reduced.low)};
 }
 
-Quarters quarters_of(Value x) {
+Quarters quarters_of(FormulaValue x) {
   return x.scalar() == dtypes::float32 ? quarters_f32(x) : quarters_f64(x);
 }
 
 /// A value as main + tail, where the tail is small.
 struct Sum {
-  Value main, tail;
-  Value value() const { return main + tail; }
+  FormulaValue main, tail;
+  FormulaValue value() const { return main + tail; }
 };
 
 Sum sin_of(const Quarters& q) {
-  const Value x = q.rest;
-  const Value square = x * x;
+  const FormulaValue x = q.rest;
+  const FormulaValue square = x * x;
   if (x.scalar() == dtypes::float32)  // the factor cos(x) of `low` is taken as 1
     return {x, mulacc(polynomial(square, kSinF32) * square, x, q.low)};
-  const Value low = mulacc(q.low, square * -0.5, q.low);
+  const FormulaValue low = mulacc(q.low, square * -0.5, q.low);
   return {x, mulacc(polynomial(square, kSinF64) * square, x, low)};
 }
 
 Sum cos_of(const Quarters& q) {
-  const Value x = q.rest;
-  const Value square = x * x;
+  const FormulaValue x = q.rest;
+  const FormulaValue square = x * x;
   const bool is_f32 = x.scalar() == dtypes::float32;
-  const Value tail = polynomial(square, is_f32 ? std::span<const double>(kCosF32) : kCosF64) * square;
-  const Value half = square * 0.5;
-  const Value main = 1.0 - half;
-  const Value lost = (1.0 - main) - half;
+  const FormulaValue tail =
+      polynomial(square, is_f32 ? std::span<const double>(kCosF32) : kCosF64) * square;
+  const FormulaValue half = square * 0.5;
+  const FormulaValue main = 1.0 - half;
+  const FormulaValue lost = (1.0 - main) - half;
   return {main, lost + mulacc(tail, square, -(x * q.low))};
 }
 
 /// a / b
-Value quotient_of_sums(const Sum& a, const Sum& b) {
-  const Value above = a.value(), below = b.value();
-  const Value q = above / below;
+FormulaValue quotient_of_sums(const Sum& a, const Sum& b) {
+  const FormulaValue above = a.value(), below = b.value();
+  const FormulaValue q = above / below;
   // Carry the rounding errors of the sums through the division: without them the error would exceed two units in the last place.
-  const Value a_lost = a.tail - (above - a.main), b_lost = b.tail - (below - b.main);
+  const FormulaValue a_lost = a.tail - (above - a.main), b_lost = b.tail - (below - b.main);
   return q + (a_lost - q * b_lost) / below;
 }
 
 /// The sign bit where bit `bit` of the quarter is set, else 0.
-Value sign_from(const Quarters& q, int bit) {
+FormulaValue sign_from(const Quarters& q, int bit) {
   const int width = q.rest.scalar().bits();
   return (q.quarter << (width - 1 - bit)) & format_of(q.rest.dtype()).sign;
 }
 
-Value is_odd(const Quarters& q) { return (q.quarter & 1) != 0; }
+FormulaValue is_odd(const Quarters& q) { return (q.quarter & 1) != 0; }
 
 }  // namespace
 
-Value sin_formula(Value x) {
+FormulaValue sin_formula(FormulaValue x) {
   const Quarters q = quarters_of(x);
-  const Value size = where(is_odd(q), cos_of(q).value(), sin_of(q).value());
+  const FormulaValue size = where(is_odd(q), cos_of(q).value(), sin_of(q).value());
   return flip_sign(size, sign_from(q, 1) ^ sign_of(x));
 }
 
-Value cos_formula(Value x) {
+FormulaValue cos_formula(FormulaValue x) {
   const Quarters q = quarters_of(x);
-  const Value size = where(is_odd(q), sin_of(q).value(), cos_of(q).value());
+  const FormulaValue size = where(is_odd(q), sin_of(q).value(), cos_of(q).value());
   return flip_sign(size, sign_from(q, 1) ^ sign_from(q, 0));
 }
 
-Value tan_formula(Value x) {
+FormulaValue tan_formula(FormulaValue x) {
   const Quarters q = quarters_of(x);
   const Sum s = sin_of(q), c = cos_of(q);
-  const Value odd = is_odd(q);
+  const FormulaValue odd = is_odd(q);
   const Sum above{where(odd, c.main, s.main), where(odd, c.tail, s.tail)};
   const Sum below{where(odd, s.main, c.main), where(odd, s.tail, c.tail)};
   return flip_sign(quotient_of_sums(above, below), sign_from(q, 0) ^ sign_of(x));

@@ -65,7 +65,7 @@ class Splitting {
     const Int& size = axes_.axes()[opt_.axis].size;
     if (!size.is_number()) fail("axis ", opt_.axis, " has the symbolic size ", size.render());
     if (opt_.amount < 2 || opt_.amount > size.value() / 2)
-      fail("axis ", opt_.axis, " has ", size.value(), " turns, less than two a part");
+      fail("axis ", opt_.axis, " has ", size.value(), " iterations, fewer than two per part");
     part_ = size.value() / opt_.amount;
     if (part_ >= kLongPart) part_ -= part_ % kWholeVectors;
   }

@@ -12,11 +12,11 @@ namespace strata {
 
 namespace {
 
-// A bounded sum over at most kFewTurns iterations has one level. In a longer sum the innermost accumulator adds up a run of iterations,
-// and each accumulator around it a smaller number of these sums.
-constexpr std::int64_t kFewTurns = 64;
+// A bounded sum over at most kFewIterations iterations has one level. In a longer sum the innermost accumulator adds up a run of
+// iterations, and each accumulator around it a smaller number of these sums.
+constexpr std::int64_t kFewIterations = 64;
 constexpr std::int64_t kRuns[] = {64, 48, 32};
-constexpr std::int64_t kTurnsOfLevels[] = {32, 16, 8, 4, 2};
+constexpr std::int64_t kTripCountsOfLevels[] = {32, 16, 8, 4, 2};
 constexpr std::int64_t kLongestChain = 64;  // beyond the logarithm of the iterations, as in ir/sum_order.h
 
 bool is_loop(const Part& part) { return part.kind == PartKind::loop; }
@@ -69,7 +69,7 @@ SumLevels levels_for(std::span<const std::int64_t> trip_counts, std::int64_t all
   const auto logarithm =
       static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(all))) - 1;
   const std::int64_t longest = kLongestChain + logarithm;
-  SumLevels best{kRuns[2], kTurnsOfLevels[4]};
+  SumLevels best{kRuns[2], kTripCountsOfLevels[4]};
   auto fewest = std::pair(std::numeric_limits<std::int64_t>::max(), 0);
   for (const std::int64_t most : kRuns) {
     std::int64_t run = 1, room = most;
@@ -77,7 +77,7 @@ SumLevels levels_for(std::span<const std::int64_t> trip_counts, std::int64_t all
       run *= trip_counts[a] <= room ? trip_counts[a] : fitting_trip_count(trip_counts[a], room);
       if (trip_counts[a] > room) break;
     }
-    for (const std::int64_t level : kTurnsOfLevels) {
+    for (const std::int64_t level : kTripCountsOfLevels) {
       std::int64_t left = (all - 1) / run + 1, chain = run - 1;
       auto cost = std::pair(std::int64_t{0}, 1);  // sums added, levels
       for (; left > 1; ++cost.second) {
@@ -153,7 +153,7 @@ Nests::Nests(const KernelAxes& axes, Lowered& out, IndexUOps& index,
       trip_counts.push_back(longest_sum(segments_[a]));
       if (!try_mul(all, trip_counts.back(), all)) all = std::numeric_limits<std::int64_t>::max();
     }
-    if (all <= kFewTurns) continue;
+    if (all <= kFewIterations) continue;
     levels_[g] = levels_for(trip_counts, all);
     std::int64_t room = levels_[g].run;
     for (std::size_t a = trip_counts.size(); a-- > 0;) {

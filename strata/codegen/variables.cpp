@@ -37,7 +37,7 @@ class VariableNotes {
   void note(const Variable& v) {
     const std::string_view name = v.name();
     const bool is_ours = name.starts_with("ridx") || name.starts_with("lane_") ||
-                         name.starts_with("_") || is_range_end(name);
+                         name.starts_with("_") || is_range_bound(name);
     STRATA_CHECK(!is_ours, domain, "[lower] the name ", name,
                  " is for loops of kernels: call the variable something else");
     const auto [it, is_new] = by_name_.emplace(std::string(name), v);

@@ -31,11 +31,11 @@ std::shared_ptr<const CompiledKernel> KernelCache::find(const Key& key) {
   return it->second->kernel;
 }
 
-std::shared_ptr<const CompiledKernel> KernelCache::get(const LazyOp& ast, const Device& device) {
-  const Key key{ast, &device, flags::DETERMINISTIC.get()};
+std::shared_ptr<const CompiledKernel> KernelCache::get(const LazyOp& kernel, const Device& device) {
+  const Key key{kernel, &device, flags::DETERMINISTIC.get()};
   if (auto known = find(key)) return known;
   auto made =
-      std::make_shared<const CompiledKernel>(compile(ast, device, std::nullopt, key.deterministic));
+      std::make_shared<const CompiledKernel>(compile(kernel, device, std::nullopt, key.deterministic));
   std::list<Entry> dropped;  // declared before the lock, so destroyed after its release
   const std::lock_guard lock(mutex_);
   if (const auto it = at_.find(key); it != at_.end()) return it->second->kernel;

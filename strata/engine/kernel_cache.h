@@ -29,7 +29,7 @@ class KernelCache {
   /// The kernel of `ast` (a SINK, with plain variables) on `device`, compiled on a miss, with the Opts that compile() chooses. The result
   /// stays valid when the cache drops it. Two threads that miss the same kernel at the same time both compile it; one result is kept.
   /// @throws as compile()
-  std::shared_ptr<const CompiledKernel> get(const LazyOp& ast, const Device& device);
+  std::shared_ptr<const CompiledKernel> get(const LazyOp& kernel, const Device& device);
 
   Statistics statistics() const;
   /// Drops all kernels. The counts of hits and misses stay.
@@ -38,14 +38,14 @@ class KernelCache {
  private:
   struct AtFork;
   struct Key {
-    LazyOp ast;
+    LazyOp kernel;
     const Device* device;
     bool deterministic;
     bool operator==(const Key&) const = default;
   };
   struct HashKey {
     std::size_t operator()(const Key& k) const {
-      return std::hash<const void*>()(k.ast.node()) * 31 + std::hash<const void*>()(k.device) +
+      return std::hash<const void*>()(k.kernel.node()) * 31 + std::hash<const void*>()(k.device) +
              (k.deterministic ? 1 : 0);
     }
   };

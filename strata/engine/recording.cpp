@@ -43,9 +43,9 @@ std::size_t Recording::add_memory(const Buffer& buffer) {
 
 void Recording::add(const RanKernel& ran) {
   constexpr double between = 0.002;  // seconds between two checks for interrupts
-  unlooked_ += ran.kernel->estimated_seconds();
-  Launch launch{ran.kernel, {}, ran.kernel->arguments(ran.values), unlooked_ > between};
-  if (launch.looks) unlooked_ = 0;
+  unpolled_ += ran.kernel->estimated_seconds();
+  Launch launch{ran.kernel, {}, ran.kernel->arguments(ran.values), unpolled_ > between};
+  if (launch.polls) unpolled_ = 0;
   for (const Buffer& b : ran.buffers) launch.places.push_back(add_memory(b));
   for (std::size_t k = 0; k < ran.outputs; ++k) written_[launch.places[k]] = true;
   for (const Buffer& b : ran.kernel->temporaries(ran.values))
@@ -75,7 +75,7 @@ void Recording::replay() {
   if (TraceFile* const trace = TraceFile::current()) return replay_traced(*trace);
   for (const FeedListener::Fed& f : fed_) f.fill(f.buffer.data());
   for (Launch& launch : launches_) {
-    if (launch.looks) check_interrupt();
+    if (launch.polls) check_interrupt();
     run(launch);
   }
 }
@@ -86,7 +86,7 @@ void Recording::replay_traced(TraceFile& trace) {
   marks.reserve(launches_.size() + 1);
   for (const FeedListener::Fed& f : fed_) f.fill(f.buffer.data());
   for (Launch& launch : launches_) {
-    if (launch.looks) check_interrupt();
+    if (launch.polls) check_interrupt();
     marks.push_back(trace.now() - begin);
     run(launch);
   }

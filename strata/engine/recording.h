@@ -58,7 +58,7 @@ class Recording {
     std::shared_ptr<const CompiledKernel> kernel;
     std::vector<std::size_t> places;  // by slot, temporaries among them
     std::vector<std::int64_t> values;
-    bool looks;  // whether replay() checks for interrupts before it: about every 2 ms of estimated time
+    bool polls;  // whether replay() checks for interrupts before it: about every 2 ms of estimated time
   };
   void run(Launch& launch);
   void replay_traced(TraceFile& trace);
@@ -68,7 +68,7 @@ class Recording {
 
   std::unique_ptr<Listening> listening_;
   std::vector<Launch> launches_;
-  double unlooked_ = 0;  // estimated seconds since the last launch that looks
+  double unpolled_ = 0;  // estimated seconds since the last launch that polls
   std::vector<FeedListener::Fed> fed_;
   std::vector<Buffer> held_;  // keeps the memory alive
   // By place: the memory of replays. By the address of recorded memory: its place.

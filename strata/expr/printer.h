@@ -64,7 +64,7 @@ class Printer {
   /// The text before each term of the sum.
   virtual std::string_view term_prefix(const Node*) const { return {}; }
   /// True iff turned quotients are printed in their shorter form; see `term` in render.cpp.
-  virtual bool turns() const { return true; }
+  virtual bool turns_quotients() const { return true; }
   /// Prints an atom of a sum, or a factor of a product.
   virtual void operand(const Node* n, const Node* parent);
 

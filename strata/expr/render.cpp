@@ -148,7 +148,7 @@ void Printer::linear(const Node* n, std::int64_t k0, std::span<const Term> given
 }
 
 void Printer::term(const Node* n, const Term& t, std::string_view prefix) {
-  const bool turned = turns() && saved_by_turning(t) > 0;
+  const bool turned = turns_quotients() && saved_by_turning(t) > 0;
   const std::int64_t coefficient = turned ? -t.coefficient : t.coefficient;
   if (coefficient != 1) text("(");
   if (turned) {  // writes x//c as -((c-1 - x)//c)

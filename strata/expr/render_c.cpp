@@ -41,7 +41,7 @@ std::optional<std::int64_t> shift_of(const Node* n) {
 
 class CPrinter : public Printer {
  public:
-  bool turns() const override { return false; }
+  bool turns_quotients() const override { return false; }
   explicit CPrinter(const Node* root) { find_narrow(root); }
 
  private:

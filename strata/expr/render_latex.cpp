@@ -37,7 +37,7 @@ Binding binding(const Node* n) {
 }
 
 class LatexPrinter : public Printer {
-  bool turns() const override { return false; }
+  bool turns_quotients() const override { return false; }
   void expand(const Node* n, Precedence precedence) override {
     if (binding(n) >= precedence) return bare(n);
     const bool iverson = is_condition(n) && precedence > kComparison;

@@ -36,19 +36,19 @@ std::optional<std::string> words_on_first_outside(const IndexRange& range, const
 }  // namespace
 
 namespace {
-std::string ends_of(const IndexRange& range) {
+std::string bounds_of(const IndexRange& range) {
   const std::string also = range.also ? detail::message(", and ", *range.also) : std::string();
   return detail::message(range.from_end ? -range.size : 0, " to ", range.size - 1, also);
 }
 }  // namespace
 
 std::string IndexRange::text() const {
-  return detail::message(noun, " of ", operation, ": ", ends_of(*this));
+  return detail::message(noun, " of ", operation, ": ", bounds_of(*this));
 }
 
 std::string words_on_outside(const IndexRange& range, const std::string& value, const Index& place) {
   return detail::message("[", range.operation, "] ", range.noun, " ", value, " at ", render(place),
-                         " is outside of a range: ", ends_of(range));
+                         " is outside of a range: ", bounds_of(range));
 }
 
 std::optional<std::string> words_on_outside(const IndexRange& range, const IntegersInMemory& integers) {

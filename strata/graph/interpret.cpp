@@ -20,9 +20,9 @@ constexpr std::int64_t kMostElements = std::int64_t{1} << 31;
 
 /// Called for each element: checks for interruption from time to time.
 void step() {
-  constexpr std::uint32_t kLook = 1U << 16;  // elements
+  constexpr std::uint32_t kPollInterval = 1U << 16;  // elements
   thread_local constinit std::uint32_t steps = 0;
-  if (++steps % kLook == 0) check_interrupt();
+  if (++steps % kPollInterval == 0) check_interrupt();
 }
 
 /// The elements of one node, row-major.

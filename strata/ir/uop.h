@@ -145,7 +145,13 @@ inline std::size_t UOp::num() const { return node_->num; }
 
 /// The variables that bound the iterations of the parallel loop in one call: a thread runs [begin0, end0).
 inline constexpr std::string_view kRangeBegin = "begin0", kRangeEnd = "end0";
-inline bool is_range_end(std::string_view name) { return name == kRangeBegin || name == kRangeEnd; }
+inline bool is_range_bound(std::string_view name) {
+  return name == kRangeBegin || name == kRangeEnd;
+}
+[[deprecated("renamed to is_range_bound")]]
+inline bool is_range_end(std::string_view name) {
+  return is_range_bound(name);
+}
 
 /// The list of UOps, in the order in which they were added. Movable, not copyable; used by one thread at a time.
 class UOpGraph {

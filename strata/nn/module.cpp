@@ -28,9 +28,9 @@ Tensor as_buffer(Tensor tensor) {
 
 /// Keeps each tensor once, under its first name.
 NamedTensors each_once(NamedTensors all) {
-  std::unordered_set<const TensorState*> met;
+  std::unordered_set<const TensorState*> seen;
   std::erase_if(
-      all, [&](const auto& e) { return !met.insert(TensorAccess::state(e.second).get()).second; });
+      all, [&](const auto& e) { return !seen.insert(TensorAccess::state(e.second).get()).second; });
   return all;
 }
 

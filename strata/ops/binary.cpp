@@ -429,7 +429,7 @@ Value Value::masked_fill(const Value& mask, const Operand& value) const {
 namespace {
 /// f(x...) with all tensors cast to their promoted dtype, if that is a float, so that no intermediate result is rounded to a narrower one.
 template <class F, class... T>
-Value met_once(const F& f, const T&... x) {
+Value in_promoted_dtype(const F& f, const T&... x) {
   const Operand operands[] = {x...};
   std::vector<const Operand*> all;
   for (const Operand& o : operands) all.push_back(&o);
@@ -466,13 +466,13 @@ Value Value::sub(const Operand& other, const Number& alpha) const {
 /// Computed from the nearer end: a + (b - a)*w or b - (b - a)*(1 - w): exact at w = 0 and w = 1.
 Value Value::lerp(const Value& end, const Operand& weight) const {
   if (weight.value() != nullptr)
-    return met_once(
+    return in_promoted_dtype(
         [](const Value& a, const Value& b, const Value& w) {
           return w.abs().lt(0.5).where(a + (b - a) * w, b - (b - a) * (1 - w));
         },
         *this, end, *weight.value());
   const Number number = weight.number();
-  return met_once(
+  return in_promoted_dtype(
       [number](const Value& a, const Value& b) {
         const Scalar& w = number.value();
         const Value way = b - a;
@@ -483,19 +483,19 @@ Value Value::lerp(const Value& end, const Operand& weight) const {
       *this, end);
 }
 Value Value::addcmul(const Value& a, const Value& b, const Number& value) const {
-  return met_once(
+  return in_promoted_dtype(
       [value](const Value& x, const Value& y, const Value& z) { return x + y * z * value; }, *this,
       a, b);
 }
 Value Value::addcdiv(const Value& a, const Value& b, const Number& value) const {
   STRATA_CHECK(a.dtype().is_float() || b.dtype().is_float(), domain,
                "[addcdiv] of integers: ", a.dtype().name(), " and ", b.dtype().name());
-  return met_once(
+  return in_promoted_dtype(
       [value](const Value& x, const Value& y, const Value& z) { return x + y / z * value; }, *this,
       a, b);
 }
 Value Value::clip(const std::optional<Operand>& low, const std::optional<Operand>& high) const {
-  STRATA_CHECK(low || high, domain, "[clip] neither the lower end nor the upper one is given");
+  STRATA_CHECK(low || high, domain, "[clip] neither the lower bound nor the upper bound is given");
   Value out = *this;
   if (low) out = bounded(out, *low, true);
   return high ? bounded(out, *high, false) : out;

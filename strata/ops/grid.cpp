@@ -25,8 +25,8 @@ Value reflected_into(const Value& x, std::int64_t size, bool align_corners) {
   const double low = align_corners ? 0 : -0.5,
                span = static_cast<double>(align_corners ? size - 1 : size);
   if (span == 0) return x * 0;
-  const Value apart = (x - low).abs(), turns = (apart / span).floor().detach();
-  const Value rest = apart - turns * span, is_even = (turns * 0.5).frac().eq(0);
+  const Value apart = (x - low).abs(), reflections = (apart / span).floor().detach();
+  const Value rest = apart - reflections * span, is_even = (reflections * 0.5).frac().eq(0);
   return is_even.where(rest, span - rest) + low;
 }
 

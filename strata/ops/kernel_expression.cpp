@@ -58,7 +58,7 @@ class ExpressionReader {
   ExpressionReader(Scope& scope, std::span<const Token> tokens)
       : scope_(scope), tokens_(tokens), sizes_(scope, tokens) {}
 
-  Value run(std::size_t from) {
+  TextOperand run(std::size_t from) {
     at_ = from;
     while (!done_) {
       if (want_value_)
@@ -82,7 +82,7 @@ class ExpressionReader {
     frames_.push_back({open, precedence, function, &token(), values_.size(), {}});
     want_value_ = true;
   }
-  void have(Value v) {
+  void have(TextOperand v) {
     values_.push_back(std::move(v));
     want_value_ = false;
   }
@@ -108,7 +108,7 @@ class ExpressionReader {
       expected("a value", t);
     }
   }
-  Value named(const Token& t) {
+  TextOperand named(const Token& t) {
     const auto it = scope_.values.find(t.text);
     if (it != scope_.values.end()) return it->second;
     if (t.text == "True" || t.text == "False") return Scalar(t.text == "True");
@@ -280,8 +280,8 @@ class ExpressionReader {
                                   count),
                   frame.token->column);
     const Operands in(values_.data() + (values_.size() - count), count);
-    for (const Value& x : in) charge(*frame.token, x.rank());
-    Value out = at_token(*frame.token, [&] { return apply_function(frame.function, in); });
+    for (const TextOperand& x : in) charge(*frame.token, x.rank());
+    TextOperand out = at_token(*frame.token, [&] { return apply_function(frame.function, in); });
     values_.resize(values_.size() - count);
     values_.push_back(std::move(out));
   }
@@ -291,7 +291,7 @@ class ExpressionReader {
   SizeReader sizes_;
   std::size_t at_ = 0;
   std::vector<Frame> frames_;
-  std::vector<Value> values_;
+  std::vector<TextOperand> values_;
   std::vector<Ints> shapes_;  // the shapes of open full() calls
   bool want_value_ = true;
   bool done_ = false;
@@ -316,7 +316,7 @@ std::optional<DType> find_dtype(std::string_view name) {
 
 const ForkHook expression_hook(ForkOrder::tables, [] { find_dtype("f32"); }, [] {});
 
-Value read_expression(Scope& scope, std::span<const Token> tokens, std::size_t from) {
+TextOperand read_expression(Scope& scope, std::span<const Token> tokens, std::size_t from) {
   return ExpressionReader(scope, tokens).run(from);
 }
 

@@ -48,12 +48,12 @@ std::optional<DType> find_dtype(std::string_view name);
 struct Scope {
   std::string_view text;  ///< the whole text, which the columns of tokens count in
   std::vector<Variable> variables;
-  std::unordered_map<std::string_view, Value> values;
+  std::unordered_map<std::string_view, TextOperand> values;
   Budget budget;
 };
 
 /// The value of the expression tokens[from...], which reaches to the end of the statement. @throws Error with the column, as
 /// parse_kernel()
-Value read_expression(Scope& scope, std::span<const Token> tokens, std::size_t from);
+TextOperand read_expression(Scope& scope, std::span<const Token> tokens, std::size_t from);
 
 }  // namespace strata::kernel_words

@@ -21,7 +21,7 @@ namespace {
 
 // --- operands ---
 
-bool is_number(const Value& x) { return !x.tensor; }
+bool is_number(const TextOperand& x) { return !x.tensor; }
 
 /// `number` for an operation with tensors of `dtype`. @throws Error (domain) where it has no exact value in an integer or bool `dtype`
 Number number_as(std::string_view operation, const Scalar& number, DType dtype) {
@@ -39,9 +39,9 @@ class FormulaOperands {
  public:
   FormulaOperands(std::string_view operation, Operands in) {
     DType dtype;
-    for (const Value& x : in)
+    for (const TextOperand& x : in)
       if (x.tensor) dtype = dtype.is_none() ? x.tensor->dtype() : promote(dtype, x.tensor->dtype());
-    for (const Value& x : in) {
+    for (const TextOperand& x : in) {
       if (x.tensor)
         values_.emplace_back(*x.tensor);
       else if (dtype.is_none())
@@ -82,8 +82,8 @@ ops::Value of_two(std::string_view name, Operands in) {
 }
 template <ops::Value (*formula)(const ops::Operand&, const ops::Operand&)>
 ops::Value of_many(std::string_view name, Operands in) {
-  Value out = in[0];
-  for (const Value& x : in.subspan(1)) {
+  TextOperand out = in[0];
+  for (const TextOperand& x : in.subspan(1)) {
     const std::array both{out, x};
     out = of_two<formula>(name, both).node();
   }
@@ -183,8 +183,8 @@ Scalar value_of_constant(const LazyOp& x) {
 /// Applies a function to numbers alone (constant folding), in i64, f64 or bool.
 Scalar fold(const FunctionRow& row, Operands in) {
   const bool is_inverse = row.name == "pow" && in[1].number.as_double() < 0;
-  std::vector<Value> constants;
-  for (const Value& x : in) {
+  std::vector<TextOperand> constants;
+  for (const TextOperand& x : in) {
     const Scalar n = row.is_real || is_inverse ? x.number.cast(dtypes::float64) : x.number;
     constants.emplace_back(LazyOp::constant(n, Ints{}));
   }
@@ -199,7 +199,7 @@ std::optional<Arity> function_arity(std::string_view name) {
   return Arity{at->second.least, at->second.most};
 }
 
-Value apply_function(std::string_view name, Operands operands) {
+TextOperand apply_function(std::string_view name, Operands operands) {
   const FunctionRow& row = functions().at(name);
   if (std::all_of(operands.begin(), operands.end(), is_number)) return fold(row, operands);
   return row.formula(name, operands).node();
@@ -207,7 +207,7 @@ Value apply_function(std::string_view name, Operands operands) {
 
 // --- what the parser needs of values ---
 
-LazyOp as_tensor(const Value& x) {
+LazyOp as_tensor(const TextOperand& x) {
   if (x.tensor) return *x.tensor;
   DType dtype = x.number.dtype();
   if (dtype.is_float()) dtype = dtypes::float32;
@@ -234,7 +234,7 @@ LazyOp broadcast(std::string_view operation, const LazyOp& x, const Ints& shape)
   return x.reshape(with_ones).expand(shape);
 }
 
-LazyOp fitted(std::string_view operation, const Value& x, DType dtype, const Ints& shape) {
+LazyOp fitted(std::string_view operation, const TextOperand& x, DType dtype, const Ints& shape) {
   if (is_number(x))
     return LazyOp::constant(number_as(operation, x.number, dtype).value().cast(dtype), shape);
   STRATA_CHECK(x.tensor->dtype() == dtype, domain, "[", operation, "] a value of dtype ",

@@ -88,7 +88,7 @@ class KernelReader {
     return it == rows.end() ? nullptr : &*it;
   }
   void require_new(const Token& name) const {
-    bool is_reserved = is_range_end(name.text);
+    bool is_reserved = is_range_bound(name.text);
     for (const std::string_view word : {"True", "False", "inf", "nan"})
       is_reserved = is_reserved || name.text == word;
     if (is_reserved) expected("a name that is not reserved", name);
@@ -153,7 +153,7 @@ class KernelReader {
     if (input != declared_.end() && !stored_.insert(s[0].text).second)
       throw Error(ErrorKind::parse, "[kernel] " + in_quotes(s[0].text) + " is stored into already",
                   s[0].column);
-    Value value = read_expression(scope_, s, 2);
+    TextOperand value = read_expression(scope_, s, 2);
     if (input != declared_.end()) {
       const DType dtype = input->second.first;
       const Ints& shape = input->second.second;

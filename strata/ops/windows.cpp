@@ -70,12 +70,12 @@ LazyOp apart(const LazyOp& x, std::size_t axis, const Window& w, std::int64_t co
 LazyOp overlapping(const LazyOp& x, std::size_t axis, const Window& w, std::int64_t count) {
   const Int last = Int(count - 1) * Int(w.step), length = last + w.reach();
   const Int row = length + Int(w.dilation), all = row * Int(w.size);
-  const Int turns = (all.value() - 1) / length.value() + 1;
+  const Int copies = (all.value() - 1) / length.value() + 1;
   const LazyOp used = first_of(x, axis, length);
-  const LazyOp turned = used.reshape(with_sizes(used, axis, {1, length}))
-                            .expand(with_sizes(used, axis, {turns, length}))
-                            .reshape(with_sizes(used, axis, {turns * length}));
-  const LazyOp rows = first_of(turned, axis, all).reshape(with_sizes(used, axis, {w.size, row}));
+  const LazyOp repeated = used.reshape(with_sizes(used, axis, {1, length}))
+                              .expand(with_sizes(used, axis, {copies, length}))
+                              .reshape(with_sizes(used, axis, {copies * length}));
+  const LazyOp rows = first_of(repeated, axis, all).reshape(with_sizes(used, axis, {w.size, row}));
   const LazyOp out = every(first_of(rows, axis + 1, last + Int(1)), axis + 1, w.step);
   Axes order;
   for (std::size_t k = 0; k < out.shape().size(); ++k)

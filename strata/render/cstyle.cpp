@@ -1,6 +1,7 @@
 #include "strata/render/cstyle.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "strata/base/check.h"
 #include "strata/base/quotes.h"
@@ -105,7 +106,7 @@ class Renderer {
   void expression(UOp u);
   void gep(UOp u);
   void loop(UOp u);
-  void look(UOp loop);
+  void poll(UOp loop);
   void define_acc(UOp u);
   void phi(UOp u);
 
@@ -127,7 +128,7 @@ class Renderer {
   Writer w_;
   GnuVectors vectors_;
   Signature signature_;
-  std::string look_;      // the name of the parameter `look`
+  std::string poll_;      // the name of the parameter `poll`
   int open_ = 0;          // how many loops over SPECIALs are open
   bool streams_ = false;  // whether there are non-temporal stores
 };
@@ -157,9 +158,9 @@ void Renderer::define_parameters() {
     signature_.buffers.push_back(
         {w_.simple(u), u.dtype().scalar(), stored[u.num()], w_.usage().live(u), slot(u)});
   }
-  if (options_.looks.any()) {
-    look_ = w_.claim("look");
-    signature_.buffers.push_back({look_, dtypes::int32, false, true, options_.looks.slot});
+  if (options_.polls.any()) {
+    poll_ = w_.claim("poll");
+    signature_.buffers.push_back({poll_, dtypes::int32, false, true, options_.polls.slot});
   }
   for (const UOp u : list_) {
     if (u.op() != UOps::DEFINE_VAR) continue;
@@ -308,15 +309,15 @@ void Renderer::loop(UOp u) {
            : c == 'a' ? begin
                       : end;
   }));
-  look(u);
+  poll(u);
 }
 
-void Renderer::look(UOp loop) {
-  const std::int64_t every = options_.looks.every(loop.num());
+void Renderer::poll(UOp loop) {
+  const std::int64_t every = options_.polls.every(loop.num());
   if (every == 0) return;
   const std::string mask = std::to_string(every - 1);
   const std::string now = every > 1 ? message("(", w_.simple(loop), "&", mask, ") == 0 && ") : "";
-  w_.line(message("if (", now, "((int (*)(void))", look_, ")()) { return; }"));
+  w_.line(message("if (", now, "((int (*)(void))", poll_, ")()) { return; }"));
 }
 
 void Renderer::define_acc(UOp u) {
@@ -562,11 +563,19 @@ void Renderer::note_lines(std::size_t before, std::string_view head) const {
 
 std::string uops_to_cstyle(const Language& language, std::string_view function_name,
                            const UOpGraph& uops, const CStyleOptions& options) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  if (options.looks.any()) {
+    CStyleOptions renamed = options;
+    renamed.polls = std::exchange(renamed.looks, {});
+    return uops_to_cstyle(language, function_name, uops, renamed);
+  }
+#pragma GCC diagnostic pop
   STRATA_CHECK(rendering::is_name(function_name) && !rendering::is_reserved(function_name), domain,
                "[render] ", in_quotes(function_name), " is not a name for a function");
   STRATA_CHECK(!options.entry || language.gnu_vectors, domain, "[render] ", language.name,
                " has no entry for the host");
-  STRATA_CHECK(!options.looks.any() || language.gnu_vectors, domain, "[render] ", language.name,
+  STRATA_CHECK(!options.polls.any() || language.gnu_vectors, domain, "[render] ", language.name,
                " does not call the host");
   verify(uops);
   return rendering::Renderer(language, function_name, uops, options).program();

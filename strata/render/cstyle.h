@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "strata/codegen/looks.h"
+#include "strata/codegen/polls.h"
 #include "strata/ir/uop.h"
 #include "strata/render/language.h"
 #include "strata/render/source_lines.h"
@@ -31,15 +31,22 @@ const Language& OpenCLLanguageWithoutHalf();  ///< also for devices without cl_k
 const Language& MetalLanguage();
 const Language& WGSLLanguage();
 
+// GCC and clang warn about a deprecated field where they generate the constructors of its struct.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 /// Additions to the text of a kernel.
 struct CStyleOptions {
   /// Adds `void NAME_entry(void* const* buffers, const long long* values)`, which calls the kernel. Only in C.
   bool entry = false;
-  /// The loops in which the kernel asks whether to stop; buffers[looks.slot] of the entry is then the address of `int look(void)`, which
+  /// The loops in which the kernel asks whether to stop; buffers[polls.slot] of the entry is then the address of `int poll(void)`, which
   /// answers 1 to stop. Only in C.
-  Looks looks = {};
+  Polls polls = {};
   SourceLines* lines = nullptr;  ///< if not null, gets the UOps of each line
+  [[deprecated("renamed to polls")]] Polls looks = {};
 };
+
+#pragma GCC diagnostic pop
 
 /// The source text of a kernel with the name `function_name`.
 /// @throws Error (domain) if verify() refuses the list, the name is not an identifier or is reserved, the language lacks an op or a dtype

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "strata/codegen/looks.h"
+#include "strata/codegen/polls.h"
 #include "strata/render/cstyle.h"
 #include "strata/render/llvm.h"
 
@@ -38,7 +38,7 @@ constexpr KernelLanguage kLanguages[] = {
 std::string kernel_to_c(const Kernel& kernel, std::string_view name, SourceLines* lines, bool entry) {
   CStyleOptions options;
   options.entry = entry;
-  options.looks = looks_of(kernel);
+  options.polls = polls_of(kernel);
   options.lines = lines;
   return uops_to_cstyle(CLanguage(), name, kernel.uops, options);
 }
@@ -46,7 +46,7 @@ std::string kernel_to_c(const Kernel& kernel, std::string_view name, SourceLines
 std::string kernel_to_llvm(const Kernel& kernel, std::string_view name, SourceLines* lines) {
   LlvmOptions options;
   options.contract = kernel.contract;
-  options.looks = looks_of(kernel);
+  options.polls = polls_of(kernel);
   options.lines = lines;
   return uops_to_llvm(name, kernel.uops, options);
 }

@@ -13,7 +13,7 @@
 
 namespace strata {
 
-/// The kernel in C. A long kernel asks whether to stop (codegen/looks.h). `entry` adds the entry function that ClangProgram calls.
+/// The kernel in C. A long kernel asks whether to stop (codegen/polls.h). `entry` adds the entry function that ClangProgram calls.
 std::string kernel_to_c(const Kernel& kernel, std::string_view name, SourceLines* lines = nullptr,
                         bool entry = false);
 /// The kernel in LLVM IR. A long kernel asks whether to stop. A product and a sum may become an fma if kernel.contract.

@@ -36,7 +36,7 @@ struct Block {
   std::string first{}, end{};
   std::string before{};              // the label of the LLVM block that branches into it
   bool may_skip = true;              // false: a loop that has at least one iteration
-  std::size_t place = 0;             // of a loop: the reserved place of its phi nodes
+  std::size_t position = 0;          // of a loop: the reserved place of its phi nodes
   std::vector<UOp> accs{};           // accumulators defined outside and assigned inside
   std::vector<std::string> outer{};  // their values before
   std::vector<std::string> inner{};  // of a loop: their values at the begin of an iteration
@@ -44,15 +44,18 @@ struct Block {
 
 class LlvmKernel {
  public:
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   LlvmKernel(std::string_view name, const UOpGraph& list, const LlvmOptions& options)
       : name_(name),
         list_(list),
-        looks_(options.looks),
+        polls_(options.polls.any() ? options.polls : options.looks),
         lines_(options.lines),
         usage_(list),
         text_(lines_ != nullptr),
         ops_(text_, options),
         values_(list.size()) {}
+#pragma GCC diagnostic pop
   std::string render();
 
  private:
@@ -67,7 +70,7 @@ class LlvmKernel {
   std::string alu(UOp u);
   void begin_special(UOp u);
   void begin_loop(UOp u, Block block, DType dtype);
-  void look(UOp loop, const Block& block);
+  void poll(UOp loop, const Block& block);
   void end_loop(Block block);
   void begin_if(UOp u);
   void end_if(const Block& block);
@@ -94,7 +97,7 @@ class LlvmKernel {
 
   std::string name_;
   const UOpGraph& list_;
-  const Looks& looks_;
+  const Polls& polls_;
   SourceLines* lines_;
   rendering::Usage usage_;
   rendering::LlvmText text_;
@@ -158,8 +161,8 @@ void LlvmKernel::find_arguments() {
       values_[u.num()] = detail::message("%", name);
     }
   }
-  std::ranges::sort(buffers_, {}, &Argument::place);
-  if (looks_.any()) buffers_.push_back({"look", {}, static_cast<std::size_t>(looks_.slot), false});
+  std::ranges::sort(buffers_, {}, &Argument::position);
+  if (polls_.any()) buffers_.push_back({"poll", {}, static_cast<std::size_t>(polls_.slot), false});
 }
 
 /// Finds the accumulators that each block assigns to. They become phi nodes at the beginning of a loop and at the end of a block.
@@ -211,7 +214,7 @@ std::string LlvmKernel::function() {
   while (!blocks_.empty()) end_loop(close());          // of SPECIALs
   if (!aligned_.empty()) text_.line("fence seq_cst");  // orders non-temporal stores
   text_.line("ret void");
-  if (looks_.any()) {
+  if (polls_.any()) {
     text_.begin_block("left");
     text_.line("ret void");
   }
@@ -321,28 +324,28 @@ void LlvmKernel::begin_loop(UOp u, Block block, DType dtype) {
   open(u, std::move(block));
   Block& opened = blocks_.back();
   text_.begin_block(opened.name);
-  opened.place = text_.reserve();
+  opened.position = text_.reserve();
   for (const UOp acc : opened.accs) {
     opened.inner.push_back(detail::message("%", name_of(acc), ".", opened.name));
     values_[acc.num()] = opened.inner.back();
   }
-  if (u.op() == UOps::LOOP) look(u, opened);
+  if (u.op() == UOps::LOOP) poll(u, opened);
 }
 
 /// Writes the call of `look`, once in looks_.every(loop) iterations; the function returns if the result is not 0.
-void LlvmKernel::look(UOp loop, const Block& block) {
-  const std::int64_t every = looks_.every(loop.num());
+void LlvmKernel::poll(UOp loop, const Block& block) {
+  const std::int64_t every = polls_.every(loop.num());
   if (every == 0) return;
-  const std::string looks = block.name + ".looks", goes_on = block.name + ".goes_on",
+  const std::string polls = block.name + ".polls", goes_on = block.name + ".goes_on",
                     type = llvm_type(loop.dtype());
   if (every > 1) {
-    const std::string place =
-        text_.define(block.name + ".place", "and ", type, " ", block.counter, ", ", every - 1);
-    const std::string now = text_.define(block.name + ".now", "icmp eq ", type, " ", place, ", 0");
-    text_.line("br i1 ", now, ", label %", looks, ", label %", goes_on);
-    text_.begin_block(looks);
+    const std::string rest =
+        text_.define(block.name + ".rest", "and ", type, " ", block.counter, ", ", every - 1);
+    const std::string now = text_.define(block.name + ".now", "icmp eq ", type, " ", rest, ", 0");
+    text_.line("br i1 ", now, ", label %", polls, ", label %", goes_on);
+    text_.begin_block(polls);
   }
-  const std::string answer = text_.define(block.name + ".answer", "call i32 %look()");
+  const std::string answer = text_.define(block.name + ".answer", "call i32 %poll()");
   const std::string leaves = text_.define(block.name + ".leaves", "icmp ne i32 ", answer, ", 0");
   text_.line("br i1 ", leaves, ", label %left, label %", goes_on);
   text_.begin_block(goes_on);
@@ -363,13 +366,13 @@ void LlvmKernel::end_loop(Block block) {
     return detail::message("[ ", before, ", %", block.before, " ], [ ", after, ", %", last, " ]");
   };
   text_.begin(block.begin);
-  text_.fill(block.place, block.counter, " = phi ", type, " ", incoming(block.first, next));
+  text_.fill(block.position, block.counter, " = phi ", type, " ", incoming(block.first, next));
   text_.begin_block(block.name + ".end");
   for (std::size_t k = 0; k < block.accs.size(); ++k) {
     const UOp acc = block.accs[k];
     text_.begin(acc);
     const std::string held = llvm_type(acc.dtype()), sources = incoming(block.outer[k], value(acc));
-    text_.fill(block.place, block.inner[k], " = phi ", held, " ", sources);
+    text_.fill(block.position, block.inner[k], " = phi ", held, " ", sources);
     if (block.may_skip)
       values_[acc.num()] = text_.define(detail::message(name_of(acc), ".", block.name, ".end"),
                                         "phi ", held, " ", sources);

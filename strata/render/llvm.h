@@ -26,11 +26,15 @@
 #include <string>
 #include <string_view>
 
-#include "strata/codegen/looks.h"
+#include "strata/codegen/polls.h"
 #include "strata/ir/uop.h"
 #include "strata/render/source_lines.h"
 
 namespace strata {
+
+// GCC and clang warn about a deprecated field where they generate the constructors of its struct.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 /// Options of the text. By default LLVM may not change a float: each op is rounded once, in the order of the list.
 struct LlvmOptions {
@@ -39,10 +43,13 @@ struct LlvmOptions {
   bool exact_mulacc =
       false;  ///< true: MULACC is llvm.fma, rounded once on every machine, slowly without an FMA
               ///< instruction; false: llvm.fmuladd, rounded once only where that is fast
-  /// The loops that ask whether to stop: buffers[looks.slot] of the entry is `int look(void)`. The kernel returns where that gives 1.
-  Looks looks = {};
+  /// The loops that ask whether to stop: buffers[polls.slot] of the entry is `int poll(void)`. The kernel returns where that gives 1.
+  Polls polls = {};
   SourceLines* lines = nullptr;  ///< if not null, is set to the UOps of each line of the text
+  [[deprecated("renamed to polls")]] Polls looks = {};
 };
+
+#pragma GCC diagnostic pop
 
 /// The most blocks (LOOP, IF, SPECIAL) that may nest, and the most bytes of all DEFINE_LOCALs, which are on the stack.
 inline constexpr std::size_t kMostLlvmBlocks = 200;

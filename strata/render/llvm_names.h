@@ -30,7 +30,7 @@ inline std::string_view stem(UOps op) {
 /// All first parts of generated names.
 inline constexpr std::string_view kStems[] = {"load",  "store",   "cast", "bits", "vec",  "lane",
                                               "acc",   "if",      "alu",  "ridx", "loop", "values",
-                                              "entry", "buffers", "end",  "look", "left"};
+                                              "entry", "buffers", "end",  "poll", "left"};
 
 /// A name from the list (of a buffer, a variable) as the function uses it: with ".arg" if it could equal a generated name, e.g. "load1".
 inline std::string local_name(std::string_view name) {
@@ -49,8 +49,8 @@ inline bool is_identifier(std::string_view name) {
 struct LlvmArgument {
   std::string name;
   DType dtype;
-  std::size_t place = 0;  ///< its index in the entry's array `buffers`, or `values`
-  bool stored = false;    ///< whether the kernel writes the buffer
+  std::size_t position = 0;  ///< its index in the entry's array `buffers`, or `values`
+  bool stored = false;       ///< whether the kernel writes the buffer
 };
 
 }  // namespace strata::rendering

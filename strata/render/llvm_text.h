@@ -61,9 +61,9 @@ class LlvmText {
   /// Reserves a place here, for lines that are written later with fill(). Returns its number.
   std::size_t reserve();
   template <class... Parts>
-  void fill(std::size_t place, const Parts&... parts) {
-    text_[place] += detail::message("  ", parts..., "\n");
-    own(place);
+  void fill(std::size_t position, const Parts&... parts) {
+    text_[position] += detail::message("  ", parts..., "\n");
+    own(position);
   }
 
   /// The lines that follow belong to `u`; to no UOp if `u` is empty.
@@ -76,8 +76,8 @@ class LlvmText {
   std::string declarations() const;
 
  private:
-  void own(std::size_t place) {
-    LineOwners& of = owners_[place];
+  void own(std::size_t position) {
+    LineOwners& of = owners_[position];
     if (!of.is_on()) return;
     of.begin(owner_);
     of.line();

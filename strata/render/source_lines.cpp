@@ -21,21 +21,21 @@ class Inlined {
     std::vector<std::uint32_t> out;
     if (!owner) return out;
     ++now_;
-    meet(owner);
+    open(owner);
     while (!open_.empty()) {
       const UOp u = open_.back();
       open_.pop_back();
       out.push_back(static_cast<std::uint32_t>(u.num()));
       for (const UOp s : u.src())
-        if (!has_line_[s.num()] || s.op() == UOps::CONST) meet(s);
-      for (const UOp phi : phis_[u.num()]) meet(phi);
+        if (!has_line_[s.num()] || s.op() == UOps::CONST) open(s);
+      for (const UOp phi : phis_[u.num()]) open(phi);
     }
     std::sort(out.begin(), out.end());
     return out;
   }
 
  private:
-  void meet(UOp u) {
+  void open(UOp u) {
     if (line_[u.num()] == now_) return;
     line_[u.num()] = now_;
     open_.push_back(u);

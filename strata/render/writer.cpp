@@ -149,7 +149,7 @@ std::string Writer::simple(UOp u) {
     if (!u.dtype().is_vector()) return text(u);
     return declare(value_type_of(u, 8), "c", text(u));
   }
-  Value& value = values_[u.num()];
+  WrittenValue& value = values_[u.num()];
   if (!value.simple) {
     const UOp user = owners_.begin(u);
     value.text = declare(value_type_of(u, value.mask_bits), "alu", value.text);

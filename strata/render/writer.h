@@ -100,7 +100,7 @@ class Writer {
   std::string value_type_of(UOp u, int mask_bits);
 
  private:
-  struct Value {
+  struct WrittenValue {
     std::string text;
     bool simple = false;      // `text` may be written several times
     int mask_bits = 0;        // of native vectors of bool
@@ -110,7 +110,7 @@ class Writer {
 
   const Language& language_;
   Usage usage_;
-  std::vector<Value> values_;
+  std::vector<WrittenValue> values_;
   LineOwners owners_;
   std::string body_;
   int indent_ = 1;

@@ -1,6 +1,6 @@
 // The device CLANG: renders C and compiles it with the host's compiler, through the disk cache.
 
-#include "strata/codegen/looks.h"
+#include "strata/codegen/polls.h"
 #include "strata/render/kernel_source.h"
 #include "strata/runtime/clang_program.h"
 #include "strata/runtime/devices.h"
@@ -44,7 +44,7 @@ class ClangDevice final : public Device {
     const std::string text = kernel_to_c(kernel, kContentName, nullptr, true);
     return std::make_shared<ClangProgram>(kContentName,
                                           compile_clang(text, options_for(kernel.contract, target_)),
-                                          looks_of(kernel).any());
+                                          polls_of(kernel).any());
   }
 
  private:

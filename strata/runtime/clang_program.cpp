@@ -31,11 +31,11 @@ constexpr auto kCallers = callers(std::make_index_sequence<ClangProgram::kMostPo
 
 }  // namespace
 
-ClangProgram::ClangProgram(std::string name, std::span<const std::byte> object, bool looks)
+ClangProgram::ClangProgram(std::string name, std::span<const std::byte> object, bool polls)
     : name_(std::move(name)),
       object_(SharedObject::load(object)),
       entry_(reinterpret_cast<Entry>(object_->find(name_ + "_entry"))),
-      looks_(looks) {
+      polls_(polls) {
   if (entry_ == nullptr) function_ = object_->function<void*>(name_);
 }
 

@@ -25,9 +25,9 @@ class ClangProgram final : public Program {
  public:
   static constexpr std::size_t kMostPointers = 16;
 
-  /// Loads `object`, the bytes of a shared object. @param looks the result of looks()
+  /// Loads `object`, the bytes of a shared object. @param polls the result of polls()
   /// @throws Error (undefined) if the object cannot be loaded, or exports neither form; and as SharedObject::load()
-  ClangProgram(std::string name, std::span<const std::byte> object, bool looks = false);
+  ClangProgram(std::string name, std::span<const std::byte> object, bool polls = false);
 
   /// Calls the function on the memory of the buffers. @pre the function takes that many pointers and stays within the buffers
   /// @throws Error (domain) if the host does not see a buffer's memory, (shape) for more than kMostPointers buffers without NAME_entry
@@ -38,7 +38,8 @@ class ClangProgram final : public Program {
   }
 
   const std::string& name() const override { return name_; }
-  bool looks() const override { return looks_; }
+  bool polls() const override { return polls_; }
+  [[deprecated("renamed to polls")]] bool looks() const override { return polls_; }
   /// As the call operator. @throws Error (shape) also for any value, without NAME_entry
   void run(std::span<void* const> buffers, std::span<const std::int64_t> values) override {
     call(buffers, values);
@@ -53,7 +54,7 @@ class ClangProgram final : public Program {
   std::shared_ptr<const SharedObject> object_;
   Entry entry_ = nullptr;
   void* function_ = nullptr;
-  bool looks_;
+  bool polls_;
 };
 
 }  // namespace strata

@@ -12,7 +12,7 @@
 #include "strata/codegen/estimate.h"
 #include "strata/expr/evaluate.h"
 #include "strata/runtime/device.h"
-#include "strata/runtime/looking.h"
+#include "strata/runtime/polling.h"
 #include "strata/runtime/trace_kernel.h"
 
 namespace strata {
@@ -39,20 +39,20 @@ class RunReport {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// Runs the parallel loop of a long kernel in pieces of about 15 ms. Between its pieces the thread that requested the run checks for
-/// interrupts; after an interrupt the other threads end with their current pieces.
-template <class Part>
+/// Runs the parallel loop of a long kernel in chunks of about 15 ms. Between its chunks the thread that requested the run checks for
+/// interrupts; after an interrupt the other threads end with their current chunks.
+template <class Chunk>
 class LongRun {
  public:
-  /// @param piece the iterations of the first piece, by the estimate; the sizes of later ones follow from measured times
-  LongRun(const Part& part, std::int64_t count, std::int64_t piece, int threads,
+  /// @param first_chunk the iterations of the first chunk, by the estimate; the sizes of later ones follow from measured times
+  LongRun(const Chunk& run_chunk, std::int64_t count, std::int64_t first_chunk, int threads,
           std::atomic<bool>& is_stopped)
-      : part_(part),
+      : run_chunk_(run_chunk),
         is_stopped_(is_stopped),
         count_(count),
         most_(std::max<std::int64_t>(count / (4 * std::int64_t{threads}), 1)),
         least_(std::max<std::int64_t>(count / (16 * std::int64_t{threads}), 1)),
-        piece_(std::min(piece, most_)),
+        first_chunk_(std::min(first_chunk, most_)),
         threads_(threads) {}
 
   void on(Executor& executor) {
@@ -66,9 +66,9 @@ class LongRun {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::duration<double> kPiece{0.015};
+  static constexpr std::chrono::duration<double> kChunk{0.015};
   static constexpr double kGrowth =
-      8;  // the most that a piece may grow from one to the next: the first iterations may be cheaper than later ones
+      8;  // the most that a chunk may grow from one to the next: the first iterations may be cheaper than later ones
 
   /// Stops the loop on all threads if this one leaves it by an exception.
   struct Ending {
@@ -81,31 +81,31 @@ class LongRun {
 
   void work() {
     Ending ending{is_stopped_};
-    pieces();
+    run_chunks();
     ending.is_done = true;
   }
-  void pieces() {
+  void run_chunks() {
     const bool is_caller = std::this_thread::get_id() == caller_;
-    std::int64_t size = piece_;
+    std::int64_t size = first_chunk_;
     while (!is_stopped_) {
       const auto [begin, end] = take(size);
       if (begin == end) return;
       const Clock::time_point start = Clock::now();
-      part_(begin, end);
+      run_chunk_(begin, end);
       size = next_size(end - begin, Clock::now() - start);
       if (is_caller) check_interrupt();
     }
   }
 
-  /// The iterations of the next piece, given that `iterations` of them took the time `took`.
+  /// The iterations of the next chunk, given that `iterations` of them took the time `took`.
   std::int64_t next_size(std::int64_t iterations, std::chrono::duration<double> took) const {
-    const double growth = took * kGrowth < kPiece ? kGrowth : kPiece / took;
+    const double growth = took * kGrowth < kChunk ? kGrowth : kChunk / took;
     return std::clamp(static_cast<std::int64_t>(static_cast<double>(iterations) * growth),
                       std::int64_t{1}, most_);
   }
 
   /// Takes the next iterations, at most `size`; an empty range if all are taken. The number is such that, if all threads take as many, they
-  /// finish together: no thread begins a long piece when the others have nothing left.
+  /// finish together: no thread begins a long chunk when the others have nothing left.
   std::pair<std::int64_t, std::int64_t> take(std::int64_t size) {
     const auto quotient_up = [](std::int64_t n, std::int64_t d) { return (n + d - 1) / d; };
     std::int64_t begin = next_;
@@ -118,9 +118,9 @@ class LongRun {
     }
   }
 
-  const Part& part_;
+  const Chunk& run_chunk_;
   std::atomic<bool>& is_stopped_;
-  const std::int64_t count_, most_, least_, piece_;
+  const std::int64_t count_, most_, least_, first_chunk_;
   const int threads_;
   const std::thread::id caller_ = std::this_thread::get_id();
   std::atomic<std::int64_t> next_{0};
@@ -139,8 +139,8 @@ CompiledKernel::CompiledKernel(std::shared_ptr<const Kernel> kernel, std::shared
       program_(std::move(program)),
       device_(device),
       id_(next_id()),
-      has_parts_(program_->has_parts()),
-      looks_(program_->looks()) {
+      has_chunks_(program_->has_chunks()),
+      polls_(program_->polls()) {
   const std::vector<Variable>& mine = kernel_->variables;
   for (std::size_t k = 0; k < mine.size(); ++k) {
     if (mine[k].name() == kRangeBegin) begin_ = static_cast<int>(k);
@@ -152,11 +152,11 @@ CompiledKernel::CompiledKernel(std::shared_ptr<const Kernel> kernel, std::shared
   if (kernel_->parallel)
     iterations_at_once_ = iterations_within(kLongIteration, cost, kernel_->parallel->vmax());
   for (const CompiledKernel& first : before) {
-    std::vector<int>& places = places_.emplace_back();
+    std::vector<int>& positions = positions_.emplace_back();
     for (const Variable& v : first.kernel().variables) {
       const auto at =
           std::find_if(mine.begin(), mine.end(), [&](const Variable& m) { return same(m, v); });
-      places.push_back(is_range_end(v.name()) ? -1 : static_cast<int>(at - mine.begin()));
+      positions.push_back(is_range_bound(v.name()) ? -1 : static_cast<int>(at - mine.begin()));
     }
   }
   first_ = std::move(before);
@@ -200,7 +200,7 @@ void CompiledKernel::check(std::span<const Buffer> buffers, NamedValues values) 
 std::vector<std::int64_t> CompiledKernel::arguments(NamedValues values) const {
   std::vector<std::int64_t> out;
   for (const Variable& v : kernel_->variables)
-    out.push_back(is_range_end(v.name()) ? 0 : value_of(v, values));
+    out.push_back(is_range_bound(v.name()) ? 0 : value_of(v, values));
   return out;
 }
 
@@ -239,54 +239,54 @@ std::int64_t CompiledKernel::trip_count(std::span<const std::int64_t> values) co
   if (trip_count_) return *trip_count_;
   Values known;
   for (std::size_t k = 0; k < kernel_->variables.size(); ++k)
-    if (const Variable& v = kernel_->variables[k]; !is_range_end(v.name()) && !v.bound_value())
+    if (const Variable& v = kernel_->variables[k]; !is_range_bound(v.name()) && !v.bound_value())
       known.emplace_back(v, values[k]);
   return evaluate(kernel_->parallel->expr(), known);
 }
 
-/// Calls a program that looks (Program::looks()). `is_caller`: on the thread that requested the run.
+/// Calls a program that polls (Program::polls()). `is_caller`: on the thread that requested the run.
 void CompiledKernel::call(std::span<void* const> buffers, std::span<const std::int64_t> values,
                           std::atomic<bool>& is_stopped, bool is_caller) const {
-  SmallVec<void*, 8> with_look;
-  for (void* const b : buffers) with_look.push_back(b);
-  with_look.push_back(Looking::address());
-  Looking looking(is_stopped, is_caller);
-  program_->run({with_look.data(), with_look.size()}, values);
-  looking.finish();
+  SmallVec<void*, 8> with_poll;
+  for (void* const b : buffers) with_poll.push_back(b);
+  with_poll.push_back(Polling::address());
+  Polling polling(is_stopped, is_caller);
+  program_->run({with_poll.data(), with_poll.size()}, values);
+  polling.finish();
 }
 
 void CompiledKernel::replay(std::span<void* const> buffers, std::span<std::int64_t> values,
                             Executor* executor) const {
   for (std::size_t k = 0; k < first_.size(); ++k) {
     SmallVec<std::int64_t, 8> theirs;
-    for (const int place : places_[k])
-      theirs.push_back(place < 0 ? 0 : values[static_cast<std::size_t>(place)]);
+    for (const int position : positions_[k])
+      theirs.push_back(position < 0 ? 0 : values[static_cast<std::size_t>(position)]);
     first_[k].replay(buffers.first(first_[k].kernel().buffers.size()),
                      {theirs.data(), theirs.size()}, executor);
   }
   const bool is_cut = begin_ >= 0 || end_ >= 0;  // false: the program launches all iterations itself
-  if ((!kernel_->parallel || !is_cut) && !looks_) return program_->run(buffers, values);
+  if ((!kernel_->parallel || !is_cut) && !polls_) return program_->run(buffers, values);
   std::atomic<bool> is_stopped{false};
   if (!kernel_->parallel || !is_cut) return call(buffers, values, is_stopped, true);
-  const std::thread::id caller = looks_ ? std::this_thread::get_id() : std::thread::id();
-  const auto part = [&](std::int64_t begin, std::int64_t end) {
+  const std::thread::id caller = polls_ ? std::this_thread::get_id() : std::thread::id();
+  const auto run_chunk = [&](std::int64_t begin, std::int64_t end) {
     SmallVec<std::int64_t, 8> mine;
     for (const std::int64_t v : values) mine.push_back(v);
     if (begin_ >= 0) mine[static_cast<std::size_t>(begin_)] = begin;
     if (end_ >= 0) mine[static_cast<std::size_t>(end_)] = end;
-    if (!looks_) return program_->run(buffers, {mine.data(), mine.size()});
+    if (!polls_) return program_->run(buffers, {mine.data(), mine.size()});
     call(buffers, {mine.data(), mine.size()}, is_stopped, std::this_thread::get_id() == caller);
   };
   const std::int64_t count = trip_count(values);
-  if (count <= 1 || !has_parts_) return part(0, count);
+  if (count <= 1 || !has_chunks_) return run_chunk(0, count);
   Executor& on = executor != nullptr ? *executor : default_executor();
   const int threads = on.concurrency();
   if (count > iterations_at_once_)
-    return LongRun(part, count, iterations_at_once_, threads, is_stopped).on(on);
-  if (threads == 1) return part(0, count);
+    return LongRun(run_chunk, count, iterations_at_once_, threads, is_stopped).on(on);
+  if (threads == 1) return run_chunk(0, count);
   const std::int64_t chunks = 4 * std::int64_t{threads};
   on.parallel_for(0, count, std::max<std::int64_t>((count + chunks - 1) / chunks, 1),
-                  [&part](std::int64_t begin, std::int64_t end) { part(begin, end); });
+                  [&run_chunk](std::int64_t begin, std::int64_t end) { run_chunk(begin, end); });
 }
 
 }  // namespace strata

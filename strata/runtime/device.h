@@ -104,7 +104,7 @@ class CompiledKernel {
   /// The last buffers of replay(): one for each of kernel().temporaries. @throws Error (domain) as run(), (budget) as Buffer::allocate()
   std::vector<Buffer> temporaries(NamedValues values) const;
   /// run() without checks and without allocations of its own, for captures. `buffers` has the memory of all slots, the temporaries
-  /// included; `values` is as of arguments(). begin0 and end0, the range of a part of the parallel loop, are set here.
+  /// included; `values` is as of arguments(). begin0 and end0, the range of a chunk of the parallel loop, are set here.
   /// @pre all that run() checks
   void replay(std::span<void* const> buffers, std::span<std::int64_t> values,
               Executor* executor = nullptr) const;
@@ -123,12 +123,12 @@ class CompiledKernel {
   std::uint64_t id_;
   std::vector<CompiledKernel> first_;  // run before this kernel
   // For each variable of each kernel of first_, its index among this kernel's variables; -1 for begin0 and end0.
-  std::vector<std::vector<int>> places_;
+  std::vector<std::vector<int>> positions_;
   int begin_ = -1, end_ = -1;               // variables begin0 and end0, by index; -1: absent
   std::optional<std::int64_t> trip_count_;  // of the parallel loop, if it is a number
   std::int64_t iterations_at_once_ = 0;     // most iterations between two interrupt checks
   double seconds_ = 0;                      // estimated_seconds()
-  bool has_parts_, looks_;                  // of the program
+  bool has_chunks_, polls_;                 // of the program
 };
 
 /// The target that kernels are compiled for: device.target(); if `deterministic`, its variant without fma contraction and reordered sums,

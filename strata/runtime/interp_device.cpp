@@ -28,7 +28,7 @@ class InterpProgram final : public Program {
   explicit InterpProgram(const Kernel& kernel)
       : name_(kernel.name), ast_(kernel.ast), buffers_(kernel.buffers), variables_(kernel.variables) {}
   const std::string& name() const override { return name_; }
-  bool has_parts() const override { return false; }
+  bool has_chunks() const override { return false; }
   void run(std::span<void* const> buffers, std::span<const std::int64_t> values) override {
     std::vector<std::pair<std::string, std::int64_t>> named;
     Values known;

@@ -1,6 +1,6 @@
 // The device LLVM: renders LLVM IR, compiles it in the plugin, or takes the object from the disk cache, and loads it into memory.
 
-#include "strata/codegen/looks.h"
+#include "strata/codegen/polls.h"
 #include "strata/render/kernel_source.h"
 #include "strata/runtime/devices.h"
 #include "strata/runtime/disk_cache.h"
@@ -12,13 +12,13 @@ namespace {
 
 class LlvmProgram final : public Program {
  public:
-  LlvmProgram(LlvmModule module, std::string name, bool looks)
+  LlvmProgram(LlvmModule module, std::string name, bool polls)
       : module_(std::move(module)),
         name_(std::move(name)),
-        looks_(looks),
+        polls_(polls),
         entry_(module_.function<Entry>(detail::message(kContentName, "_entry"))) {}
   const std::string& name() const override { return name_; }
-  bool looks() const override { return looks_; }
+  bool polls() const override { return polls_; }
   void run(std::span<void* const> buffers, std::span<const std::int64_t> values) override {
     static_assert(sizeof(long long) == sizeof(std::int64_t));
     entry_(buffers.data(), reinterpret_cast<const long long*>(values.data()));
@@ -28,7 +28,7 @@ class LlvmProgram final : public Program {
   using Entry = void (*)(void* const*, const long long*);
   LlvmModule module_;
   std::string name_;
-  bool looks_;
+  bool polls_;
   Entry entry_;
 };
 
@@ -61,7 +61,7 @@ class LlvmDevice final : public Device {
     const SourceFacts facts{kernel.contract, cost.operations, cost.bytes};
     return std::make_shared<LlvmProgram>(
         llvm.load(object(llvm, kernel_to_llvm(kernel, kContentName), options(facts))), kernel.name,
-        looks_of(kernel).any());
+        polls_of(kernel).any());
   }
 
  private:

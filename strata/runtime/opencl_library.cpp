@@ -205,18 +205,18 @@ class Built final : public OpenClProgram {
                             std::span<const OpenClInteger> integers, std::size_t begin,
                             std::size_t count, std::size_t group) {
     const std::lock_guard lock(mutex_);  // arguments are a state of the kernel until the launch
-    cl_uint place = 0;
+    cl_uint position = 0;
     for (const Handle<cl_mem>& b : buffers) {
       cl_mem memory = b.get();
-      set_argument(place++, sizeof(memory), &memory);
+      set_argument(position++, sizeof(memory), &memory);
     }
     for (const OpenClInteger& i : integers) {
       const cl_long wide = i.value;
       const auto narrow = static_cast<cl_int>(i.value);
       if (i.is_wide)
-        set_argument(place++, sizeof(wide), &wide);
+        set_argument(position++, sizeof(wide), &wide);
       else
-        set_argument(place++, sizeof(narrow), &narrow);
+        set_argument(position++, sizeof(narrow), &narrow);
     }
     cl_event event = nullptr;
     check(cl_.clEnqueueNDRangeKernel(queue(), kernel_.get(), 1, &begin, &count, &group, 0, nullptr,
@@ -235,8 +235,8 @@ class Built final : public OpenClProgram {
     while (group * 2 <= limit) group *= 2;
     return group;
   }
-  void set_argument(cl_uint place, std::size_t size, const void* value) const {
-    check(cl_.clSetKernelArg(kernel_.get(), place, size, value), "clSetKernelArg");
+  void set_argument(cl_uint position, std::size_t size, const void* value) const {
+    check(cl_.clSetKernelArg(kernel_.get(), position, size, value), "clSetKernelArg");
   }
 
   void wait(const Handle<cl_event>& event) const {

@@ -9,6 +9,12 @@ namespace strata {
 
 static_assert(sizeof(long long) == sizeof(std::int64_t));
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+bool Program::has_chunks() const { return has_parts(); }
+bool Program::polls() const { return looks(); }
+#pragma GCC diagnostic pop
+
 ObjectProgram::ObjectProgram(std::string name, std::span<const std::byte> object,
                              std::size_t buffer_count, std::size_t value_count)
     : name_(std::move(name)),

@@ -25,12 +25,16 @@ class Program {
   /// @pre each buffer has the size that the kernel was compiled for, and both counts are the kernel's. Only some programs check the counts,
   ///   and throw Error (shape): a compiled entry function takes plain pointers
   virtual void run(std::span<void* const> buffers, std::span<const std::int64_t> values) = 0;
-  /// True if the kernel's parallel loop may be split into several runs, each with its own range [begin0, end0). False if a run always does
+  /// True if the kernel's parallel loop may be divided into chunks, each run with its own range [begin0, end0). False if a run always does
   /// the whole loop: it is then called once, and checks for interrupts itself (base/interrupt.h).
-  virtual bool has_parts() const { return true; }
-  /// True if the kernel calls a function to check for interrupts (codegen/looks.h). Its address, Looking::address(), is then passed as one
+  virtual bool has_chunks() const;
+  /// True if the kernel calls a function to check for interrupts (codegen/polls.h). Its address, Polling::address(), is then passed as one
   /// more buffer, behind those of the slots.
-  virtual bool looks() const { return false; }
+  virtual bool polls() const;
+
+  // The former names, which has_chunks() and polls() call: a class that overrides them still works.
+  [[deprecated("renamed to has_chunks")]] virtual bool has_parts() const { return true; }
+  [[deprecated("renamed to polls")]] virtual bool looks() const { return false; }
 };
 
 /// A program in a shared object that exports `void NAME_entry(void* const* buffers, const long long* values)`. run() checks both counts.

@@ -17,20 +17,20 @@
 namespace strata {
 namespace {
 
-// Synchronization that ThreadSanitizer sees. oneTBB orders the code before a loop, in its parts and after it, but ThreadSanitizer does not
+// Synchronization that ThreadSanitizer sees. oneTBB orders the code before a loop, in its chunks and after it, but ThreadSanitizer does not
 // see that, because oneTBB is not instrumented. The value has no meaning.
-std::atomic<std::uint64_t> meeting{0};
+std::atomic<std::uint64_t> synchronized{0};
 
 /// Code before the constructor or destructor of one object happens before code after those of a later one.
 class InOrder {
  public:
-  InOrder() { meet(); }
+  InOrder() { synchronize(); }
   InOrder(const InOrder&) = delete;
   InOrder& operator=(const InOrder&) = delete;
-  ~InOrder() { meet(); }
+  ~InOrder() { synchronize(); }
 
  private:
-  static void meet() { meeting.fetch_add(1, std::memory_order_acq_rel); }
+  static void synchronize() { synchronized.fetch_add(1, std::memory_order_acq_rel); }
 };
 
 // A thread passes this gate when it begins to use oneTBB. The gate is shut while the process forks, and forever when the process ends,
@@ -62,8 +62,8 @@ struct Loop {
   const Executor::Body& body;
   std::uint64_t first, size, grain;
 
-  static void run_part(void* context, std::uint64_t begin, std::uint64_t end) {
-    const InOrder part;
+  static void run_chunks(void* context, std::uint64_t begin, std::uint64_t end) {
+    const InOrder worker;
     const Loop& loop = *static_cast<const Loop*>(context);
     for (std::uint64_t k = begin; k < end; ++k) {
       const std::uint64_t from = k * loop.grain, count = std::min(loop.grain, loop.size - from);
@@ -129,7 +129,7 @@ class TbbExecutor final : public Executor {
       const Gate::Visit visit(gate_of_tbb());
       arena_->initialize();
     }
-    arena_->run(size / step + (size % step != 0 ? 1 : 0), Loop::run_part, &loop);
+    arena_->run(size / step + (size % step != 0 ? 1 : 0), Loop::run_chunks, &loop);
   }
 
   const std::uint64_t generation_ = generation_of_tbb();

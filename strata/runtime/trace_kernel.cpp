@@ -124,7 +124,7 @@ std::int64_t write_kernel(TraceFile& trace, const CompiledKernel& compiled, cons
 
 TracedCompile::TracedCompile() {
   if (trace_ == nullptr) return;
-  place_.resize(rules().size());
+  position_.resize(rules().size());
   RewriteTrace* const outer = RewriteTrace::current();
   rewrites_.emplace([this, outer](const RewriteEvent& event) {
     if (outer != nullptr) outer->record(event);
@@ -134,16 +134,16 @@ TracedCompile::TracedCompile() {
 
 void TracedCompile::fired(const RewriteEvent& event) {
   if (is_writing_) return;  // rendering the two sides below rewrites expressions, too
-  std::size_t& place = place_[static_cast<std::size_t>(event.rule)];
-  if (place == 0) {
+  std::size_t& position = position_[static_cast<std::size_t>(event.rule)];
+  if (position == 0) {
     is_writing_ = true;
     const Rule& row = rule(event.rule);
     fired_.push_back({static_cast<std::uint16_t>(event.rule), 0, instance(row.before, event),
                       instance(row.after, event)});
     is_writing_ = false;
-    place = fired_.size();
+    position = fired_.size();
   }
-  ++fired_[place - 1].times;
+  ++fired_[position - 1].times;
 }
 
 void TracedCompile::done(const CompiledKernel& kernel) {

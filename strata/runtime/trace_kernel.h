@@ -38,8 +38,8 @@ class TracedCompile {
 
   TraceFile* const trace_ = TraceFile::current();
   const std::int64_t begin_ = trace_ != nullptr ? trace_->now() : 0;
-  std::vector<FiredRule> fired_;    // ordered by first firing
-  std::vector<std::size_t> place_;  // for each rule, its index in fired_ plus 1; 0: has not fired
+  std::vector<FiredRule> fired_;       // ordered by first firing
+  std::vector<std::size_t> position_;  // for each rule, its index in fired_ plus 1; 0: has not fired
   bool is_writing_ = false;
   std::optional<RewriteTrace> rewrites_;
 };

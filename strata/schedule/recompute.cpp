@@ -46,8 +46,8 @@ class Recomputation {
 
   std::vector<const LazyNode*> excess_nodes(bool all) {
     for (std::size_t k = placed_.size(); k-- > 0;) look_up(k);
-    Load once, kernels;
-    std::unordered_map<std::size_t, Load> extra;  // by the top of a chain: the load of recomputation
+    Cost once, kernels;
+    std::unordered_map<std::size_t, Cost> extra;  // by the top of a chain: the load of recomputation
     std::vector<double> cost(placed_.size());
     for (std::size_t k = 0; k < placed_.size(); ++k) {
       const PlacedNode& placed = placed_[k];
@@ -56,39 +56,39 @@ class Recomputation {
       if (is_cheap_constant(n, cost[k])) continue;
       const double times = placed.is_materialized ? 1 : placed.times;
       for (std::size_t w = 0; w < 2; ++w) {
-        const double load = load_of(n)[w];
-        once[w] += load, kernels[w] += load * times;
-        if (times > kOnce) extra[up_[k].top][w] += load * (times - 1);
+        const double own = cost_of(n)[w];
+        once[w] += own, kernels[w] += own * times;
+        if (times > kOnce) extra[up_[k].top][w] += own * (times - 1);
       }
     }
     return chosen(once, kernels, extra, all);
   }
 
  private:
-  using Load =
+  using Cost =
       std::array<double, 2>;  ///< operations by two measures: each op counts 1, and each op counts op_cost()
 
-  static Load load_of(const LazyNode& n) {
+  static Cost cost_of(const LazyNode& n) {
     if (is_reduce(n.op)) return {elements(*n.src[0].node()), elements(*n.src[0].node())};
     if (!is_pointwise(n.op)) return {0, 0};
     return {elements(n) * (op_cost(n.op) == 0 ? 0 : 1), elements(n) * op_cost(n.op)};
   }
   /// By how much `load` exceeds the limit by either measure; <= 0: within it.
-  static double excess(const Load& load, const Load& once) {
-    return std::max(load[0] - kMostRecomputation * once[0], load[1] - kMostRecomputation * once[1]);
+  static double excess(const Cost& cost, const Cost& once) {
+    return std::max(cost[0] - kMostRecomputation * once[0], cost[1] - kMostRecomputation * once[1]);
   }
-  std::vector<const LazyNode*> chosen(const Load& once, Load kernels,
-                                      const std::unordered_map<std::size_t, Load>& extra,
+  std::vector<const LazyNode*> chosen(const Cost& once, Cost kernels,
+                                      const std::unordered_map<std::size_t, Cost>& extra,
                                       bool all) const {
     std::vector<const LazyNode*> out;
     if (excess(kernels, once) <= 0) return out;
-    std::vector<std::pair<std::size_t, Load>> by_load(extra.begin(), extra.end());
-    std::sort(by_load.begin(), by_load.end(), [](const auto& a, const auto& b) {
+    std::vector<std::pair<std::size_t, Cost>> by_cost(extra.begin(), extra.end());
+    std::sort(by_cost.begin(), by_cost.end(), [](const auto& a, const auto& b) {
       return a.second != b.second ? a.second > b.second : a.first < b.first;
     });
-    for (const auto& [k, load] : by_load) {
+    for (const auto& [k, cost] : by_cost) {
       if (!all && excess(kernels, once) <= 0) break;
-      for (std::size_t w = 0; w < 2; ++w) kernels[w] -= load[w];
+      for (std::size_t w = 0; w < 2; ++w) kernels[w] -= cost[w];
       out.push_back(placed_[k].node);
     }
     return out;
@@ -137,8 +137,8 @@ class Recomputation {
     Up& up = up_[source];
     const bool is_first = up.state == Up::State::unused;
     if (is_first) up.next = user;
-    const bool goes_on =
-        passes(source, user) && up.state != Up::State::none && (is_first || meet(up.next, user));
+    const bool goes_on = passes(source, user) && up.state != Up::State::none &&
+                         (is_first || advance_to_common(up.next, user));
     up.state = goes_on ? Up::State::one : Up::State::none;
   }
   /// True iff memory of `user` could replace memory of `source`: an elementwise op (or movement that leads to one) computed as often.
@@ -149,7 +149,7 @@ class Recomputation {
     return is_movement(u.node->op) && u.node->op != Ops::EXPAND && up_[user].top != user;
   }
   /// Sets `a` to the nearest node that the chains of a and b have in common. False if there is none within kMostSteps.
-  bool meet(std::size_t& a, std::size_t b) const {
+  bool advance_to_common(std::size_t& a, std::size_t b) const {
     if (up_[a].top != up_[b].top) return false;
     for (int step = 0; a != b; ++step) {
       if (step == kMostSteps) return false;

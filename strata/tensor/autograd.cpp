@@ -141,14 +141,14 @@ bool is_node_of(const LazyNode& n, const std::shared_ptr<GradientSlot>& slot) {
 /// True iff y was computed from x, also if only through ops whose gradient is 0.
 bool is_made_of(const Tensor& y, const Tensor& x) {
   const auto& slot = TensorAccess::state(x)->slot;
-  std::unordered_set<const LazyNode*> met;
+  std::unordered_set<const LazyNode*> seen;
   std::vector<const LazyNode*> open = {y.node().node()};
   while (!open.empty()) {
     const LazyNode& n = *open.back();
     open.pop_back();
     if (&n == x.node().node() || (slot != nullptr && is_node_of(n, slot))) return true;
     for (const LazyOp& s : n.src)
-      if (s.is_tracked() && met.insert(s.node()).second) open.push_back(s.node());
+      if (s.is_tracked() && seen.insert(s.node()).second) open.push_back(s.node());
   }
   return false;
 }

@@ -167,7 +167,7 @@ class AxisNeighbours {
   using CornerOfPiece = std::pair<Corner, std::size_t>;
 
   bool is_settled() const { return gave_up_ || (conflict_ && ask_ == Ask::stride); }
-  void meet(Int128 step) {
+  void record_stride(Int128 step) {
     if (step < kNegInf || step > kPosInf || (stride_ && *stride_ != step)) {
       conflict_ = true;
     } else {
@@ -175,7 +175,7 @@ class AxisNeighbours {
     }
   }
   void look_inside(std::size_t p) {
-    if (list_.pieces[p].extent[axis_] > 1) meet(list_.pieces[p].slope[axis_]);
+    if (list_.pieces[p].extent[axis_] > 1) record_stride(list_.pieces[p].slope[axis_]);
   }
   void look_above(std::size_t p) {
     // A piece that begins before `first` along the cross axis ends before `p` begins.
@@ -210,7 +210,7 @@ class AxisNeighbours {
     covered_above_[below] += shared;
     covered_below_[above] += shared;
     conflict_ = conflict_ || !same_slopes;
-    meet(step);
+    record_stride(step);
   }
 
   const PieceList& list_;

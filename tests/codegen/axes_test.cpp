@@ -154,11 +154,11 @@ TEST(KernelAxes, RefusalsNameTheOptAndTheReason) {
   EXPECT_TRUE(has(refusal(k, "", "UPCAST 0 2 @1"), "axis 0 has 1 segments"));
   EXPECT_TRUE(has(refusal(k, "", "UPCAST 0 1"), "the amount is from 2 to"));
   EXPECT_TRUE(has(refusal(k, "", "UPCAST 0 0"), "the amount is from 2 to"));
-  EXPECT_TRUE(has(refusal(k, "", "SPLIT 1 4"), "3 turns only"));
+  EXPECT_TRUE(has(refusal(k, "", "SPLIT 1 4"), "only 3 iterations"));
   EXPECT_TRUE(has(refusal(k, "", "LANES 0 65"), "at most 64 lanes"));
   EXPECT_TRUE(has(refusal(k, "LANES 0 2", "LANES 1 3"), "axis 0 is the one with lanes"));
   EXPECT_TRUE(has(refusal(k, "LANES 0 2", "LANES 0 5"), "has lanes"));
-  EXPECT_TRUE(has(refusal(k, "SPLIT 0 5", "UPCAST 0 2"), "does not divide the 5 turns"));
+  EXPECT_TRUE(has(refusal(k, "SPLIT 0 5", "UPCAST 0 2"), "does not divide the 5 iterations"));
   EXPECT_TRUE(has(refusal(k, "", "CUT 0 0"), "not inside"));
   EXPECT_TRUE(has(refusal(k, "", "CUT 0 10"), "not inside"));
   EXPECT_TRUE(has(refusal(k, "SPLIT 0 5", "CUT 0 5"), "cut before it is split"));

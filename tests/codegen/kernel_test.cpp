@@ -36,7 +36,8 @@ TEST(Kernel, HoldsWhatADeviceNeeds) {
     passes.push_back(name);
     EXPECT_GE(seconds, 0);
   }
-  EXPECT_EQ(passes, (std::vector<std::string>{"opts", "lower", "decompose", "bounds", "linearize", "verify"}));
+  EXPECT_EQ(passes, (std::vector<std::string>{"opts", "lower", "decompose", "bounds", "linearize",
+                                              "verify"}));
 }
 
 TEST(Kernel, AllVariablesAreThereOfSizesAloneToo) {
@@ -79,17 +80,17 @@ Buffers filled(const LazyOp& kernel, const oracle::KernelValues& values, std::ui
   return out;
 }
 
-/// What the list of `k` gets wrong, run over `parts` of its parallel range; "" for nothing.
+/// What the list of `k` gets wrong, run over `chunks` of its parallel range; "" for nothing.
 std::string difference(const LazyOp& kernel, std::string_view opts,
                        const oracle::KernelValues& values = {},
-                       std::vector<std::pair<std::int64_t, std::int64_t>> parts = {{0, 0}}) {
+                       std::vector<std::pair<std::int64_t, std::int64_t>> chunks = {{0, 0}}) {
   Target target = Target().deterministic();
   for (const OpRow& r : op_rows())
     if (is_elementwise(r.op)) target.native.insert(r.op);
   const Kernel k = compile_kernel(kernel, target, parse_opts(opts));
   const Buffers before = filled(kernel, values, 1);
   Buffers after = before;
-  for (const auto& [begin, end] : parts) {
+  for (const auto& [begin, end] : chunks) {
     oracle::KernelValues all = values;
     all.emplace_back("begin0", begin);
     all.emplace_back("end0", end);
@@ -107,7 +108,7 @@ TEST(KernelAgainstOracle, EveryKindOfLoop) {
 }
 
 // What is left over of a split parallel loop is for the call that ends the range.
-TEST(KernelAgainstOracle, ParallelRangesInAnyParts) {
+TEST(KernelAgainstOracle, ParallelRangesInAnyChunks) {
   const LazyOp k = kernel(input(0, {11, 3}) + input(1, {11, 3}));  // in place: nothing may be done twice
   for (const std::string_view opts :
        {"PARALLEL 0", "PARALLEL 0, LANES 1 2", "CUT 0 4, PARALLEL 0"}) {

@@ -115,7 +115,7 @@ class Trial {
       const Device& on = Device::get(name);
       const Kernel kernel = compiled(target_of(on.target().instances));
       const std::shared_ptr<Program> program = on.compile(kernel);
-      return ran_in_parts(name, kernel, [&](void* const* buffers, const long long* values) {
+      return ran_in_chunks(name, kernel, [&](void* const* buffers, const long long* values) {
         program->run({buffers, kernel.buffers.size()},
                      {reinterpret_cast<const std::int64_t*>(values), kernel.variables.size()});
       });
@@ -135,7 +135,7 @@ class Trial {
   }
   bool is_deterministic() const { return is_deterministic_; }
   Verdict ran(const std::string& stage, const Entry& entry) {
-    return guarded(stage, [&]() -> Verdict { return ran_in_parts(stage, *list_, entry); });
+    return guarded(stage, [&]() -> Verdict { return ran_in_chunks(stage, *list_, entry); });
   }
   /// What a program that does not share our memory needs: the buffers, the values of each call of the entry.
   /// @pre source() has given one
@@ -193,8 +193,8 @@ class Trial {
     return compile_kernel(kernel_.sink, target, some);
   }
 
-  /// [begin, end) of each run: a partition of the parallel range, with an empty part that is not at its end.
-  std::vector<std::pair<std::int64_t, std::int64_t>> parts(const Kernel& k) const {
+  /// [begin, end) of each run: a partition of the parallel range, with an empty chunk that is not at its end.
+  std::vector<std::pair<std::int64_t, std::int64_t>> chunks(const Kernel& k) const {
     const bool is_cut = std::any_of(k.variables.begin(), k.variables.end(), [](const Variable& v) {
       return v.name() == "begin0" || v.name() == "end0";
     });
@@ -224,13 +224,13 @@ class Trial {
   }
   std::vector<std::vector<long long>> calls_of(const Kernel& k) const {
     std::vector<std::vector<long long>> out;
-    for (const auto& [begin, end] : parts(k)) {
+    for (const auto& [begin, end] : chunks(k)) {
       out.emplace_back();
       for (const auto& [name, value] : values_of(k, begin, end)) out.back().push_back(value);
     }
     return out;
   }
-  Verdict ran_in_parts(const std::string& stage, const Kernel& k, const Entry& entry) {
+  Verdict ran_in_chunks(const std::string& stage, const Kernel& k, const Entry& entry) {
     Buffers after = before_;
     std::vector<void*> pointers;
     for (GuardedMemory& b : after) pointers.push_back(b.data());
@@ -239,7 +239,7 @@ class Trial {
   }
   Verdict interpreted(const std::string& stage, const Kernel& k, const KernelRanges::Stored& allowed) {
     Buffers after = before_;
-    for (const auto& [begin, end] : parts(k))
+    for (const auto& [begin, end] : chunks(k))
       interpret(k.uops, memory_of(after), values_of(k, begin, end), std::uint64_t{1} << 23);
     return compared(stage, after, allowed);
   }

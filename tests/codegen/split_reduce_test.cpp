@@ -62,7 +62,8 @@ TEST(SplitReduce, Refusals) {
   };
   EXPECT_NE(refusal("a: f32[64]; y = a.sum()", 0, 8).find("axis 0 is not reduced"), std::string::npos);
   EXPECT_NE(refusal("a: f32[64]; y = a.sum()", 9, 8).find("axis 9 is not reduced"), std::string::npos);
-  EXPECT_NE(refusal("a: f32[64]; y = a.sum()", 1, 33).find("less than two a part"), std::string::npos);
+  EXPECT_NE(refusal("a: f32[64]; y = a.sum()", 1, 33).find("fewer than two per part"),
+            std::string::npos);
   EXPECT_NE(refusal("a: f32[64]; y = a.sum()", 1, 1).find("[SPLITREDUCE 1 1]"), std::string::npos);
   EXPECT_NE(refusal("n: 2..64; a: f32[n]; y = a.sum()", 1, 2).find("symbolic size n"),
             std::string::npos);

@@ -308,9 +308,9 @@ class RangeOps {
                     error_of(op, dtype) + 2, x.nan);
   }
   static ValueRange sum(DType dtype, const ValueRange& a, const ValueRange& b) {
-    const bool meets = (a.low == -kInfinity && b.high == kInfinity) ||
-                       (a.high == kInfinity && b.low == -kInfinity);
-    if (meets) return anything(dtype);
+    const bool cancels = (a.low == -kInfinity && b.high == kInfinity) ||
+                         (a.high == kInfinity && b.low == -kInfinity);
+    if (cancels) return anything(dtype);
     return between(dtype, number(Ops::ADD, dtype, a.low, b.low),
                    number(Ops::ADD, dtype, a.high, b.high), a.nan || b.nan);
   }

@@ -110,7 +110,7 @@ TEST(Promote, KeepsLanes) {
   EXPECT_EQ(promote(dtypes::int8.vec(3), dtypes::uint8.vec(3)), dtypes::int16.vec(3));
 }
 
-TEST(Promote, RefusesWhatDoesNotMeet) {
+TEST(Promote, RefusesWhatHasNoCommonDtype) {
   const auto refused = [](DType a, DType b, std::string_view message) {
     try {
       (void)promote(a, b);

@@ -90,9 +90,9 @@ GraphFamily norms() {
           const Tensor y = shaped(in[0], {a[0], a[1]}).matmul(shaped(in[1], {a[1], a[2] + 1}));
           return (a[3] == 1 ? y : y.tanh() * 2).softmax(a[4] % 2);
         }},
-       {"dear_softmax", 1, draw_layer,
+       {"expensive_softmax", 1, draw_layer,
         [](Tensors in, const StepArgs& a) { return in[0].sin().exp().softmax(-(a[0] % 2) - 1); }},
-       {"dear_norm", 1, draw_layer,
+       {"expensive_norm", 1, draw_layer,
         [](Tensors in, const StepArgs&) {
           return layer_norm(in[0].tanh(), {in[0].size(-1)}, {}, {}, kEps);
         }},

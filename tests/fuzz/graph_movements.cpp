@@ -105,8 +105,8 @@ Tensor sliced(Tensors in, const StepArgs& args) {
   for (std::size_t k = 0; k < args.size(); k += 3) {
     const std::optional<Int> begin = args[k] == 0 ? std::nullopt : std::optional<Int>(args[k]);
     const std::optional<Int> end = args[k + 1] == 0 ? std::nullopt : std::optional<Int>(args[k + 1]);
-    const bool turns = args[k + 2] < 0;
-    subscripts.emplace_back(Slice{turns ? end : begin, turns ? begin : end, args[k + 2]});
+    const bool reverses = args[k + 2] < 0;
+    subscripts.emplace_back(Slice{reverses ? end : begin, reverses ? begin : end, args[k + 2]});
   }
   return in[0].index(subscripts);
 }
@@ -214,9 +214,9 @@ Tensor shaped(const Tensor& x, const Ints& shape) {
   const Index sizes = sizes_of(x);
   const std::int64_t count = product(sizes);
   STRATA_CHECK(count > 0 || wanted == 0, shape, "[shaped] nothing to take elements of");
-  const std::int64_t turns = count == 0 ? 1 : (wanted + count - 1) / count;
+  const std::int64_t repeats = count == 0 ? 1 : (wanted + count - 1) / count;
   Tensor flat = x.reshape({-1});
-  if (turns != 1) flat = flat.repeat({turns});
+  if (repeats != 1) flat = flat.repeat({repeats});
   return flat.narrow(0, 0, wanted).reshape(shape);
 }
 

@@ -167,7 +167,7 @@ TEST(Interpret, StopsAtTheBudget) {
   g.add(UOps::ENDLOOP, none, {i});
   try {
     interpret(g, {}, {}, 1000);
-    ADD_FAILURE() << "ran 2^63 turns";
+    ADD_FAILURE() << "ran 2^63 iterations";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::budget);
     EXPECT_EQ(std::string_view(error.what()),

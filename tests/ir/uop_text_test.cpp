@@ -135,9 +135,9 @@ UOpGraph everything() {
 
 TEST(UOpText, EveryUOpComesBack) {
   const UOpGraph g = everything();
-  std::vector<bool> met(static_cast<std::size_t>(UOps::BARRIER) + 1);
-  for (const UOp u : g) met[static_cast<std::size_t>(u.op())] = true;
-  for (std::size_t k = 0; k < met.size(); ++k) EXPECT_TRUE(met[k]) << spec_name(UOps(k));
+  std::vector<bool> seen(static_cast<std::size_t>(UOps::BARRIER) + 1);
+  for (const UOp u : g) seen[static_cast<std::size_t>(u.op())] = true;
+  for (std::size_t k = 0; k < seen.size(); ++k) EXPECT_TRUE(seen[k]) << spec_name(UOps(k));
   expect_round_trip(g);
   const UOpGraph back = parse_uops(g.text());
   EXPECT_EQ(std::get<Global>(back[1].arg()), (Global{1, "weights"}));

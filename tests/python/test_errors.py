@@ -87,12 +87,12 @@ def test_ctrl_c_ends_long_runs():
 
 
 def test_other_threads_run_meanwhile():
-    turns = []
+    counted = []
     done = threading.Event()
 
     def count():
         while not done.is_set():
-            turns.append(1)
+            counted.append(1)
             time.sleep(0.001)
 
     thread = threading.Thread(target=count)
@@ -101,7 +101,7 @@ def test_other_threads_run_meanwhile():
         (strata.rand(300, 300) @ strata.rand(300, 300)).realize()
     done.set()
     thread.join()
-    assert turns
+    assert counted
 
 
 @pytest.mark.parametrize("call", [

@@ -44,7 +44,7 @@ def rest_of(process):
 
 # --- Ctrl-C ---
 
-# A kernel of half a minute (on INTERP ten seconds): elements that are dear, far more of them than memory has to hold.
+# A kernel of half a minute (on INTERP ten seconds): elements that are expensive, far more of them than memory has to hold.
 LONG = """
     import signal, sys, threading, time, strata
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -63,7 +63,7 @@ LONG = """
 """
 
 
-# Many rows are turns of a parallel loop; each of two long ones is a loop of its own.
+# Many rows are iterations of a parallel loop; each of two long ones is a loop of its own.
 @pytest.mark.parametrize("device,threads,shape", [
     ("LLVM", "1", "-1, 64"), ("LLVM", "0", "-1, 64"), ("LLVM", "1", "2, -1"), ("CLANG", "0", "-1, 64"), ("CLANG", "1", "2, -1"),
     ("INTERP", "1", "2, -1"), ("OPENCL", "0", "-1, 64")])

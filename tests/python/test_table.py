@@ -53,33 +53,33 @@ def category(dtype):
     return 0 if dtype == "bool" else 2 if dtype in FLOATS else 1
 
 
-def result_dtype(rule, met):
-    """The dtype that a rule gives to operands that meet in one; None where it refuses them."""
-    if rule == "number" and met == "bool":
+def result_dtype(rule, promoted):
+    """The dtype that a rule gives to operands that are promoted to one; None where it refuses them."""
+    if rule == "number" and promoted == "bool":
         return "int64"
-    if rule == "integer" and met in FLOATS:
+    if rule == "integer" and promoted in FLOATS:
         return None
     if rule == "real":
-        return met if met in FLOATS else "float32"
-    return {"boolean": "bool", "float64": "float64"}.get(rule, met)
+        return promoted if promoted in FLOATS else "float32"
+    return {"boolean": "bool", "float64": "float64"}.get(rule, promoted)
 
 
-def expected_dtype(row, met):
+def expected_dtype(row, promoted):
     refuses_bools, of_floats = "bools are refused" in row["meaning"], "floats only" in row["meaning"]
-    if (refuses_bools and met == "bool") or (of_floats and met not in FLOATS):
+    if (refuses_bools and promoted == "bool") or (of_floats and promoted not in FLOATS):
         return None
-    return result_dtype("number" if "bools count as int64" in row["meaning"] and met == "bool" else row["dtype"], met)
+    return result_dtype("number" if "bools count as int64" in row["meaning"] and promoted == "bool" else row["dtype"], promoted)
 
 
-def given(f, row, met):
+def given(f, row, promoted):
     """What the row gives, or None where it refuses, as it has to."""
-    expected = expected_dtype(row, met)
+    expected = expected_dtype(row, promoted)
     if expected is None:
         with pytest.raises(strata.DomainError):
             f()
         return None
     out = f()
-    assert str(out.dtype) == expected, (row["name"], met, str(out.dtype), expected)
+    assert str(out.dtype) == expected, (row["name"], promoted, str(out.dtype), expected)
     return out
 
 
@@ -94,9 +94,9 @@ def test_dtypes_of_one(name):
 @pytest.mark.parametrize("name", BINARY)
 def test_dtypes_of_two(name):
     for a, b in itertools.product(OF_TORCH, OF_TORCH):
-        met = str(torch.promote_types(getattr(torch, a), getattr(torch, b))).removeprefix("torch.")
+        promoted = str(torch.promote_types(getattr(torch, a), getattr(torch, b))).removeprefix("torch.")
         x, y = strata.ones(2, 1, dtype=a), strata.ones(1, 3, dtype=b)
-        out = given(lambda: getattr(x, name)(y), BINARY[name], met)
+        out = given(lambda: getattr(x, name)(y), BINARY[name], promoted)
         assert out is None or out.shape == (2, 3)
 
 
@@ -104,8 +104,8 @@ def test_dtypes_of_two(name):
 def test_dtypes_beside_a_number(name):
     for dtype in OF_TORCH:
         for number, kind in ((True, 0), (2, 1), (2.0, 2)):
-            met = dtype if category(dtype) >= kind else ("int64", "float32")[kind - 1]
-            given(lambda: getattr(strata.ones(3, dtype=dtype), name)(number), BINARY[name], met)
+            promoted = dtype if category(dtype) >= kind else ("int64", "float32")[kind - 1]
+            given(lambda: getattr(strata.ones(3, dtype=dtype), name)(number), BINARY[name], promoted)
 
 
 # --- values ---

@@ -158,7 +158,7 @@ TEST(Llvm, LanesOfTwoVectorsAreOneShuffle) {
   EXPECT_TRUE(has(uops_to_llvm("k", g), "<2 x i32> <i32 1, i32 6>"));
 }
 
-TEST(Llvm, NamesOfTheListDoNotMeetOurs) {
+TEST(Llvm, NamesOfTheListAreNotOurs) {
   UOpGraph g;
   const UOp n = g.add(UOps::DEFINE_VAR, int32, {}, Variable("alu3", 0, 9));
   const UOp m = g.add(UOps::DEFINE_VAR, int32, {}, Variable("entry", 0, 9));

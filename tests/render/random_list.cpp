@@ -8,7 +8,7 @@
 namespace strata::test {
 namespace {
 
-constexpr std::int64_t kTurns = 5;
+constexpr std::int64_t kTripCount = 5;
 
 class Generator {
  public:
@@ -21,14 +21,14 @@ class Generator {
   }
 
   RandomKernel make() {
-    n_ = list().add(UOps::DEFINE_VAR, dtypes::int32, {}, Variable("n", 1, kTurns));
-    out_.values.emplace_back("n", static_cast<std::int64_t>(1 + below(kTurns)));
+    n_ = list().add(UOps::DEFINE_VAR, dtypes::int32, {}, Variable("n", 1, kTripCount));
+    out_.values.emplace_back("n", static_cast<std::int64_t>(1 + below(kTripCount)));
     const UOp zero = number(dtypes::int32, 0);
-    const UOp turns = number(dtypes::int32, kTurns);
+    const UOp trip_count = number(dtypes::int32, kTripCount);
     const bool accumulates = below(2) == 0;
     UOp acc;
     if (accumulates) acc = accumulator();
-    loop_ = list().add(UOps::LOOP, dtypes::int32, {zero, below(2) == 0 ? n_ : turns}, {}, false);
+    loop_ = list().add(UOps::LOOP, dtypes::int32, {zero, below(2) == 0 ? n_ : trip_count}, {}, false);
     index_ = alu(Ops::MUL, {loop_, number(dtypes::int32, lanes_)});
     for (int k = 0; k < 3; ++k) load();
     for (int k = 0; k < options_.ops; ++k) step();
@@ -95,7 +95,7 @@ class Generator {
 
   UOp buffer(DType dtype, bool stored) {
     const int slot = static_cast<int>(out_.buffers.size());
-    const std::int64_t size = kTurns * lanes_;
+    const std::int64_t size = kTripCount * lanes_;
     RandomKernel::Buffer b{dtype, size, stored, {}};
     b.data.resize(static_cast<std::size_t>(size) * dtype.itemsize());
     for (std::int64_t k = 0; k < size; ++k)

@@ -128,9 +128,9 @@ class EqualThreads final : public Executor {
 };
 
 /// Does nothing in each iteration of a parallel loop but to say so.
-class TurnsProgram final : public Program {
+class IterationsProgram final : public Program {
  public:
-  explicit TurnsProgram(EqualThreads& threads) : threads_(threads) {}
+  explicit IterationsProgram(EqualThreads& threads) : threads_(threads) {}
   const std::string& name() const override { return name_; }
   void run(std::span<void* const>, std::span<const std::int64_t> values) override {
     threads_.spend(values[0], values[1]);
@@ -138,16 +138,16 @@ class TurnsProgram final : public Program {
 
  private:
   EqualThreads& threads_;
-  std::string name_ = "turns";
+  std::string name_ = "iterations";
 };
 
-// A product of 512 x 512 had 16 iterations in pieces of 1, 1, 2, 2, ..., so that one thread did 9 of them while the other did 7.
+// A product of 512 x 512 had 16 iterations in chunks of 1, 1, 2, 2, ..., so that one thread did 9 of them while the other did 7.
 TEST(CompiledKernelThreads, LongRunsEndAtTheSameTime) {
   for (const std::int64_t size : {512, 544, 1024, 1504, 2048, 3000, 5000}) {
     EqualThreads two;
     const CompiledKernel k(
         compile_kernel(kernels::matmul(size, size, size), Device::get("LLVM").target()),
-        std::make_shared<TurnsProgram>(two));
+        std::make_shared<IterationsProgram>(two));
     ASSERT_EQ(k.kernel().variables.size(), 2U);
     std::array<std::int64_t, 2> values = {0, 0};
     k.replay({}, values, &two);

@@ -38,10 +38,10 @@ bool is_content(int i, const Bytes& bytes) {
 }
 
 /// Puts and finds at random; the number of the first thing that is wrong, or 0.
-int work(const std::string& folder, unsigned seed, int turns) {
+int work(const std::string& folder, unsigned seed, int rounds) {
   DiskCache cache(folder, 60'000);  // about a dozen entries: eviction goes on all the time
   std::minstd_rand random(seed);
-  for (int turn = 0; turn < turns; ++turn) {
+  for (int round = 0; round < rounds; ++round) {
     const int i = static_cast<int>(random() % 20);
     if (random() % 3 == 0) {
       if (!cache.put(process_key(i), content(i, static_cast<unsigned>(random())))) return 1;
@@ -69,16 +69,16 @@ TEST(DiskCacheProcess, ClearedBesideOthers) {
   for (unsigned seed = 1; seed <= 3; ++seed)
     processes.push_back(start([&] {
       DiskCache cache(folder, 1 << 20);
-      for (unsigned turn = 0; turn < 200; ++turn) {
-        const int i = static_cast<int>((turn + seed) % 10);
-        cache.put(process_key(i), content(i, turn));  // declined where its file went before it was whole
+      for (unsigned round = 0; round < 200; ++round) {
+        const int i = static_cast<int>((round + seed) % 10);
+        cache.put(process_key(i), content(i, round));  // declined where its file went before it was whole
         if (const auto found = cache.find(process_key(i)); found && !is_content(i, *found))
           return 2;
       }
       return cache.statistics().damaged == 0 ? 0 : 3;
     }));
   DiskCache cache(folder, 1 << 20);
-  for (int turn = 0; turn < 100; ++turn) {
+  for (int round = 0; round < 100; ++round) {
     cache.clear();
     EXPECT_TRUE(cache.damaged().empty());
     usleep(500);
@@ -92,10 +92,10 @@ TEST(DiskCacheProcess, EndedAtAnyMomentEntriesAreWhole) {
   DiskCache cache(folder, 1 << 20);
   for (int i = 0; i < 20; ++i) cache.put(process_key(i), content(i, 1));
   std::minstd_rand random(7);
-  for (unsigned turn = 0; turn < 25; ++turn) {
+  for (unsigned round = 0; round < 25; ++round) {
     const pid_t pid = start([&] {
       DiskCache writer(folder, 1 << 20);
-      for (unsigned version = turn;; ++version) {
+      for (unsigned version = round;; ++version) {
         const int i = static_cast<int>(version % 20);
         writer.put(process_key(i), content(i, version));
       }

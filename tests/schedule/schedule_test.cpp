@@ -85,7 +85,7 @@ TEST(Schedule, WhatSeveralKernelsUseIsSharedWhereItIsDear) {
   EXPECT_EQ(twice(cheap).size(), 2U);
 }
 
-TEST(Schedule, DearElementsAreMadeOnceForAllLoopsOfAKernel) {
+TEST(Schedule, ExpensiveElementsAreMadeOnceForAllLoopsOfAKernel) {
   const LazyOp x = memory({16, 32}),
                expensive = LazyOp::alu(Ops::TANH, {exp(LazyOp::alu(Ops::SIN, {x}))});
   for (const std::int64_t axis : {0, 1}) {

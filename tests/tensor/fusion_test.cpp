@@ -42,7 +42,7 @@ TEST(KernelsOf, Normalization) {
   EXPECT_EQ(kernels(batch_norm(image, channels, channels, channels, channels)), 1);
 }
 
-TEST(KernelsOf, WhatIsDearInSeveralLoops) {
+TEST(KernelsOf, WhatIsExpensiveInSeveralLoops) {
   const Tensor x = memory({8, 32}), w = memory({32, 16}), b = memory({16});
   EXPECT_EQ(kernels(x.sin().exp().tanh().softmax(1)), 2);
   EXPECT_EQ(kernels(layer_norm(x.gelu(), {32}, {}, {})), 2);

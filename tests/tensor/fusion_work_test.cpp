@@ -17,7 +17,7 @@
 namespace strata::test {
 namespace {
 
-/// Counts the operations on floats that a kernel does, as its list says: loops by their turns, vectors by their lanes.
+/// Counts the operations on floats that a kernel does, as its list says: loops by their trip counts, vectors by their lanes.
 class Counting {
  public:
   explicit Counting(const Kernel& kernel)
@@ -66,7 +66,7 @@ class Counting {
     return u == on || (u.op() != UOps::LOOP && std::any_of(u.src().begin(), u.src().end(),
                                                            [&](UOp s) { return depends(s, on); }));
   }
-  /// Of an end of a loop, where the parallel one has all its turns.
+  /// Of an end of a loop, where the parallel one has all its iterations.
   std::int64_t value_of(UOp u) const {
     if (u.op() == UOps::LOOP) return counters_.at(u.num());
     if (u.op() == UOps::CAST) return value_of(u.src(0));

@@ -302,7 +302,7 @@ TEST(Join, AlongAnAxis) {
   expect_values(Tensor::cat(Many{bools({true, false}, {2}), bools({true}, {1})}), {3}, {1, 0, 1});
 }
 
-TEST(Join, DtypesMeetAndEmptyOnesGo) {
+TEST(Join, DtypesPromoteAndEmptyOnesGo) {
   EXPECT_EQ(Tensor::cat(Many{i64({1}), f64({2}, {1})}).dtype(), dtypes::float64);
   EXPECT_EQ(Tensor::cat(Many{bools({true}, {1}), i64({2})}).dtype(), dtypes::int64);
   expect_values(Tensor::cat(Many{counted({0}), counted({2, 2})}), {2, 2}, {0, 1, 2, 3});

@@ -51,7 +51,7 @@ TEST(Tensor, OfNumbersAndElements) {
             (std::vector<bool>{true, false}));
 }
 
-TEST(Tensor, DTypesMeetAsInPyTorch) {
+TEST(Tensor, DTypesPromoteAsInPyTorch) {
   const Tensor i32 = Tensor::from({1, 2}), f16 = Tensor::ones({2}, dtypes::float16),
                b = Tensor::ones({2}, dtypes::boolean);
   EXPECT_EQ((i32 + 1).dtype(), dtypes::int32);

@@ -9,7 +9,7 @@ import { optsOf, restOf, stemOf, textOfOpts, withMore, without } from '../src/mo
 import { flat, treeOf } from '../src/modes/kernel/tree';
 import { bindingsOf, differenceOf, groupsOf, whyNot } from '../src/modes/kernel/webgpu';
 import { accessesOf } from '../src/modes/film/replay';
-import { turnsOf } from '../src/modes/film/turns';
+import { iterationsOf } from '../src/modes/film/iterations';
 
 const op = (name: string, srcs: number[] = [], more: Partial<Op> = {}): Op => ({ op: name, dtype: 'i32', arg: null, srcs, text: '', loop: null, ...more });
 
@@ -85,20 +85,20 @@ test('an access as a text of the box', () => {
   assert.equal(boxTextOf(KERNEL, { ...access, index: '3', valid: '1' }, {}), '3');
 });
 
-test('turns of loops at each access; none where they are not known', () => {
+test('iterations of loops at each access; none where they are not known', () => {
   const triples: number[] = [];
   for (let i = 0; i < 3; ++i) {
     for (let j = 0; j < 4; ++j) triples.push(7, 1, j, 7, 1, j + 1);
     triples.push(9, 0, i, 9, 0, i + 1);
   }
-  const turns = turnsOf(KERNEL, accessesOf(triples));
-  assert.ok(turns !== null);
-  assert.deepEqual([turns.turn(5, 0), turns.turn(6, 0), turns.turn(6, 3), turns.turn(6, 8), turns.turn(5, 29)], [0, 0, 1, null, 2]);
-  assert.equal(turnsOf(KERNEL, accessesOf(triples.slice(3))), null);
+  const iterations = iterationsOf(KERNEL, accessesOf(triples));
+  assert.ok(iterations !== null);
+  assert.deepEqual([iterations.iteration(5, 0), iterations.iteration(6, 0), iterations.iteration(6, 3), iterations.iteration(6, 8), iterations.iteration(5, 29)], [0, 0, 1, null, 2]);
+  assert.equal(iterationsOf(KERNEL, accessesOf(triples.slice(3))), null);
   const ended = OPS.map((o, row) => (row === 1 ? op('DEFINE_VAR', [], { arg: "Variable('n', 1, 9)" }) : o));
-  assert.equal(turnsOf({ ...KERNEL, ops: ended }, accessesOf(triples)), null);
-  assert.equal(turnsOf({ ...KERNEL, ops: ended }, accessesOf(triples), { n: 3 })?.turn(5, 29), 2);
-  assert.equal(turnsOf(KERNEL, accessesOf([...triples, 7, 1, 0])), null);
+  assert.equal(iterationsOf({ ...KERNEL, ops: ended }, accessesOf(triples)), null);
+  assert.equal(iterationsOf({ ...KERNEL, ops: ended }, accessesOf(triples), { n: 3 })?.iteration(5, 29), 2);
+  assert.equal(iterationsOf(KERNEL, accessesOf([...triples, 7, 1, 0])), null);
 });
 
 const WGSL = `@group(0) @binding(0) var<storage, read_write> data0: array<f32>;

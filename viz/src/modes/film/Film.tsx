@@ -11,14 +11,14 @@ import { HIT, OUTCOMES } from './cache';
 import { Nest } from './Nest';
 import { pause, place, play, plays, seek, speed, SPEEDS, useFilm } from './player';
 import { partOf, type Replay } from './replay';
-import type { Turns } from './turns';
+import type { Iterations } from './iterations';
 
 interface FilmProps {
   readonly kernel: KernelAnswer;
   readonly buffers: readonly Shown[];
   readonly replay: Replay;
   /** Of each kernel that runs. */
-  readonly turns: readonly (Turns | null)[];
+  readonly iterations: readonly (Iterations | null)[];
   /** How many accesses of scratch memory are left out. */
   readonly scratch: number;
 }
@@ -39,7 +39,7 @@ export function Film(props: FilmProps) {
         <Controls at={at} count={count} />
       </div>
       <Now {...props} running={running} now={now} />
-      <Nest kernel={running} around={around(running, now < 0 ? null : (replay.accesses.op[now] ?? null))} turn={(loop) => (now < 0 ? null : (props.turns[part]?.turn(loop, now - first) ?? null))} />
+      <Nest kernel={running} around={around(running, now < 0 ? null : (replay.accesses.op[now] ?? null))} iteration={(loop) => (now < 0 ? null : (props.iterations[part]?.iteration(loop, now - first) ?? null))} />
       <div class="buffers">
         {buffers.map((b) => (
           <Buffer key={b.slot} buffer={b} replay={replay} now={now} />

@@ -1,17 +1,17 @@
-// The strip of loops: those around the access of now, outermost first, with their turns; what is written out, vectors and threads
+// The strip of loops: those around the access of now, outermost first, with their iterations; what is written out, vectors and threads
 // among them.
 import { hover, point } from '../../hover';
 import type { KernelParts } from '../kernel/answer';
 import { kindMark } from '../kernel/kinds';
 import { ABOUT_KINDS, flat, treeOf } from '../kernel/tree';
 
-/** `around` are the LOOPs around the access, by their rows; `turn` says which turn of one it is. */
-export function Nest(props: { kernel: KernelParts; around: ReadonlySet<number>; turn: (loop: number) => number | null }) {
+/** `around` are the LOOPs around the access, by their rows; `iteration` says which iteration of one it is. */
+export function Nest(props: { kernel: KernelParts; around: ReadonlySet<number>; iteration: (loop: number) => number | null }) {
   return (
     <ul class="nest" aria-label="Loops">
       {flat(treeOf(props.kernel)).map(({ node }, i) => {
         const isOn = node.op === null || props.around.has(node.op);
-        const turn = node.isLoop && node.op !== null && isOn ? props.turn(node.op) : null;
+        const iteration = node.isLoop && node.op !== null && isOn ? props.iteration(node.op) : null;
         return (
           <li
             key={i}
@@ -25,9 +25,9 @@ export function Nest(props: { kernel: KernelParts; around: ReadonlySet<number>; 
               {node.kind} {node.axis === null ? '' : `axis ${node.axis}`}
             </span>
             <span class="head">
-              {turn === null ? `${node.size}× ${node.name}` : `${node.name}=${turn} of ${node.size}`}
+              {iteration === null ? `${node.size}× ${node.name}` : `${node.name}=${iteration} of ${node.size}`}
             </span>
-            {node.isLoop ? <progress aria-label={`${node.name}: turn`} max={Math.max(1, (Number(node.size) || 1) - 1)} value={turn ?? 0} /> : null}
+            {node.isLoop ? <progress aria-label={`${node.name}: iteration`} max={Math.max(1, (Number(node.size) || 1) - 1)} value={iteration ?? 0} /> : null}
           </li>
         );
       })}

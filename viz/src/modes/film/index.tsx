@@ -16,7 +16,7 @@ import { Film } from './Film';
 import { Plot } from './Plot';
 import { place, seek } from './player';
 import { type Accesses, accessesOf, Replay } from './replay';
-import { type Turns, turnsOf } from './turns';
+import { type Iterations, iterationsOf } from './iterations';
 
 const EXAMPLE = 'a: f32[8,8]; b: f32[8,8]; c = a @ b';
 
@@ -39,7 +39,7 @@ function Reel({ request, text }: { request: Request; text: string }) {
     const list = listOf(order.value.order, order.arrays);
     const accesses = accessesOf(list, order.value.kernels.map((k) => k.accesses));
     const scratch = list.length / 3 - accesses.count;
-    return { kernel: kernel.value, buffers: buffersOf(kernel.value, order.value, text, accesses), accesses, scratch, turns: turnsOfAll(kernel.value, accesses, order.value.values) };
+    return { kernel: kernel.value, buffers: buffersOf(kernel.value, order.value, text, accesses), accesses, scratch, iterations: iterationsOfAll(kernel.value, accesses, order.value.values) };
   }, [order.value, kernel.value, order.pending, kernel.pending]);
   const last = useMemo<{ reel: typeof reel }>(() => ({ reel: null }), []);
   if (reel !== null) last.reel = reel;
@@ -49,7 +49,7 @@ function Reel({ request, text }: { request: Request; text: string }) {
   return (
     <div class={error === null && reel !== null ? 'film' : 'film dim'} data-pending={kernel.pending || order.pending}>
       {error !== null && kernel.error === null ? <Refusal error={error} /> : null}
-      {shown === null || replay === null ? null : <Film kernel={shown.kernel} buffers={shown.buffers} replay={replay} turns={shown.turns} scratch={shown.scratch} />}
+      {shown === null || replay === null ? null : <Film kernel={shown.kernel} buffers={shown.buffers} replay={replay} iterations={shown.iterations} scratch={shown.scratch} />}
       <div class="kernel">
         {replay === null || shown === null ? null : <Cache replay={replay} shape={shape} names={shown.buffers} />}
         <div>
@@ -67,12 +67,12 @@ function listOf(list: unknown, arrays: readonly Numbers[]): ArrayLike<number> {
 }
 
 /** Of each kernel that runs. */
-function turnsOfAll(kernel: KernelAnswer, accesses: Accesses, values: Readonly<Record<string, number>>): (Turns | null)[] {
+function iterationsOfAll(kernel: KernelAnswer, accesses: Accesses, values: Readonly<Record<string, number>>): (Iterations | null)[] {
   let first = 0;
   return [...kernel.first, kernel].map((k: KernelParts, part) => {
     const begin = first, count = accesses.parts[part] ?? 0;
     first += count;
-    return turnsOf(k, { count, op: accesses.op.subarray(begin, begin + count) }, values);
+    return iterationsOf(k, { count, op: accesses.op.subarray(begin, begin + count) }, values);
   });
 }
 

@@ -17,15 +17,15 @@ export const withMore = (opts: readonly string[], opt: string): string => textOf
 
 /** What each kind of Opt does, in a line. */
 export const ABOUT_OPTS: Readonly<Record<string, string>> = {
-  SPLIT: 'the innermost loop becomes one of N turns inside of another: a tile',
-  UPCAST: 'N turns of the innermost loop at once, in registers',
-  UNROLL: 'N turns of a reduction at once, into one accumulator',
-  LANES: 'N turns as one vector',
+  SPLIT: 'the innermost loop becomes one of N iterations inside of another: a tile',
+  UPCAST: 'N iterations of the innermost loop at once, in registers',
+  UNROLL: 'N iterations of a reduction at once, into one accumulator',
+  LANES: 'N iterations as one vector',
   PARALLEL: 'the outermost loop runs on several threads',
   REORDER: 'another order of the loops',
   CUT: 'two loops: before and from a place on',
   STAGE: 'a buffer is copied to scratch memory first',
-  PADTO: 'the loop gets turns that do nothing, to a multiple of N',
+  PADTO: 'the loop gets iterations that do nothing, to a multiple of N',
   MERGE: 'two axes become one',
   SPLITREDUCE: 'a reduction in N parts, each by a thread of its own',
   STREAM: 'stores go past the caches',

@@ -14,9 +14,9 @@ export interface LoopNode {
 }
 
 export const ABOUT_KINDS: Readonly<Record<string, string>> = {
-  loop: 'one turn after another',
-  parallel: 'threads share its turns',
-  reduce: 'its turns are added into one value',
+  loop: 'one iteration after another',
+  parallel: 'threads share its iterations',
+  reduce: 'its iterations are added into one value',
   scratch: 'fills scratch memory',
   upcast: 'at once, in registers',
   unroll: 'written out, into one accumulator',
@@ -52,11 +52,11 @@ function nodeOf(kernel: KernelParts, row: number): LoopNode {
     return { kind: 'parallel', name: name ?? '', size: size ?? '', axis: shared?.axis ?? null, op: row, isLoop: true, inside: [] };
   }
   const kind = axis === null ? 'scratch' : isShared(axis, row) ? 'parallel' : axis.kind === 'reduce' ? 'reduce' : 'loop';
-  return { kind, name: op.counter ?? '', size: turnsOf(kernel, row, axis), axis: axis?.axis ?? null, op: row, isLoop: true, inside: [] };
+  return { kind, name: op.counter ?? '', size: tripCountOf(kernel, row, axis), axis: axis?.axis ?? null, op: row, isLoop: true, inside: [] };
 }
 
-/** From its ends where these are numbers, else what the axis says of its loop: turns that threads share, or a symbolic size. */
-export function turnsOf(kernel: KernelParts, row: number, axis: Axis | null): string {
+/** From its ends where these are numbers, else what the axis says of its loop: iterations that threads share, or a symbolic size. */
+export function tripCountOf(kernel: KernelParts, row: number, axis: Axis | null): string {
   if (axis !== null && isShared(axis, row)) return String(axis.segments[0]?.parts[0]?.size);
   const [begin, end] = (kernel.ops[row]?.srcs ?? []).map((src) => numberOf(kernel.ops[src]));
   if (begin !== undefined && end !== undefined) return String(end - begin);
@@ -64,7 +64,7 @@ export function turnsOf(kernel: KernelParts, row: number, axis: Axis | null): st
   return part === undefined ? '?' : String(part.size).replace(/^\((.*)\)$/, '$1');
 }
 
-/** Whether threads share the turns of this loop: the outermost of its axis. */
+/** Whether threads share the iterations of this loop: the outermost of its axis. */
 const isShared = (axis: Axis, row: number): boolean => axis.counters[0]?.op === row && axis.segments[0]?.parts[0]?.kind === 'parallel';
 
 const numberOf = (op: Op | undefined): number | undefined => (op?.op === 'CONST' && /^-?\d+$/.test(op.arg ?? '') ? Number(op.arg) : undefined);
@@ -77,8 +77,8 @@ function addWritten(axis: Axis, roots: LoopNode[], made: ReadonlyMap<number, Loo
   for (const segment of axis.segments) {
     const written = segment.parts.filter(isWritten);
     if (written.length === 0) continue;
-    const turns = segment.parts.filter((p) => !isWritten(p)).at(-1)?.size ?? 1;
-    const homes = innermost.filter((node) => axis.segments.length === 1 || node.size === String(turns));
+    const tripCount = segment.parts.filter((p) => !isWritten(p)).at(-1)?.size ?? 1;
+    const homes = innermost.filter((node) => axis.segments.length === 1 || node.size === String(tripCount));
     if (homes.length === 0) addAll(written, axis, homeOf(axis, roots));
     for (const home of homes) addAll(written, axis, home);
   }

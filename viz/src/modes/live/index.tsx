@@ -137,7 +137,7 @@ function Kernels({ trace, version }: { trace: Trace; version: number }) {
   const bandwidth = whole('gbytes', 0, 1, MOST_ROOF) * 1e9 || Math.max(1, ...best.map((r) => (r.kernel.bytes / r.least) * 1e9));
   return (
     <>
-      <Panel title="Kernels" note="the dearest first">
+      <Panel title="Kernels" note="the most expensive first">
         <Rows
           label="Kernels"
           head={['', 'name', 'runs', 'time', 'share', 'op/s', 'bytes/s']}

@@ -237,7 +237,7 @@ export interface KernelTotal {
   readonly least: number;
 }
 
-/** What each kernel took in all, the dearest first. */
+/** What each kernel took in all, the most expensive first. */
 export function totalsOf(trace: Trace): KernelTotal[] {
   const sums = new Map<number, { runs: number; ns: number; least: number }>();
   for (const run of trace.runs) {

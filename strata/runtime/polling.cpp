@@ -1,4 +1,4 @@
-#include "strata/runtime/looking.h"
+#include "strata/runtime/polling.h"
 
 #include <utility>
 
@@ -7,18 +7,18 @@
 namespace strata {
 
 namespace {
-thread_local constinit Looking* innermost_looking = nullptr;
+thread_local constinit Polling* innermost_polling = nullptr;
 }  // namespace
 
-Looking::Looking(std::atomic<bool>& is_stopped, bool is_asking)
-    : is_stopped_(is_stopped), is_asking_(is_asking), outer_(std::exchange(innermost_looking, this)) {}
-Looking::~Looking() { innermost_looking = outer_; }
+Polling::Polling(std::atomic<bool>& is_stopped, bool is_asking)
+    : is_stopped_(is_stopped), is_asking_(is_asking), outer_(std::exchange(innermost_polling, this)) {}
+Polling::~Polling() { innermost_polling = outer_; }
 
-void* Looking::address() { return reinterpret_cast<void*>(&Looking::look); }
+void* Polling::address() { return reinterpret_cast<void*>(&Polling::poll); }
 
 // NOTE: compiled kernels call it, and exceptions cannot pass through their frames.
-int Looking::look() noexcept {
-  Looking* const mine = innermost_looking;
+int Polling::poll() noexcept {
+  Polling* const mine = innermost_polling;
   if (mine == nullptr) return 0;
   if (mine->is_stopped_.load(std::memory_order_relaxed)) return 1;
   if (!mine->is_asking_ || !InterruptCheck::is_active()) return 0;

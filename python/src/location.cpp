@@ -1,6 +1,6 @@
 // Finds the calling line of Python code. CPython finds the line of a frame by reading a table from its beginning, so lines are cached by
 // code object and instruction: a loop asks for the same lines again and again.
-#include "python/src/place.h"
+#include "python/src/location.h"
 
 #include <array>
 #include <string>
@@ -10,21 +10,21 @@ namespace strata::python {
 
 namespace {
 
-struct KnownPlace {
-  PyObject* code = nullptr;  // a reference, so that no other object gets its address
+struct KnownLocation {
+  PyObject* code = nullptr;  // held: its address is not another's
   int instruction = -1;
   const char* file = nullptr;
   unsigned line = 0;
   bool is_ours = false;  // in a file of the package
 };
 
-constexpr std::size_t kKnownPlaces = 1024;
+constexpr std::size_t kKnownLocations = 1024;
 
-KnownPlace& known_place(const PyCodeObject* code, int instruction) {
-  static std::array<KnownPlace, kKnownPlaces> places;
+KnownLocation& known_location(const PyCodeObject* code, int instruction) {
+  static std::array<KnownLocation, kKnownLocations> locations;
   const auto mixed =
       (reinterpret_cast<std::uintptr_t>(code) >> 4) * 31 + static_cast<std::uintptr_t>(instruction);
-  return places[mixed % kKnownPlaces];
+  return locations[mixed % kKnownLocations];
 }
 
 /// The folder of the package, with its last slash.
@@ -51,29 +51,29 @@ int instruction_of(PyFrameObject* frame) {
 #endif
 }
 
-const KnownPlace& place_of_frame(PyFrameObject* frame) {
+const KnownLocation& location_of_frame(PyFrameObject* frame) {
   PyCodeObject* const code = PyFrame_GetCode(frame);  // a new reference
   const int instruction = instruction_of(frame);
-  KnownPlace& place = known_place(code, instruction);
+  KnownLocation& location = known_location(code, instruction);
   PyObject* const object = reinterpret_cast<PyObject*>(code);
-  if (place.code == object && place.instruction == instruction) {
+  if (location.code == object && location.instruction == instruction) {
     Py_DECREF(object);
-    return place;
+    return location;
   }
-  const py::object before = py::reinterpret_steal<py::object>(place.code);
+  const py::object before = py::reinterpret_steal<py::object>(location.code);
   const auto file = py::cast<std::string>(py::handle(code->co_filename));
-  place = {object, instruction, kept_file_name(file),
-           static_cast<unsigned>(PyFrame_GetLineNumber(frame)), file.starts_with(package_folder())};
-  return place;
+  location = {object, instruction, kept_file_name(file),
+              static_cast<unsigned>(PyFrame_GetLineNumber(frame)), file.starts_with(package_folder())};
+  return location;
 }
 
 }  // namespace
 
-Origin calling_place(const char* operation) {
-  py::object held;  // the reference to `frame`, unless it is the current frame
+Origin calling_location(const char* operation) {
+  py::object held;  // frames that the current one does not keep
   for (PyFrameObject* frame = PyEval_GetFrame(); frame != nullptr;) {
-    const KnownPlace& place = place_of_frame(frame);
-    if (!place.is_ours) return {operation, place.file, place.line};
+    const KnownLocation& location = location_of_frame(frame);
+    if (!location.is_ours) return {operation, location.file, location.line};
     frame = PyFrame_GetBack(frame);
     held = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(frame));
   }

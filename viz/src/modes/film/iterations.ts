@@ -1,4 +1,4 @@
-// Which turn each loop is in at an access. UOps are walked as they run, each access being the next of the film. Where accesses have
+// Which iteration each loop is in at an access. UOps are walked as they run, each access being the next of the film. Where accesses have
 // a condition, or loops have ends that are no numbers, the walk does not know, and nothing is said.
 import type { KernelParts, Op } from '../kernel/answer';
 import type { Accesses } from './replay';
@@ -6,30 +6,30 @@ import type { Accesses } from './replay';
 /** The accesses of one kernel. */
 export type OneRun = Pick<Accesses, 'count' | 'op'>;
 
-export class Turns {
-  /** `list` has a turn for each access and each loop, -1 where the access is outside of it. */
+export class Iterations {
+  /** `list` has an iteration for each access and each loop, -1 where the access is outside of it. */
   constructor(
     private readonly loops: ReadonlyMap<number, number>,
     private readonly list: Int32Array,
   ) {}
 
-  /** The turn of a LOOP, by its row, at an access; from 0. */
-  turn(loop: number, access: number): number | null {
+  /** The iteration of a LOOP, by its row, at an access; from 0. */
+  iteration(loop: number, access: number): number | null {
     const place = this.loops.get(loop);
-    const turn = place === undefined ? -1 : (this.list[access * this.loops.size + place] ?? -1);
-    return turn < 0 ? null : turn;
+    const iteration = place === undefined ? -1 : (this.list[access * this.loops.size + place] ?? -1);
+    return iteration < 0 ? null : iteration;
   }
 }
 
 const MOST = 1 << 24; // numbers in the list
 
 /** Null where the UOps do not say it. */
-export function turnsOf(kernel: Pick<KernelParts, 'ops' | 'loops'>, accesses: OneRun, values: Readonly<Record<string, number>> = {}): Turns | null {
+export function iterationsOf(kernel: Pick<KernelParts, 'ops' | 'loops'>, accesses: OneRun, values: Readonly<Record<string, number>> = {}): Iterations | null {
   const loops = new Map<number, number>();
   kernel.ops.forEach((op, row) => (op.op === 'LOOP' ? loops.set(row, loops.size) : undefined));
   if (loops.size === 0 || loops.size * accesses.count > MOST) return null;
   const walk = new Walk(kernel.ops, loops, accesses, numbersOf(kernel, values));
-  return walk.run() ? new Turns(loops, walk.list) : null;
+  return walk.run() ? new Iterations(loops, walk.list) : null;
 }
 
 /** The value of each UOp that loops may end at: numbers, variables, their sums and products; NaN else. */
@@ -76,19 +76,19 @@ class Walk {
         if (!this.access(op, row)) return false;
       } else if (op.op === 'LOOP') {
         const last = this.ends.get(row) ?? end;
-        if (!this.turns(op, row, last)) return false;
+        if (!this.runLoop(op, row, last)) return false;
         row = last;
       }
     }
     return true;
   }
 
-  private turns(op: Op, row: number, last: number): boolean {
+  private runLoop(op: Op, row: number, last: number): boolean {
     const place = this.loops.get(row) ?? 0;
     const [first, end] = op.srcs.map((src) => this.numbers[src]);
     if (!Number.isInteger(first) || !Number.isInteger(end)) return false;
-    for (let turn = first as number; turn < (end as number) && this.at < this.accesses.count; ++turn) {
-      this.now[place] = turn - (first as number);
+    for (let iteration = first as number; iteration < (end as number) && this.at < this.accesses.count; ++iteration) {
+      this.now[place] = iteration - (first as number);
       if (!this.body(row + 1, last)) return false;
     }
     this.now[place] = -1;

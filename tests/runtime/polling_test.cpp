@@ -1,5 +1,5 @@
-// Kernels of one long loop look whether to go on: they end soon, and what they compute is what others do.
-#include "strata/runtime/looking.h"
+// Kernels of one long loop poll: they end soon, and what they compute is what others do.
+#include "strata/runtime/polling.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "strata/base/interrupt.h"
-#include "strata/codegen/looks.h"
+#include "strata/codegen/polls.h"
 #include "strata/ops/kernel_text.h"
 #include "strata/runtime/device.h"
 #include "strata/runtime/tbb_executor.h"
@@ -23,15 +23,15 @@ using std::chrono::milliseconds;
 
 struct Cancelled {};
 
-std::vector<const Device*> looking_devices() {
+std::vector<const Device*> polling_devices() {
   std::vector<const Device*> out;
   for (const char* name : {"LLVM", "CLANG"})
     if (Device::get(name).missing().empty()) out.push_back(&Device::get(name));
   return out;
 }
 
-TEST(LookingThread, LongLoopsEndSoon) {
-  // A minute of a loop, of rows in a loop, of turns on threads.
+TEST(PollingThread, LongLoopsEndSoon) {
+  // A minute of a loop, of rows in a loop, of iterations on threads.
   const std::pair<std::string_view, std::string_view> kernels[] = {
       {"y = sin(iota(20000000000).cast(f32)).sum()", ""},
       {"y = sin(iota(20000000000).reshape(2,10000000000).cast(f32)).sum(1)", ""},
@@ -40,7 +40,7 @@ TEST(LookingThread, LongLoopsEndSoon) {
        "LANES 2 8, PARALLEL 0"},
   };
   const auto two = make_executor(2);
-  for (const Device* device : looking_devices())
+  for (const Device* device : polling_devices())
     for (const auto& [text, opts] : kernels) {
       const CompiledKernel k = compile(parse_kernel(text).kernel, *device, parse_opts(opts));
       const Buffer out = Buffer::allocate(4, dtypes::float32);
@@ -57,12 +57,12 @@ TEST(LookingThread, LongLoopsEndSoon) {
     }
 }
 
-TEST(Looking, ChangesNoResult) {
+TEST(Polling, ChangesNoResult) {
   const std::string_view text = "y = (iota(60000000) % 17).cast(i64).reshape(3,20000000).sum(1)";
-  for (const Device* device : looking_devices())
+  for (const Device* device : polling_devices())
     for (const std::string_view opts : {"", "PARALLEL 0", "LANES 2 8", "LANES 2 4, UPCAST 0 3"}) {
       const CompiledKernel k = compile(parse_kernel(text).kernel, *device, parse_opts(opts));
-      EXPECT_TRUE(k.program().looks()) << opts;
+      EXPECT_TRUE(k.program().polls()) << opts;
       const Buffer out = Buffer::allocate(3, dtypes::int64);
       const std::vector<Buffer> buffers{out};
       int asked = 0;
@@ -79,8 +79,8 @@ TEST(Looking, ChangesNoResult) {
     }
 }
 
-TEST(Looking, WhatACheckRunsLooksForItself) {
-  const Device& device = *looking_devices().front();
+TEST(Polling, WhatACheckRunsPollsForItself) {
+  const Device& device = *polling_devices().front();
   const LazyOp ast = parse_kernel("y = iota(60000000).cast(f64).sum()").kernel;
   const CompiledKernel k = compile(ast, device, std::vector<Opt>());
   const Buffer out = Buffer::allocate(1, dtypes::float64),
@@ -96,9 +96,9 @@ TEST(Looking, WhatACheckRunsLooksForItself) {
   EXPECT_EQ(*static_cast<const double*>(inner.data()), 60000000.0 * 59999999.0 / 2);
 }
 
-TEST(Looking, IsCalledByNobodyElse) {
-  using Look = int (*)();
-  EXPECT_EQ(reinterpret_cast<Look>(Looking::address())(), 0);
+TEST(Polling, IsCalledByNobodyElse) {
+  using Poll = int (*)();
+  EXPECT_EQ(reinterpret_cast<Poll>(Polling::address())(), 0);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "strata/codegen/index_ends.h"
+#include "strata/codegen/index_bounds.h"
 
 #include <algorithm>
 #include <optional>
@@ -15,7 +15,7 @@ namespace {
 constexpr int kMostDepth = 64, kMostCombined = 8;
 
 /// A lower and an upper bound, as functions of sizes.
-struct Ends {
+struct Bounds {
   Expr lo, hi;
   bool is_one() const { return same(lo, hi); }
 };
@@ -28,20 +28,20 @@ struct Inequality {
   Expr sum, bound;
 };
 
-class IndexEnds {
+class IndexBounds {
  public:
-  explicit IndexEnds(const Access& a) : index_(a.index) {
+  explicit IndexBounds(const Access& a) : index_(a.index) {
     const std::vector<Inequality> ranges = inequalities(a.ranges);
     std::vector<Inequality> masks = inequalities(a.valid);
     find_counters(a, ranges);
-    // The range of a counter may contain other counters, whose bounds the second turn knows.
-    for (int turn = 0; turn < 2; ++turn)
+    // The range of a counter may contain other counters, whose bounds the second pass knows.
+    for (int pass = 0; pass < 2; ++pass)
       for (const Inequality& r : ranges) narrow(r);
     for (int k = 0; k < kMostCombined && combine(masks); ++k) {
     }
     for (const Inequality& m : masks) narrow(m);
   }
-  Ends operator()() { return of(index_, 0); }
+  Bounds operator()() { return of(index_, 0); }
 
  private:
   static std::vector<Inequality> inequalities(const Expr& condition) {
@@ -77,7 +77,7 @@ class IndexEnds {
         if (!holds(counted, v)) sizes.push_back(v);
     for (const Expr& e : {a.index, a.valid, a.ranges})
       for (const Variable& v : variables(e))
-        if (!holds(sizes, v)) counters_.insert_or_assign(v.node(), Ends{v.min(), v.max()});
+        if (!holds(sizes, v)) counters_.insert_or_assign(v.node(), Bounds{v.min(), v.max()});
   }
   bool is_counter(const Expr& e) const { return counters_.contains(e.node()); }
 
@@ -86,13 +86,13 @@ class IndexEnds {
     for (const auto& [atom, coefficient] : i.terms) {
       if (!is_counter(atom) || (coefficient != 1 && coefficient != -1)) continue;
       const Expr others = of(i.sum - atom * coefficient, 0).lo;
-      Ends& ends = counters_.at(atom.node());
+      Bounds& bounds = counters_.at(atom.node());
       if (coefficient == 1) {
         const Expr hi = i.bound - 1 - others;
-        if (!is_shown(hi - ends.hi)) ends.hi = hi;
+        if (!is_shown(hi - bounds.hi)) bounds.hi = hi;
       } else {
         const Expr lo = others - i.bound + 1;
-        if (!is_shown(ends.lo - lo)) ends.lo = lo;
+        if (!is_shown(bounds.lo - lo)) bounds.lo = lo;
       }
       known_.clear();
     }
@@ -119,13 +119,13 @@ class IndexEnds {
       const auto part = counted_part(m);
       if (!part) continue;
       const auto& [counted, last] = *part;
-      const Ends ends = of(counted, 0);
+      const Bounds bounds = of(counted, 0);
       const Variable whole(detail::message("counter", counters_.size()), counted.vmin(),
                            counted.vmax());
       const Substitution map{{last, whole - (counted - last)}};
       index_ = substitute(index_, map);
       for (Inequality& other : masks) other = inequality(substitute(other.sum, map), other.bound);
-      counters_.insert_or_assign(whole.node(), ends);
+      counters_.insert_or_assign(whole.node(), bounds);
       new_counters_.push_back(whole);
       known_.clear();
       return true;
@@ -133,23 +133,23 @@ class IndexEnds {
     return false;
   }
 
-  Ends of(const Expr& e, int depth) {
+  Bounds of(const Expr& e, int depth) {
     if (e.is_constant()) return {e, e};
     if (const auto it = counters_.find(e.node()); it != counters_.end()) return it->second;
     if (e.is_variable()) return {e, e};
     if (const auto it = known_.find(e.node()); it != known_.end()) return it->second.second;
-    const Ends out = depth < kMostDepth ? of_node(e, depth + 1) : by_facts(e);
+    const Bounds out = depth < kMostDepth ? of_node(e, depth + 1) : by_facts(e);
     known_.insert_or_assign(e.node(), std::pair{e, out});
     return out;
   }
-  static Ends by_facts(const Expr& e) { return {e.vmin(), e.vmax()}; }
+  static Bounds by_facts(const Expr& e) { return {e.vmin(), e.vmax()}; }
 
-  Ends of_node(const Expr& e, int depth) {
+  Bounds of_node(const Expr& e, int depth) {
     switch (e.op()) {
       case Op::Sum: {
-        Ends out{e.node()->k0(), e.node()->k0()};
+        Bounds out{e.node()->k0(), e.node()->k0()};
         for (const Term& t : e.node()->terms()) {
-          const Ends x = of(Expr::share(t.atom), depth);
+          const Bounds x = of(Expr::share(t.atom), depth);
           out.lo += (t.coefficient > 0 ? x.lo : x.hi) * t.coefficient;
           out.hi += (t.coefficient > 0 ? x.hi : x.lo) * t.coefficient;
         }
@@ -164,10 +164,10 @@ class IndexEnds {
       if (is_counter(v)) return by_facts(e);
     return {e, e};
   }
-  Ends product(const Expr& e, int depth) {
-    Ends out{1, 1};
+  Bounds product(const Expr& e, int depth) {
+    Bounds out{1, 1};
     for (const Expr& factor : sources(e)) {
-      const Ends x = of(factor, depth);
+      const Bounds x = of(factor, depth);
       const bool may_scale = x.is_one() ? is_shown(x.lo) : is_shown(x.lo) && is_shown(out.lo);
       const bool is_scaled = out.is_one() && is_shown(out.lo);
       if (!may_scale && !is_scaled) return by_facts(e);
@@ -175,29 +175,29 @@ class IndexEnds {
     }
     return out;
   }
-  Ends quotient(const Expr& e, int depth) {
+  Bounds quotient(const Expr& e, int depth) {
     const std::vector<Expr> operands = sources(e);
-    const Ends x = of(operands[0], depth), by = of(operands[1], depth);
+    const Bounds x = of(operands[0], depth), by = of(operands[1], depth);
     if (x.is_one() && by.is_one()) return {e, e};
     if (!by.is_one() || !is_shown(by.lo - 1)) return by_facts(e);
     const Expr& d = by.lo;
-    if (e.op() == Op::Mod) return is_shown(x.lo) && is_shown(d - 1 - x.hi) ? x : Ends{0, d - 1};
+    if (e.op() == Op::Mod) return is_shown(x.lo) && is_shown(d - 1 - x.hi) ? x : Bounds{0, d - 1};
     const std::optional<Expr> whole = divide_exactly(x.hi + 1, d);
     return {x.lo / d, whole ? *whole - 1 : x.hi / d};
   }
 
   Expr index_;
-  std::unordered_map<const Node*, Ends> counters_;
+  std::unordered_map<const Node*, Bounds> counters_;
   std::vector<Variable> new_counters_;
-  std::unordered_map<const Node*, std::pair<Expr, Ends>> known_;
+  std::unordered_map<const Node*, std::pair<Expr, Bounds>> known_;
 };
 
 }  // namespace
 
 bool lies_between_sizes(const Access& a) {
   try {
-    const Ends ends = IndexEnds(a)();
-    return is_shown(ends.lo) && is_shown(a.size.expr() - 1 - ends.hi);
+    const Bounds bounds = IndexBounds(a)();
+    return is_shown(bounds.lo) && is_shown(a.size.expr() - 1 - bounds.hi);
   } catch (const Error&) {  // an intermediate result exceeds 64 bits
     return false;
   }
