@@ -144,7 +144,8 @@ class DictReader {
       out_.dtype = row.dtype;
       if (row.dtype.itemsize() == 1) return;
       if (name[0] == '|')
-        fail(begin, "dtype ", in_quotes(name), ": elements of several bytes have an order");
+        fail(begin, "dtype ", in_quotes(name),
+             ": elements of several bytes need a byte order, '<' or '>'");
       out_.swapped = name[0] == (kIsBig ? '<' : '>');
       return;
     }

@@ -342,10 +342,9 @@ class Jit::Capture {
   static void check_clashes(const Watching& watching) {
     if (!watching.has_clash()) return;
     for (const auto& [state, before] : watching.assigned_) state->node = before;
-    throw Error(
-        ErrorKind::domain,
-        "[jit] a tensor is an argument and is used from outside of the arguments, too, after "
-        "the function has changed it: use it in one of these ways alone");
+    throw Error(ErrorKind::domain,
+                "[jit] a tensor is an argument, and the function also uses the tensor from outside "
+                "of the arguments after a change: use the tensor in one of the two ways alone");
   }
 
   /// Whether inputs are one tensor where that makes a difference: as they were when they were captured.
