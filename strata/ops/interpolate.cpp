@@ -104,7 +104,7 @@ std::pair<std::int64_t, std::optional<double>> target(const InterpolateOptions& 
   const double factor = o.scale_factor[o.scale_factor.size() == 1 ? 0 : k];
   const double size = std::floor(static_cast<double>(sizes[k]) * factor);
   STRATA_CHECK(size >= 1 && size < 0x1p40, domain, "[interpolate] a factor of ", factor,
-               " makes a size below 1 or above 2**40 of the size ", sizes[k]);
+               " makes no size between 1 and 2**40 of the size ", sizes[k]);
   return {static_cast<std::int64_t>(size), factor};
 }
 

@@ -219,7 +219,7 @@ TEST(SafeTensors, SixtyFourDimensionsAndNoMore) {
   SafeTensors wide = most;
   wide.tensors[0].second.shape.push_back(1);
   EXPECT_TRUE(has(error_of(ErrorKind::shape, [&] { to_safetensors(wide); }),
-                  "has 65 dimensions, files have 64 at most"));
+                  "has 65 dimensions; a file has 64 at most"));
 }
 
 TEST(SafeTensors, RefusesHolesAndOverlaps) {
