@@ -182,7 +182,7 @@ class Linearizing {
     if (best != kRoot)
       set.for_each([&](std::size_t l) {
         STRATA_ASSERT(l == best || enclosing_[best].has(l),
-                      "[linearize] loops that are beside one another meet in a value");
+                      "[linearize] a value depends on loops that do not nest");
       });
     return best;
   }

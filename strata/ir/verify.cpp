@@ -30,7 +30,7 @@ class Verifier {
 
  private:
   void visit(UOp u) {
-    STRATA_CHECK(u.op() != UOps::REDUCE, domain, "[verify] ", place(u), " is not for lists");
+    STRATA_CHECK(u.op() != UOps::REDUCE, domain, "[verify] ", place(u), " is not allowed in a list");
     if (u.op() == UOps::ENDLOOP || u.op() == UOps::ENDIF) return end(u);
     for (const UOp s : u.src()) check_scope(u, s);
     if (u.op() == UOps::LOOP || u.op() == UOps::IF) return begin(u);

@@ -83,7 +83,7 @@ bool SharedObject::is_whole(std::span<const std::byte> object) {
 
 std::shared_ptr<const SharedObject> SharedObject::load(std::span<const std::byte> object) {
   STRATA_CHECK(is_whole(object), undefined, "[load] ", object.size(),
-               " bytes that are no whole shared object");
+               " bytes are not a complete shared object");
   std::string why;
   void* handle = load_from_memory(object, why);
   // What the loader says of the object itself holds for a file, too; the second attempt finds that out.

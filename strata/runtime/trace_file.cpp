@@ -61,7 +61,7 @@ Fd open_alone(const std::string& path, std::string& why) {
   why.clear();
   const bool is_there = fd && fstat(fd.get(), &is) == 0;
   if (is_there && !S_ISREG(is.st_mode)) {
-    why = "it is no regular file";  // what is not may make the program wait
+    why = "it is not a regular file";  // what is not may make the program wait
     return {};
   }
   if (is_there && flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return {};
@@ -254,7 +254,7 @@ void TraceFile::put_out() {
   written_ += static_cast<std::int64_t>(pending_.size());
   if (!write_all(fd_.get(), pending_.data(), pending_.size())) return give_up(last_error_text());
   pending_.clear();
-  if (written_ > kMostTrace) give_up("it has 1 GiB, and is not continued");
+  if (written_ > kMostTrace) give_up("the trace has reached 1 GiB and ends here");
 }
 
 std::optional<std::int64_t> TraceFile::find(TraceTable table, const Hash128& key) const {

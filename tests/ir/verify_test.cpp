@@ -113,7 +113,7 @@ TEST(Verify, ValuesStayInTheirBlock) {
 TEST(Verify, NoReductions) {
   EXPECT_EQ(verdict(in_loop("5 UOps.REDUCE : dtypes.int [1, 2, 4] (ReduceOps.SUM, 1)\n"
                             "6 UOps.ENDLOOP : [4] None")),
-            "[verify] 5 UOps.REDUCE is not for lists");
+            "[verify] 5 UOps.REDUCE is not allowed in a list");
 }
 
 TEST(Verify, NamesAndSlotsStandForOneThing) {

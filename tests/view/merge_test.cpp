@@ -260,7 +260,7 @@ TEST(Explain, EveryNumberIsRight) {
     } else {
       EXPECT_EQ(
           text,
-          "its one index is invalid, and a View without dimensions has no mask that could say so");
+          "the only index is invalid, and a View without dimensions has no mask");
       EXPECT_TRUE(stack.back().shape.empty() && !address_of(stack, {}));
     }
   }
@@ -306,7 +306,7 @@ TEST(Merge, EndsWithItsBudget) {
   EXPECT_EQ(open.found, Answer::unknown);
   EXPECT_EQ(open.obstacle.kind, Obstacle::Kind::budget);
   EXPECT_EQ(explain(stack, open.obstacle),
-            "not decided: the stack has more pieces than the work limit lets be looked at");
+            "not decided: the stack has more pieces than the work limit allows");
   EXPECT_TRUE(fewest_views(stack) == stack);
   EXPECT_LT(time, std::chrono::seconds(2));  // 20 ms, in slow builds on a busy machine
 }
@@ -376,7 +376,7 @@ TEST_F(SymbolicStacks, NeverGuesses) {
   EXPECT_EQ(whole.found, Answer::unknown);
   EXPECT_TRUE(fewest_views(views) == views);
   EXPECT_EQ(explain(views, whole.obstacle),
-            "no View was shown to say the stack for every value of its sizes");
+            "no View was shown to be equal to the stack for all sizes");
 }
 
 }  // namespace
