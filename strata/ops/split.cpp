@@ -48,7 +48,7 @@ std::int64_t cut_axis(const char* operation, const Value& x, std::int64_t least,
                ": ", least, least == 1 ? " dimension is needed" : " dimensions at least are needed");
   const std::int64_t n = number_of(x.size(axis), operation);
   STRATA_CHECK(count > 0 && n % count == 0, shape, "[", operation, "] axis ", axis, " of size ", n,
-               " into ", count, " equal parts");
+               " cannot be split into ", count, " equal parts");
   return axis;
 }
 std::int64_t horizontal(const Value& x) { return x.ndim() < 2 ? 0 : 1; }
@@ -77,7 +77,8 @@ std::vector<Value> Value::split(std::span<const std::int64_t> sizes, std::int64_
 
 std::vector<Value> Value::chunk(std::int64_t count, std::int64_t axis) const {
   const std::int64_t a = axis_to_cut(*this, axis, "chunk"), n = number_of(size(a), "chunk");
-  STRATA_CHECK(count > 0, shape, "[chunk] axis ", axis, " of size ", n, " into ", count, " parts");
+  STRATA_CHECK(count > 0, shape, "[chunk] axis ", axis, " of size ", n, " cannot be split into ",
+               count, " parts");
   if (n == 0) {
     check_parts(count, "chunk");
     return std::vector<Value>(static_cast<std::size_t>(count), *this);

@@ -446,12 +446,12 @@ class Jit::Capture {
       const Ints& shape = values.empty() ? o.shape : bound(unbound(o.shape, before), values);
       jit_outputs::check_output(name, k, outputs[k], shape, o.last);
       for (std::size_t j = 0; j < read_.size(); ++j)
-        jit_outputs::check_apart(name, k, outputs[k], "tensor that it reads from outside", j,
-                                 {static_cast<const char*>(read_[j].at), read_[j].bytes});
+        jit_outputs::check_apart(name, k, outputs[k], "tensor that the function reads from outside",
+                                 j, {static_cast<const char*>(read_[j].at), read_[j].bytes});
       for (std::size_t j = 0; j < written_.size(); ++j)
         for (const Assigned& a : written_[j].by)
           if (!a.input)
-            jit_outputs::check_apart(name, k, outputs[k], "tensor that it assigns to", j,
+            jit_outputs::check_apart(name, k, outputs[k], "tensor that the function assigns to", j,
                                      jit_outputs::bytes_below(a.state->node));
     }
   }

@@ -282,8 +282,9 @@ TEST(Lower, SumsOfFloatsKeepTheirOrderWhereThatIsAsked) {
   for (const std::string_view opts :
        {"UPCAST 3 2", "LANES 3 2", "UNROLL 3 3", "SPLIT 3 2", "CUT 3 2"}) {
     const std::string text = lower_refusal(k, opts, ordered);
-    EXPECT_TRUE(has(
-        text, "ReduceOps.SUM of floats keeps the defined order; axis 3 stays whole or has LANES 16"))
+    EXPECT_TRUE(
+        has(text,
+            "ReduceOps.SUM of floats keeps the defined order; axis 3 stays whole or has LANES 16"))
         << text;
     EXPECT_EQ(lower_refusal(k, opts), "");
   }

@@ -83,7 +83,8 @@ TEST(SplitReduce, FloatSumsKeepTheirOrderWhereTheTargetSaysSo) {
   };
   EXPECT_EQ(parts(31), 1U);   // of 32,768
   EXPECT_EQ(parts(245), 1U);  // of 4,096
-  EXPECT_NE(complaint([&] { parts(64); }).find("does not split into 64 parts of axis 1"), std::string::npos);
+  EXPECT_NE(complaint([&] { parts(64); }).find("does not split into 64 parts of axis 1"),
+            std::string::npos);
   EXPECT_EQ(compile_kernel(max, exact, opts).before.size(), 1U);
   EXPECT_EQ(compile_kernel(sum, Target(), opts).before.size(), 1U);
 }

@@ -202,10 +202,10 @@ TEST(UOpChecks, Definitions) {
   REFUSES("[DEFINE_GLOBAL] takes a Global as its argument, not nothing", UOps::DEFINE_GLOBAL,
           float32.pointer());
   ACCEPTS(UOps::DEFINE_LOCAL, float32.pointer(), {}, Local{"temp0", 1});
-  REFUSES("[DEFINE_LOCAL] size 0 is not a size of memory", UOps::DEFINE_LOCAL,
-          float32.pointer(), {}, Local{"temp0", 0});
-  REFUSES("[DEFINE_LOCAL] size 4611686018427387904 is not a size of memory",
-          UOps::DEFINE_LOCAL, float32.pointer(), {}, Local{"temp0", std::int64_t{1} << 62});
+  REFUSES("[DEFINE_LOCAL] size 0 is not a size of memory", UOps::DEFINE_LOCAL, float32.pointer(),
+          {}, Local{"temp0", 0});
+  REFUSES("[DEFINE_LOCAL] size 4611686018427387904 is not a size of memory", UOps::DEFINE_LOCAL,
+          float32.pointer(), {}, Local{"temp0", std::int64_t{1} << 62});
   ACCEPTS(UOps::DEFINE_VAR, int64, {}, Variable("n", 0, std::int64_t{1} << 40));
   REFUSES("[DEFINE_VAR] values from 0 to 1099511627776 do not fit in i32", UOps::DEFINE_VAR, int32,
           {}, Variable("n", 0, std::int64_t{1} << 40));
@@ -302,8 +302,8 @@ TEST(UOpChecks, StoresPastTheCaches) {
 TEST(UOpChecks, Accumulators) {
   ACCEPTS(UOps::DEFINE_ACC, float32.vec(4), {x.f4});
   REFUSES("[DEFINE_ACC] has dtype i32, which is not f32", UOps::DEFINE_ACC, int32, {x.f});
-  REFUSES("[DEFINE_ACC] has a first value of dtype f32*, which is not a dtype of values", UOps::DEFINE_ACC, float32.pointer(),
-          {x.data});
+  REFUSES("[DEFINE_ACC] has a first value of dtype f32*, which is not a dtype of values",
+          UOps::DEFINE_ACC, float32.pointer(), {x.data});
   ACCEPTS(UOps::PHI, float32, {x.acc, x.f});
   REFUSES("[PHI] assigns to UOps.CONST, not to an accumulator", UOps::PHI, float32, {x.f, x.f});
   REFUSES("[PHI] assigns i32 to f32", UOps::PHI, float32, {x.acc, x.i});
@@ -314,12 +314,18 @@ TEST(UOpChecks, Accumulators) {
           (LoopReduction{Ops::ADD, 1}));
   REFUSES("[REDUCE] reduces over UOps.CONST, not over loops", UOps::REDUCE, float32,
           {x.f, x.f, x.i}, (LoopReduction{Ops::SUM, 1}));
-  REFUSES("[REDUCE] 0 loops among 3 sources: the sources are a first value, other values, then at least one loop",
-          UOps::REDUCE, float32, {x.f, x.acc, x.loop}, (LoopReduction{Ops::SUM, 0}));
-  REFUSES("[REDUCE] -1 loops among 3 sources: the sources are a first value, other values, then at least one loop",
-          UOps::REDUCE, float32, {x.f, x.acc, x.loop}, (LoopReduction{Ops::SUM, -1}));
-  REFUSES("[REDUCE] 1 loops among 2 sources: the sources are a first value, other values, then at least one loop",
-          UOps::REDUCE, float32, {x.f, x.loop}, (LoopReduction{Ops::SUM, 1}));
+  REFUSES(
+      "[REDUCE] 0 loops among 3 sources: the sources are a first value, other values, then at "
+      "least one loop",
+      UOps::REDUCE, float32, {x.f, x.acc, x.loop}, (LoopReduction{Ops::SUM, 0}));
+  REFUSES(
+      "[REDUCE] -1 loops among 3 sources: the sources are a first value, other values, then at "
+      "least one loop",
+      UOps::REDUCE, float32, {x.f, x.acc, x.loop}, (LoopReduction{Ops::SUM, -1}));
+  REFUSES(
+      "[REDUCE] 1 loops among 2 sources: the sources are a first value, other values, then at "
+      "least one loop",
+      UOps::REDUCE, float32, {x.f, x.loop}, (LoopReduction{Ops::SUM, 1}));
   REFUSES("[REDUCE] combines f32 and i32", UOps::REDUCE, float32, {x.f, x.i, x.loop},
           (LoopReduction{Ops::SUM, 1}));
 }

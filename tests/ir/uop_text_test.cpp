@@ -263,9 +263,9 @@ TEST(UOpTextErrors, OfTheFrame) {
   expect_refused("1 UOps.CONST : dtypes.int [] 0",
                  "[parse_uops] line 1, column 1: the number is 1, but 0 is expected", 1);
   expect_second_refused("1", 2, "expected a UOp, not the end of the line");
-  expect_second_refused("1 UOps.FOO : []", 3, "'UOps.FOO' is no UOp");
-  expect_second_refused("1 CONST : []", 3, "'CONST' is no UOp");
-  expect_second_refused("1 UOps.NOOP", 3, "'UOps.NOOP' is no UOp");
+  expect_second_refused("1 UOps.FOO : []", 3, "'UOps.FOO' is not a UOp");
+  expect_second_refused("1 CONST : []", 3, "'CONST' is not a UOp");
+  expect_second_refused("1 UOps.NOOP", 3, "'UOps.NOOP' is not a UOp");
   expect_second_refused("1 UOps.LOOP [0, 0] None", 13, "expected ':', not '['");
   expect_second_refused("1 UOps.LOOP : dtypes.int 0", 26, "expected '[', not '0'");
   expect_second_refused("1 UOps.LOOP : dtypes.int [0 0]", 29, "expected ']', not '0'");
@@ -296,7 +296,8 @@ TEST(UOpTextErrors, OfArguments) {
                           "'" + std::string(text) + "' is not a value of f32");
   expect_second_refused("1 UOps.CONST : dtypes.half [] 70000", 31, "'70000' is not a value of f16");
   expect_second_refused("1 UOps.CONST : [] 1", 19, "dtype none has no constants");
-  expect_second_refused("1 UOps.ALU : dtypes.int [0] ReduceOps.ADD", 29, "'ReduceOps.ADD' is no op");
+  expect_second_refused("1 UOps.ALU : dtypes.int [0] ReduceOps.ADD", 29,
+                        "'ReduceOps.ADD' is not an op");
   expect_second_refused("1 UOps.DEFINE_GLOBAL : ptr.dtypes.int [] ('out', dtypes.int)", 60,
                         "expected ',' and the slot, not ')'");
   expect_second_refused("1 UOps.DEFINE_GLOBAL : ptr.dtypes.int [] ('data0', dtypes.long)", 62,

@@ -187,7 +187,8 @@ TEST(Module, TakesTensorsThatFit) {
   expect_refusal([&] { net.set("scale", Tensor::ones({2}, dtypes::float64)); },
                  "is of f32, not f64");
   expect_refusal([&] { net.set("scale", std::nullopt); }, "[Module] scale may not be absent");
-  expect_refusal([&] { net.set("scale", w[0] * 2); }, "cannot be the result of a computation with gradients");
+  expect_refusal([&] { net.set("scale", w[0] * 2); },
+                 "cannot be the result of a computation with gradients");
   expect_refusal([&] { net.set("nothing", w); }, "[Module] there is no nothing");
   expect_refusal([&] { net.set("l.0", Tensor::ones({1})); }, "[Module] l.0 is not a data member");
   EXPECT_TRUE(is_same_tensor(net.scale, before));

@@ -28,7 +28,7 @@ def test_kinds():
         x.clip()
     with pytest.raises(OverflowError):
         strata.zeros(2**62, 2**62)
-    with pytest.raises(strata.ShapeError, match=r"\[hsplit\] axis 1 of size 3 into 16777216 equal parts"):
+    with pytest.raises(strata.ShapeError, match=r"\[hsplit\] axis 1 of size 3 cannot be split into 16777216 equal parts"):
         x.hsplit(1 << 24)
     with pytest.raises(strata.BudgetError, match=r"\[tensor_split\] 1099511627776 parts"):
         x.tensor_split(1 << 40)

@@ -201,9 +201,9 @@ TEST(DiskCache, FoldersWithTheNameOfAnEntryAreMovedAside) {
       }
       EXPECT_TRUE(f.cache.put(key_of(1), bytes_of("kernel")));
       const std::string said = testing::internal::GetCapturedStderr();
-      EXPECT_NE(
-          said.find(key_of(1).text() + " is not an entry: " + (is_empty ? "the empty folder" : "renamed to ")),
-          std::string::npos)
+      EXPECT_NE(said.find(key_of(1).text() +
+                          " is not an entry: " + (is_empty ? "the empty folder" : "renamed to ")),
+                std::string::npos)
           << said;
       EXPECT_EQ(f.cache.find(key_of(1)), bytes_of("kernel"));
       EXPECT_TRUE(f.cache.damaged().empty());

@@ -128,23 +128,24 @@ TEST(Convolution, WithoutABatchAndOfIntegers) {
 
 TEST(Convolution, ErrorsNameTheShapes) {
   const Tensor x = counted({1, 2, 5}), w = counted({3, 2, 3});
-  expect_error([&] { conv2d(x, w); },
-               "[conv2d] the weight has shape (3, 2, 3); two channel dimensions and 2 kernel sizes");
-  expect_error([&] { conv1d(counted({5}), w); }, "[conv1d] the input has shape (5,)");
   expect_error(
-      [&] { conv1d(x, counted({3, 3, 3})); },
-      "[conv1d] the input has 2 channels; a weight of shape (3, 3, 3) and 1 group need 3");
+      [&] { conv2d(x, w); },
+      "[conv2d] the weight has shape (3, 2, 3); two channel dimensions and 2 kernel sizes");
+  expect_error([&] { conv1d(counted({5}), w); }, "[conv1d] the input has shape (5,)");
+  expect_error([&] { conv1d(x, counted({3, 3, 3})); },
+               "[conv1d] the input has 2 channels; a weight of shape (3, 3, 3) and 1 group need 3");
   expect_error([&] { conv1d(x, w, {}, {.groups = 2}); }, "[conv1d] 2 groups");
   expect_error([&] { conv1d(x, w, {}, {.groups = 0}); }, "[conv1d] 0 groups");
   expect_error([&] { conv1d(x, w, {}, {.stride = 0}); }, "[conv1d] stride 0: 1 to");
   expect_error([&] { conv1d(x, w, {}, {.stride = {1, 1}}); }, "[conv1d] stride of 2 axes, not 1");
   expect_error([&] { conv1d(x, w, {}, {.padding = -1}); }, "[conv1d] padding -1");
-  expect_error([&] { conv1d(x, w, {}, {.stride = 2, .padding = "same"}); }, "needs stride 1, not 2");
+  expect_error([&] { conv1d(x, w, {}, {.stride = 2, .padding = "same"}); },
+               "needs stride 1, not 2");
   expect_error([&] { conv1d(x, w, {}, {.padding = "full"}); }, "padding \"full\"");
-  expect_error([&] { conv1d(x, w, {}, {.dilation = 3}); },
-               "spans 7 elements does not fit the 5");
+  expect_error([&] { conv1d(x, w, {}, {.dilation = 3}); }, "spans 7 elements does not fit the 5");
   expect_error([&] { conv1d(x, w, {}, {.dilation = std::int64_t{1} << 62}); }, "dilation");
-  expect_error([&] { conv1d(x, w, counted({2})); }, "a bias of shape (2,) does not match 3 channels");
+  expect_error([&] { conv1d(x, w, counted({2})); },
+               "a bias of shape (2,) does not match 3 channels");
   expect_error([&] { conv1d(counted({1, 2, 0}), w); }, "does not fit the 0");
   expect_error([&] { conv_transpose1d(x, counted({2, 3, 3}), {}, {.output_padding = 1}); },
                "output padding 1");

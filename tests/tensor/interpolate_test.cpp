@@ -98,7 +98,8 @@ TEST(Interpolate, ByFactors) {
 TEST(Interpolate, ErrorsSayWhatIsExpected) {
   const Tensor x = counted({1, 1, 4});
   expect_error([&] { interpolate(x, {}); }, "[interpolate] either a size or a factor is expected");
-  expect_error([&] { interpolate(x, {.size = 2, .scale_factor = {2}}); }, "either a size or a factor");
+  expect_error([&] { interpolate(x, {.size = 2, .scale_factor = {2}}); },
+               "either a size or a factor");
   expect_error([&] { interpolate(x, {.size = 2, .align_corners = true}); }, "align_corners");
   expect_error([&] { interpolate(x, {.scale_factor = {0.1}}); }, "a factor of");
   expect_error([&] { interpolate(x, {.scale_factor = {NAN}}); }, "a factor of");

@@ -292,7 +292,8 @@ TEST(Layers, Margins) {
                    {{3, 4}});
   expect_error([&] { mse_loss(x, x, Reduction::batchmean); }, "batchmean is for kl_div() alone");
   expect_error([&] { multi_margin_loss(x, i64({1})); }, "[multi_margin_loss] an input of shape");
-  expect_error([&] { multi_margin_loss(x, target, {.p = 3}); }, "[multi_margin_loss] the power p is 3");
+  expect_error([&] { multi_margin_loss(x, target, {.p = 3}); },
+               "[multi_margin_loss] the power p is 3");
 }
 
 // --- layers ---

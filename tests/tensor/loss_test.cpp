@@ -202,8 +202,7 @@ TEST(CrossEntropy, OfProbabilities) {
 
 TEST(CrossEntropy, ErrorsNameTheShapes) {
   const Tensor x = counted({2, 3});
-  expect_error([&] { cross_entropy(x, i64({1})); },
-               "classes of shape (1,); (2,) is expected");
+  expect_error([&] { cross_entropy(x, i64({1})); }, "classes of shape (1,); (2,) is expected");
   expect_error([&] { cross_entropy(x, counted({2})); },
                "[cross_entropy] an input of shape (2, 3) does not match a target of shape (2,)");
   expect_error([&] { cross_entropy(x, i64({1, 2}), {.weight = counted({2})}); },
@@ -211,7 +210,8 @@ TEST(CrossEntropy, ErrorsNameTheShapes) {
   expect_error([&] { cross_entropy(x, i64({1, 2}), {.label_smoothing = 2}); },
                "the label smoothing is 2");
   expect_error([&] { nll_loss(x, x); }, "[nll_loss] the classes have dtype f64");
-  expect_error([&] { nll_loss(Tensor(1.0).to("INTERP"), i64({1}, {})); }, "[nll_loss] the input is a scalar");
+  expect_error([&] { nll_loss(Tensor(1.0).to("INTERP"), i64({1}, {})); },
+               "[nll_loss] the input is a scalar");
 }
 
 TEST(Losses, Gradients) {

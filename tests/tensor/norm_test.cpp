@@ -48,7 +48,8 @@ TEST(Normalization, BatchNorm) {
     return var.at(p) * 0.75 + of_channel(p[0]).var * 12 / 11 * 0.25;
   });
   EXPECT_EQ(batch_norm(x.tensor(), {}, {}, {}, {}, {.training = true}).shape(), x.sizes());
-  expect_error([&] { batch_norm(x.tensor(), {}, {}); }, "[batch_norm] a running mean and a running variance are needed");
+  expect_error([&] { batch_norm(x.tensor(), {}, {}); },
+               "[batch_norm] a running mean and a running variance are needed");
   expect_error([&] { batch_norm(x.tensor(), {}, {}, counted({3}), {}, {.training = true}); },
                "shape (3,) does not match 2 channels");
   expect_error([&] { batch_norm(counted({3}), {}, {}); }, "at least 2 dimensions");

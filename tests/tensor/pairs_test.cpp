@@ -212,7 +212,8 @@ TEST(Pairs, OtherNames) {
   EXPECT_FALSE(a.equal(b) || a.equal(f64({-1.5}, {1})) || a.allclose(b));
   EXPECT_TRUE(a.allclose(a + 1e-9) && !ends.allclose(ends) && ends.allclose(ends, 0, 0, true));
   expect_error([] { bools({true}, {1}).positive(); }, "[positive] the tensor has dtype bool");
-  expect_error([&] { i64({1}).addcdiv(i64({1}), i64({1})); }, "[addcdiv] the dividend and the divisor are integers");
+  expect_error([&] { i64({1}).addcdiv(i64({1}), i64({1})); },
+               "[addcdiv] the dividend and the divisor are integers");
 }
 
 }  // namespace

@@ -358,9 +358,11 @@ TEST(Masks, PlacesInAnOrder) {
   expect_values(f64({1, 2, kNaN, kNaN}, {4}).searchsorted(f64({1.5, 1, 2, 3, kNaN}, {5}), true),
                 {5}, {1, 1, 4, 4, 4});
   expect_values(i64({1, 2, 3}).searchsorted(f64({1.5}, {1})), {1}, {1});
-  expect_error([] { f64({1}, {}).searchsorted(f64({1}, {})); }, "[searchsorted] the sorted sequence is a scalar");
-  expect_error([&] { counted({2, 2}).searchsorted(v); },
-               "[searchsorted] values of shape (8,) into shape (2, 2)");
+  expect_error([] { f64({1}, {}).searchsorted(f64({1}, {})); },
+               "[searchsorted] the sorted sequence is a scalar");
+  expect_error(
+      [&] { counted({2, 2}).searchsorted(v); },
+      "[searchsorted] values of shape (8,) do not match a sorted sequence of shape (2, 2)");
 }
 
 }  // namespace

@@ -304,10 +304,8 @@ TEST_F(VizCommand, RefusesWhatIsNoTrace) {
   write_file(file("empty"), "");
   write_file(file("notes"), "text");
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {file("missing"), "No such file or directory"},
-      {top_.path(), "it is not a regular file"},
-      {"/dev/null", "it is not a regular file"},
-      {file("empty"), "the file is empty"},
+      {file("missing"), "No such file or directory"}, {top_.path(), "it is not a regular file"},
+      {"/dev/null", "it is not a regular file"},      {file("empty"), "the file is empty"},
       {file("notes"), "the file is not a trace"},
   };
   for (const auto& [path, message] : cases) {
