@@ -29,7 +29,7 @@ constexpr Option view_options[] = {
     {"--shape",       "SIZES",         "", false, "start from one View of this shape, as 3,2; row-major unless --strides says otherwise"},
     {"--strides",     "STRIDES",       "", false, "the strides of that View, as 1,3"},
     {"--offset",      "N",             "", false, "the offset of that View"},
-    {"--mask",        "RANGES",        "", false, "the mask of that View: a half-open begin:end for each dimension, as 0:2,: (: is the whole dimension)"},
+    {"--mask",        "RANGES",        "", false, "the mask of that View: a half-open begin:end a dimension, as 0:2,: (: is the whole)"},
     {"--views",       "VIEWS",         "", false, "start from these Views, memory first: printed Views, or JSON"},
     {"--reshape",     "SIZES",         "", true,  "the same elements in another shape"},
     {"--permute",     "ORDER",         "", true,  "reorder the dimensions, as 1,0"},
@@ -92,14 +92,14 @@ constexpr Example layout_examples[] = {
 };
 
 constexpr Option kernel_options[] = {
-    {"--device", "NAME",     "LLVM|CLANG|OPENCL|INTERP|NULL", false, "the device that the kernel is compiled for (default: the flag DEVICE, or the first usable device)"},
-    {"--target", "LANGUAGE", "c|llvm|opencl|cuda|metal|wgsl", false, "the language of the source, instead of --device; cuda, metal, wgsl: the source alone"},
+    {"--device", "NAME",     "LLVM|CLANG|OPENCL|INTERP|NULL", false, "the target device (default: the flag DEVICE, or the first usable device)"},
+    {"--target", "LANGUAGE", "c|llvm|opencl|cuda|metal|wgsl", false, "the language of the source, instead of --device; cuda, metal, wgsl: source only"},
     {"--vector-bytes", "N",  "16|32|64", false, "the width of vectors (default: the width of the device's processor)"},
-    {"--opts",   "OPTS",     "", false, "transformations of the loops: 'UPCAST 0 4, LANES 1 16', none, or auto (default): chosen by the heuristic"},
-    {"--show",   "SECTIONS", "", false, "sections of ast,axes,uops,source,asm,proof,passes, or all (default axes,uops,source,proof)"},
-    {"--run",    "",         "", false, "run the kernel on random input, compare with INTERP where INTERP is quick, and measure"},
+    {"--opts",   "OPTS",     "", false, "loop transformations: 'UPCAST 0 4, LANES 1 16', none, or auto (default)"},
+    {"--show",   "SECTIONS", "", false, "ast,axes,uops,source,asm,proof,passes, or all (default axes,uops,source,proof)"},
+    {"--run",    "",         "", false, "run on random input, compare with INTERP where INTERP is quick, and measure"},
     {"--values", "NAME=VALUE,...", "", true, "values of the kernel's variables, for --run"},
-    {"--repeat", "N",        "", false, "the number of measured runs (default 10, or fewer where 10 take longer than a second)"},
+    {"--repeat", "N",        "", false, "the number of measured runs (default 10, or fewer after a second)"},
     {"--json",   "",         "", false, "print one JSON object with all of it"},
     {"--link",   "",         "", false, "print only the URL of the page that shows the result (strata viz)"},
     {"--color",  "WHEN",     "always|never|auto", false, "colours: always, never, or auto: on a terminal that shows them"},
@@ -289,7 +289,8 @@ constexpr Command command_table[] = {
     {"cache", "[ACTION]", 0, 1, "list|path|check|clear", "list, check or delete the compiled kernels on disk",
      "list (the default) prints the folder, and the number, bytes and ages of the entries; path prints the\n"
      "folder alone; check reads every entry and verifies its checksum; clear deletes the entries. Other files\n"
-     "in the folder stay, and other processes may go on. Flags: STRATA_CACHE_DIR, STRATA_CACHE_SIZE, STRATA_DISK_CACHE.",
+     "in the folder stay, and other processes may go on.\n"
+     "Flags: STRATA_CACHE_DIR, STRATA_CACHE_SIZE, STRATA_DISK_CACHE.",
      "the folder cannot be used, or check finds damage",
      cache_options, cache_examples, command_cache},
     {"batch", "[FILE...]", 0, any, "FILE", "answer JSON requests, one a line",
