@@ -562,7 +562,7 @@ void Renderer::note_lines(std::size_t before, std::string_view head) const {
 std::string uops_to_cstyle(const Language& language, std::string_view function_name,
                            const UOpGraph& uops, const CStyleOptions& options) {
   STRATA_CHECK(rendering::is_name(function_name) && !rendering::is_reserved(function_name), domain,
-               "[render] ", in_quotes(function_name), " is not a valid name of a function");
+               "[render] ", in_quotes(function_name), " is not a name of a function");
   STRATA_CHECK(!options.entry || language.gnu_vectors, domain, "[render] ", language.name,
                " has no entry for the host");
   STRATA_CHECK(!options.looks.any() || language.gnu_vectors, domain, "[render] ", language.name,

@@ -164,7 +164,7 @@ TEST(Order, MedianAndKth) {
   EXPECT_EQ(values_of(nan.median(1).second), (std::vector<double>{1, 1}));
   expect_values(i64({3, 1, 2, 2}).median(), {}, {2});
   expect_error([&] { m.kthvalue(0); }, "[kthvalue] k is 0, but k counts from 1");
-  expect_error([&] { m.kthvalue(5); }, "[kthvalue] 5 of the 4");
+  expect_error([&] { m.kthvalue(5); }, "[kthvalue] k is 5, not from 0 to the 4");
   expect_error([&] { counted({2, 0}).median(1); }, "[median] of nothing");
 }
 

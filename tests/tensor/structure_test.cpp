@@ -201,7 +201,7 @@ TEST(Structure, RandomOnesAndDropouts) {
                 .max()
                 .item(),
             0);
-  expect_error([&] { dropout2d(f32({1}), 0.5); }, "[dropout2d] of shape (1,)");
+  expect_error([&] { dropout2d(f32({1}), 0.5); }, "[dropout2d] the input has shape (1,)");
   expect_error([&] { alpha_dropout(x, 2); }, "[alpha_dropout] the probability p is 2");
 }
 
