@@ -59,7 +59,7 @@ void require_names(const std::vector<std::string>& names, const ShapeTracker& st
   for (const Variable& v : stack.vars()) seen.insert(v.name());
   for (const std::string& name : names)
     STRATA_CHECK(seen.insert(name).second, parse, "[idxs] the name ", in_quotes(name),
-                 " is there twice");
+                 " is given twice");
 }
 
 std::vector<Expr> variables_named(const ShapeTracker& stack, const std::vector<std::string>& names) {

@@ -141,10 +141,9 @@ class BoxReader {
     } else if (word == "valid" && !valid_) {
       valid_ = rest;
     } else {
-      source_.fail(statement,
-                   word == "valid"
-                       ? "[parse] 'valid' is given twice"
-                       : "[parse] after a text there may be 'valid ...' and 'assume ...'");
+      source_.fail(statement, word == "valid"
+                                  ? "[parse] 'valid' is given twice"
+                                  : "[parse] only 'valid ...' and 'assume ...' may follow a text");
     }
   }
 

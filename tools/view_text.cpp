@@ -50,7 +50,7 @@ FieldTexts split_fields(const ViewSource& source, std::string_view fields) {
       source.fail(field, named ? "[parse] a View has no " + in_quotes(name)
                                : std::string("[parse] a View has five fields"));
     if (out[at])
-      source.fail(field, detail::message("[parse] ", view_fields[at], " is there twice"));
+      source.fail(field, detail::message("[parse] ", view_fields[at], " is given twice"));
     out[at] = named ? trimmed(field.substr(equals + 1)) : field;
   }
   return out;

@@ -44,8 +44,8 @@ class Verifier {
   void check_scope(UOp u, UOp source) const {
     const std::size_t block = block_of_[source.num()];
     STRATA_CHECK(block == kNone || open_[block], domain, "[verify] ", place(u), " uses ",
-                 place(source), ", which is made inside of ", place(list_[block]),
-                 ", outside of it");
+                 place(source), " outside of the block of ", place(list_[block]),
+                 ", where the source is defined");
   }
 
   void begin(UOp u) {

@@ -61,7 +61,7 @@ void check_names(std::string_view operation, const NamedArrays& arrays) {
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
   STRATA_CHECK(twice == names.end(), domain, "[", operation, "] the name ", in_quotes(*twice),
-               " is there twice");
+               " is given twice");
 }
 
 std::int64_t bad_boolean(const Buffer& elements) {

@@ -183,7 +183,7 @@ void TraceFile::open(std::string_view wanted, bool is_child) {
     path_ = with_process(plain);
     fd_ = open_alone(path_, why);
   }
-  if (!fd_) return give_up(why.empty() ? "another process writes it" : why);
+  if (!fd_) return give_up(why.empty() ? "another process writes the file" : why);
   if (path_ != wanted)
     std::fputs(detail::message("strata: the trace is ", path_, " (strata viz ", path_, ")\n").c_str(),
                stderr);

@@ -44,7 +44,7 @@ struct Materialized {
       nullptr;  ///< where it is stored by the kernel of that node; else it is a kernel of its own
   Ints domain;  ///< of its own kernel: the dimensions that it loops over
 };
-using Cut [[deprecated("Materialized")]] = Materialized;
+using Cut [[deprecated("renamed to Materialized")]] = Materialized;
 
 /// The nodes that are materialized, of what `roots` need and is not realized. Sources come first.
 std::vector<Materialized> boundaries(std::span<const LazyOp> roots, const FusionOptions& options = {});

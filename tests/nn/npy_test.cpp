@@ -213,7 +213,7 @@ TEST(Npy, RefusesHeadersWithTheColumn) {
       {"{}", "column 3 of the header: there is no key 'descr'"},
       {"{,}", "column 2 of the header: expected a key in quotes, found ','"},
       {"{'descr': '<i4', 'descr': '<i4'}",
-       "column 18 of the header: the key 'descr' is there twice"},
+       "column 18 of the header: the key 'descr' is given twice"},
       {"{'descr' '<i4'}", "column 10 of the header: expected ':', found '''"},
       {"{'descr': '<i4' 'shape': ()}", "column 17 of the header: expected '}', found '''"},
       {"{'order': 1}", "expected one of descr, fortran_order, shape, found 'order'"},

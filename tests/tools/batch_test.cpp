@@ -204,7 +204,7 @@ TEST(Batch, AMalformedIdDoesNotComeBack) {
   const std::string twice = R"({"id":{"a":1,"a":2},"do":"prove","text":"1"})";
   EXPECT_EQ(
       answer(twice),
-      R"({"error":{"kind":"request","message":"[json] the key 'a' is there twice","column":14}})");
+      R"({"error":{"kind":"request","message":"[json] the key 'a' is given twice","column":14}})");
   EXPECT_EQ(error_kind(R"({"id":{"id":null,"id":"layout"}null})"), "request");
 }
 
