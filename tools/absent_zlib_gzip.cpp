@@ -11,11 +11,12 @@ constexpr std::string_view kRemedy =
 }  // namespace
 
 std::string gunzip(std::string_view what, std::string_view, std::size_t) {
-  throw Error(ErrorKind::undefined, detail::message("[gzip] ", what, ": it is compressed", kRemedy));
+  throw Error(ErrorKind::undefined,
+              detail::message("[gzip] ", what, ": the data is compressed", kRemedy));
 }
 
 std::string gzip(std::string_view) {
-  throw Error(ErrorKind::undefined, detail::message("[gzip] this is to be compressed", kRemedy));
+  throw Error(ErrorKind::undefined, detail::message("[gzip] compression is needed", kRemedy));
 }
 
 }  // namespace strata::tools

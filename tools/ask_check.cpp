@@ -29,7 +29,7 @@ std::string made_up_name(std::size_t axis, std::string_view suffix) {
 
 const Layout& layout_in(const Box& box) {
   STRATA_CHECK(box.layout->answer.layout, request, "[check] ", box.layout->function->name,
-               " gives no layout to look at");
+               " does not give a layout");
   return *box.layout->answer.layout;
 }
 
@@ -64,8 +64,8 @@ void look_at_own_axes(BoxFunction& f, std::string_view suffix, Work& work) {
 BoxFunction function_in(const Box& box) {
   BoxFunction out;
   STRATA_CHECK(!box.kernel, request,
-               "[check] a kernel is no function of coordinates: its accesses are proven by ",
-               "the request 'kernel'");
+               "[check] a kernel is not a function of coordinates: the request 'kernel' proves the "
+               "accesses");
   if (box.view) out.stack = box.view->stack;
   if (box.layout) out.stack = to_shape_tracker(place(layout_in(box)));
   if (out.stack) {
@@ -159,7 +159,7 @@ CheckAnswer equal_mixed(BoxFunction stack, BoxFunction expr, Work& work) {
   for (std::size_t k = 0; fits && k < axes.size(); ++k)
     fits = axes[k].min() == 0 && axes[k].max() == stack.stack->shape()[k].vmax() - 1;
   STRATA_CHECK(fits, shape, "[check] the variables ", axes_text(axes),
-               " are no coordinates of the shape ", render(stack.stack->shape()));
+               " are not coordinates of the shape ", render(stack.stack->shape()));
   look_at(stack, axes, work);
   expr.axes = std::move(axes);
   return equal_functions(stack, expr);
@@ -182,7 +182,7 @@ CheckAnswer equal_exprs(const BoxFunction& a, BoxFunction b) {
   };
   STRATA_CHECK(std::equal(ours.begin(), ours.end(), theirs.begin(), theirs.end(), same_bounds),
                shape, "[check] the variables ", axes_text(a.axes), " and ", axes_text(b.axes),
-               " have other bounds");
+               " have different bounds");
   Substitution map;
   for (std::size_t k = 0; k < ours.size(); ++k) map.emplace_back(theirs[k], ours[k]);
   b.index = substitute(b.index, map);

@@ -59,7 +59,7 @@ void require_names(const std::vector<std::string>& names, const ShapeTracker& st
   for (const Variable& v : stack.vars()) seen.insert(v.name());
   for (const std::string& name : names)
     STRATA_CHECK(seen.insert(name).second, parse, "[idxs] the name ", in_quotes(name),
-                 " is there twice");
+                 " is given twice");
 }
 
 std::vector<Expr> variables_named(const ShapeTracker& stack, const std::vector<std::string>& names) {
@@ -173,7 +173,7 @@ std::optional<ViewsDiffer> differ_by_elements(const ShapeTracker& a, const Shape
 
 ShapeTracker windowed(const ShapeTracker& stack, const Window& window) {
   const auto shape = numbers(stack.shape());
-  STRATA_CHECK(shape, undefined, "[window] the sizes ", render(stack.shape()), " are no numbers");
+  STRATA_CHECK(shape, undefined, "[window] the sizes ", render(stack.shape()), " are not numbers");
   check_window(window, *shape);
   Mask bounds;
   for (const auto& [begin, end] : window) bounds.push_back({begin, end});
@@ -208,7 +208,7 @@ void check_window(const Window& window, const Index& shape) {
   for (std::size_t j = 0; j < shape.size(); ++j) {
     const auto [begin, end] = window[j];
     STRATA_CHECK(0 <= begin && begin <= end && end <= shape[j], shape, "[window] ", begin, "..",
-                 end, " is no part of dimension ", j, " of ", render(shape));
+                 end, " is not a part of dimension ", j, " of ", render(shape));
   }
 }
 

@@ -115,7 +115,7 @@ void dispatch(const Request& request, Work& work, JsonWriter& json) {
     return kind.answer(request, work, json);
   }
   throw Error(ErrorKind::request,
-              "[request] \"do\" is " + in_quotes(name) + ", which is no kind of request",
+              "[request] \"do\" is " + in_quotes(name) + ", which is not a kind of request",
               named.column());
 }
 

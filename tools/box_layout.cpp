@@ -142,7 +142,7 @@ class LayoutReader {
   std::string value_text(const BoxLayout& value, std::string_view part) const {
     if (value.answer.layout) return render(*value.answer.layout);
     if (value.answer.value) return render(*value.answer.value);
-    source_.fail(part, "[parse] a swizzle is no layout, so no function takes it");
+    source_.fail(part, "[parse] a swizzle is not a layout: no function takes a swizzle");
   }
 
   BoxLayout ask(const LayoutFunction* function, const std::vector<LayoutTextPart>& arguments,

@@ -119,7 +119,8 @@ class BoxReader {
     }
     for (const std::string_view statement : statements_) take(statement);
     if (main_.empty())
-      source_.fail(statements_.back(), "[parse] there are bounds, but nothing that they are for");
+      source_.fail(statements_.back(),
+                   "[parse] there are bounds, but no text that uses the bounds");
     read_main();
     return std::move(box_);
   }
@@ -140,10 +141,9 @@ class BoxReader {
     } else if (word == "valid" && !valid_) {
       valid_ = rest;
     } else {
-      source_.fail(statement,
-                   word == "valid"
-                       ? "[parse] there is a 'valid' before"
-                       : "[parse] after a text there may be 'valid ...' and 'assume ...'");
+      source_.fail(statement, word == "valid"
+                                  ? "[parse] 'valid' is given twice"
+                                  : "[parse] only 'valid ...' and 'assume ...' may follow a text");
     }
   }
 

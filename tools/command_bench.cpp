@@ -122,7 +122,7 @@ const Device& device_to_measure(const Invocation& invocation) {
   const Device& device = name ? Device::get(*name) : Device::default_device();
   STRATA_CHECK(device.missing().empty(), domain, device.missing());
   STRATA_CHECK(device.name() != "INTERP" && device.name() != "NULL", domain, "[bench] ",
-               device.name(), " is no machine to measure: --device LLVM, CLANG or OPENCL");
+               device.name(), " cannot be measured: use --device LLVM, CLANG or OPENCL");
   return device;
 }
 

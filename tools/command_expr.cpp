@@ -26,7 +26,7 @@ Point parse_point(const std::string& text, const Command& command) {
     const std::string name(part.substr(0, equals));
     const auto same_name = [&](const auto& item) { return item.first == name; };
     if (std::any_of(point.begin(), point.end(), same_name))
-      throw UsageError(where + ": " + in_quotes(name) + " is there twice", &command);
+      throw UsageError(where + ": " + in_quotes(name) + " is given twice", &command);
     point.emplace_back(name, parse_integer(part.substr(equals + 1), where, command));
   }
   return point;

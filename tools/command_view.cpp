@@ -39,7 +39,7 @@ std::vector<View> read_start(const Invocation& invocation, const ViewText& text,
   if (!views) return {read_view(invocation, text)};
   for (const std::string_view option : start_options) {
     if (option != "--views" && invocation.has(option))
-      throw UsageError(detail::message("--views says all of the start: leave out ", option),
+      throw UsageError(detail::message("--views gives the whole start: leave out ", option),
                        &invocation.command());
   }
   if (views->find_first_not_of(" \t\n") == views->find('[')) {
@@ -180,8 +180,7 @@ void refuse_stack_options(const Invocation& invocation) {
     const bool of_stack = find_movement(option.substr(2)) != nullptr ||
                           std::count(std::begin(start_options), std::end(start_options), option) != 0;
     if (of_stack || option == "--idxs" || option == "--no-simplify" || option == "--why")
-      throw UsageError(detail::message(option, " is about Views; --expr stands for itself"),
-                       &invocation.command());
+      throw UsageError(detail::message(option, " is for Views, not for --expr"), &invocation.command());
   }
 }
 

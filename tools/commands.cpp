@@ -15,7 +15,7 @@ constexpr Option expr_options[] = {
     {"--trace",    "",                "",                         false, "list each rewrite rule that fired, with its instance"},
     {"--no-exact", "",                "",                         false, "use the rewrite rules alone, without the exact step on small boxes"},
     {"--json",     "",                "",                         false, "print the answer as 'strata batch' does"},
-    {"--link",     "",                "",                         false, "print only the URL of the page that shows this (strata viz)"},
+    {"--link",     "",                "",                         false, "print only the URL of the page that shows the result (strata viz)"},
 };
 constexpr Example expr_examples[] = {
     {"strata expr '(a + b*10) % 10' --var a=0..10 --var b=0..10", "simplifies to (a%10): b has no influence"},
@@ -27,10 +27,10 @@ constexpr Example expr_examples[] = {
 
 constexpr Option view_options[] = {
     {"--shape",       "SIZES",         "", false, "start from one View of this shape, as 3,2; row-major unless --strides says otherwise"},
-    {"--strides",     "STRIDES",       "", false, "its strides, as 1,3"},
-    {"--offset",      "N",             "", false, "its offset"},
-    {"--mask",        "RANGES",        "", false, "its mask: a half-open begin:end a dimension, as 0:2,: (: is all of it)"},
-    {"--views",       "VIEWS",         "", false, "start from these Views: as they are printed, or as JSON; memory first"},
+    {"--strides",     "STRIDES",       "", false, "the strides of that View, as 1,3"},
+    {"--offset",      "N",             "", false, "the offset of that View"},
+    {"--mask",        "RANGES",        "", false, "the mask of that View: a half-open begin:end a dimension, as 0:2,: (: is the whole)"},
+    {"--views",       "VIEWS",         "", false, "start from these Views, memory first: printed Views, or JSON"},
     {"--reshape",     "SIZES",         "", true,  "the same elements in another shape"},
     {"--permute",     "ORDER",         "", true,  "reorder the dimensions, as 1,0"},
     {"--expand",      "SIZES",         "", true,  "repeat dimensions of size 1"},
@@ -42,11 +42,11 @@ constexpr Option view_options[] = {
     {"--no-simplify", "",              "", false, "leave the stack of Views as the operations built it"},
     {"--why",         "",              "", false, "say why the stack takes more than one View"},
     {"--expr",        "TEXT",          "", false, "instead of Views: an index expression over the variables"},
-    {"--valid",       "TEXT",          "", false, "where --expr counts (default 1: everywhere)"},
+    {"--valid",       "TEXT",          "", false, "the condition under which --expr is valid (default 1: everywhere)"},
     {"--var",         "NAME=MIN..MAX", "", true,  "a variable and its inclusive bounds: of --expr, or of symbolic sizes"},
     {"--addresses",   "",              "", false, "list all addresses in row-major order, -1 where masked"},
     {"--json",        "",              "", false, "print the answer as 'strata batch' does"},
-    {"--link",        "",              "", false, "print only the URL of the page that shows this (strata viz)"},
+    {"--link",        "",              "", false, "print only the URL of the page that shows the result (strata viz)"},
     {"--color",       "WHEN",          "always|never|auto", false, "colours: always, never, or auto: on a terminal that shows them"},
 };
 constexpr Example view_examples[] = {
@@ -72,7 +72,7 @@ constexpr std::string_view layout_names =
 constexpr Option layout_options[] = {
     {"--var",   "NAME=MIN..MAX", "",         true,  "a variable of symbolic sizes, and its inclusive bounds"},
     {"--json",  "",     "",                  false, "print the answer as 'strata batch' does"},
-    {"--link",  "",     "",                  false, "print only the URL of the page that shows this (strata viz)"},
+    {"--link",  "",     "",                  false, "print only the URL of the page that shows the result (strata viz)"},
     {"--color", "WHEN", "always|never|auto", false, "colours: always, never, or auto: on a terminal that shows them"},
 };
 constexpr Example layout_examples[] = {
@@ -92,16 +92,16 @@ constexpr Example layout_examples[] = {
 };
 
 constexpr Option kernel_options[] = {
-    {"--device", "NAME",     "LLVM|CLANG|OPENCL|INTERP|NULL", false, "what the kernel is for (default: the flag DEVICE, or the first that can be used)"},
-    {"--target", "LANGUAGE", "c|llvm|opencl|cuda|metal|wgsl", false, "the language of its source, instead of --device; cuda, metal, wgsl: text alone"},
-    {"--vector-bytes", "N",  "16|32|64", false, "how wide vectors are (default: what the device's processor has)"},
-    {"--opts",   "OPTS",     "", false, "its loops: 'UPCAST 0 4, LANES 1 16', none, or auto (default): chosen for it"},
-    {"--show",   "SECTIONS", "", false, "of ast,axes,uops,source,asm,proof,passes, or all (default axes,uops,source,proof)"},
-    {"--run",    "",         "", false, "run it on random input, compare it with INTERP where that is quick, and measure it"},
-    {"--values", "NAME=VALUE,...", "", true, "values of its variables, for --run"},
-    {"--repeat", "N",        "", false, "how many runs are measured (default 10, or those of one second)"},
+    {"--device", "NAME",     "LLVM|CLANG|OPENCL|INTERP|NULL", false, "the target device (default: the flag DEVICE, or the first usable device)"},
+    {"--target", "LANGUAGE", "c|llvm|opencl|cuda|metal|wgsl", false, "the language of the source, instead of --device; cuda, metal, wgsl: source only"},
+    {"--vector-bytes", "N",  "16|32|64", false, "the width of vectors (default: the width of the device's processor)"},
+    {"--opts",   "OPTS",     "", false, "loop transformations: 'UPCAST 0 4, LANES 1 16', none, or auto (default)"},
+    {"--show",   "SECTIONS", "", false, "ast,axes,uops,source,asm,proof,passes, or all (default axes,uops,source,proof)"},
+    {"--run",    "",         "", false, "run on random input, compare with INTERP where INTERP is quick, and measure"},
+    {"--values", "NAME=VALUE,...", "", true, "values of the kernel's variables, for --run"},
+    {"--repeat", "N",        "", false, "the number of measured runs (default 10, or fewer after a second)"},
     {"--json",   "",         "", false, "print one JSON object with all of it"},
-    {"--link",   "",         "", false, "print only the URL of the page that shows this (strata viz)"},
+    {"--link",   "",         "", false, "print only the URL of the page that shows the result (strata viz)"},
     {"--color",  "WHEN",     "always|never|auto", false, "colours: always, never, or auto: on a terminal that shows them"},
 };
 constexpr Example kernel_examples[] = {
@@ -113,12 +113,12 @@ constexpr Example kernel_examples[] = {
 
 constexpr std::string_view viz_words = "expr|view|layout|kernel";
 constexpr Option viz_options[] = {
-    {"--no-open", "", "", false, "start no browser: print the URL alone"},
+    {"--no-open", "", "", false, "print the URL without starting a browser"},
     {"--serve",   "", "", false, "serve the page on this machine's loopback address, until Ctrl-C; FILE is followed as it grows"},
 };
 constexpr Example viz_examples[] = {
     {"strata viz",                                                "the page: type what you want to see"},
-    {"strata viz view --shape 3,2 --permute 1,0 --reshape 3,2",   "as 'strata view', drawn"},
+    {"strata viz view --shape 3,2 --permute 1,0 --reshape 3,2",   "the same as 'strata view', drawn"},
     {"strata viz kernel 'a: f32[64,64]; b: f32[64,64]; c = a @ b' --opts 'UPCAST 0 4'", "loops, UOps, source, proof, linked"},
     {"STRATA_VIZ=t.jsonl ./program; strata viz t.jsonl",          "what the program did"},
     {"strata viz --serve 8080 t.jsonl",                           "while it runs; from elsewhere: ssh -L 8080:127.0.0.1:8080 HOST"},
@@ -127,7 +127,7 @@ constexpr Example viz_examples[] = {
 
 constexpr std::string_view tour_chapters = "sum|gradient|movement|symbolic";
 constexpr Option tour_options[] = {
-    {"--device", "NAME", "LLVM|CLANG|OPENCL|INTERP", false, "what runs it (default: the flag DEVICE, or the first that can be used)"},
+    {"--device", "NAME", "LLVM|CLANG|OPENCL|INTERP", false, "the device that runs the kernels (default: the flag DEVICE, or the first usable device)"},
     {"--json",   "",     "",                         false, "print one JSON object a stage"},
     {"--color",  "WHEN", "always|never|auto",        false, "colours: always, never, or auto: on a terminal that shows them"},
 };
@@ -165,7 +165,7 @@ constexpr Example cache_examples[] = {
 
 constexpr std::string_view bench_names = "elementwise|sum|softmax|layernorm|matmul|conv";
 constexpr Option bench_options[] = {
-    {"--device", "NAME", "LLVM|CLANG|OPENCL", false, "what runs it (default: the flag DEVICE, or the first that can be used)"},
+    {"--device", "NAME", "LLVM|CLANG|OPENCL", false, "the device that runs the kernels (default: the flag DEVICE, or the first usable device)"},
     {"--json",   "",     "", false, "print one JSON object a measurement"},
     {"--color",  "WHEN", "always|never|auto", false, "colours: always, never, or auto: on a terminal that shows them"},
 };
@@ -177,7 +177,7 @@ constexpr Example bench_examples[] = {
 
 constexpr Option batch_options[] = {
     {"--budget",   "N",       "", false, "work limit of one request, in bytes of text evaluated (default 67108864)"},
-    {"--deadline", "SECONDS", "", false, "answer 'budget' to a request that takes longer, as 0.5 (default: no such limit)"},
+    {"--deadline", "SECONDS", "", false, "answer 'budget' to a request that takes longer, as 0.5 (default: no limit)"},
 };
 constexpr Example batch_examples[] = {
     {R"(echo '{"do":"expr","text":"a%4","vars":{"a":[0,3]}}' | strata batch)", R"({"render":"a","c":"a","min":0,"max":3,"exact":true,...})"},
@@ -189,7 +189,7 @@ constexpr Example batch_examples[] = {
 };
 
 constexpr Option rules_options[] = {
-    {"--math", "", "", false, "instead: the formulas behind exp, sin and the like, with the largest error of each"},
+    {"--math", "", "", false, "list the formulas of exp, sin and similar functions instead, with the largest error of each"},
     {"--json", "", "", false, "print one JSON object a rule or formula"},
 };
 constexpr Example rules_examples[] = {
@@ -223,30 +223,31 @@ constexpr Example help_examples[] = {
 constexpr Command command_table[] = {
     {"expr", "TEXT", 1, 1, "", "simplify an index expression; its bounds and its C, Python and LaTeX text",
      "TEXT is infix: + - * // %  < <= > >= == !=  and or not  min max select(c,a,b); '/' and '//'\n"
-     "both floor. Every name needs its bounds (--var). The bounds that are shown are those of the\n"
-     "simplified expression; 'exact' means that both are attained.",
-     "the text or a condition is refused",
+     "both floor. Every name needs bounds (--var). The printed bounds are the bounds of the simplified\n"
+     "expression; 'exact' means that both bounds are attained.",
+     "the text or a condition is invalid",
      expr_options, expr_examples, command_expr},
-    {"view", "", 0, 0, "", "what a stack of Views addresses, as text, index expression and picture",
+    {"view", "", 0, 0, "", "show the addresses of a stack of Views as text, index expression and picture",
      "Starts from --shape or --views and applies the movement operations in the order given, or draws\n"
-     "--expr over its variables. In the picture a cell is the address of an element, `·` a masked one;\n"
-     "below it is the memory that the addresses are of, with `_` for what no element reads.",
-     "the Views or an operation are refused",
+     "--expr over its variables. In the picture a cell is the address of an element, `·` a masked element.\n"
+     "The memory is drawn below, with `_` for an address that no element reads.",
+     "the Views or an operation are invalid",
      view_options, view_examples, command_view},
-    {"layout", "LAYOUT | FUNCTION ARGUMENT...", 1, 4, layout_names, "layouts as ((2,4),8):((1,16),2): look at one, compose, divide, invert",
+    {"layout", "LAYOUT | FUNCTION ARGUMENT...", 1, 4, layout_names, "show, compose, divide or invert layouts, as ((2,4),8):((1,16),2)",
      "A layout is sizes:strides, the first size fastest. It is drawn with mode 0 down and mode 1 across.\n"
      "Functions of A: coalesce right_inverse left_inverse nullspace size cosize, and crd2idx A [COORDINATE],\n"
      "idx2crd A INTEGER, complement A COSIZE; of A and B: composition, logical_divide zipped_divide\n"
      "tiled_divide flat_divide, logical_product zipped_product tiled_product flat_product blocked_product\n"
      "raked_product; swizzle BITS BASE SHIFT. In composition and the divides B may be '<4:1, 8:2>', a layout a mode.\n"
-     "An answer is exact; where there is none, it says why.",
-     "there is no exact answer, or the text is refused",
+     "Every answer is exact. Where no exact answer exists, the command prints the reason.",
+     "there is no exact answer, or the text is invalid",
      layout_options, layout_examples, command_layout},
-    {"kernel", "TEXT", 1, 1, "", "a kernel through the compiler: axes, UOps, source, proof; run and measured",
+    {"kernel", "TEXT", 1, 1, "", "compile a kernel and show axes, UOps, source and proof; run and measure the kernel",
      "TEXT is statements, separated by ';' or line ends:\n"
      "  n: 1..100           a variable and its inclusive bounds\n"
      "  a: f32[n+1,512]     an input: dtype and sizes; without [...] one value\n"
-     "  c = a * 2           a name; one that no other statement uses is an output. An input is stored into\n"
+     "  c = a * 2           a name; a name that no other statement uses is an output. Assigning to an input\n"
+     "                      stores into the input\n"
      "Operators, as NumPy has them: + - * / // % ** @  < <= > >= == !=  & | ^ ~ << >>; shapes broadcast,\n"
      "dtypes are promoted, a number takes the other operand's dtype. Functions: exp exp2 log sqrt sin tanh\n"
      "erf abs floor max(a,b) min(a,b) where(c,a,b) ... (each op between elements), relu sigmoid silu gelu,\n"
@@ -254,53 +255,54 @@ constexpr Command command_table[] = {
      "Movement: x.reshape(2,3) permute(1,0) expand(4,3) pad(1:0,0:2) shrink(0:2,:) flip(0) stride(2,-1).\n"
      "Reductions, which keep their axes with size 1: x.sum(1) prod max min mean, () for all axes; x.softmax(1).\n"
      "Buffers: outputs are data0, data1, ..., inputs follow.",
-     "the text is refused, the device fails, or --run differs from INTERP",
+     "the text is invalid, the device fails, or --run differs from INTERP",
      kernel_options, kernel_examples, command_kernel},
-    {"viz", "[COMMAND WORD... | FILE]", 0, any, "FILE|expr|view|layout|kernel", "the page where all of this is seen, in a browser",
-     "COMMAND is expr, view, layout or kernel, with its words: the page shows what they look at. FILE is a\n"
-     "trace that STRATA_VIZ=FILE made a program write, as JSON lines, compressed or not. Options go first,\n"
-     "and after --serve may stand a port (default: a free one).\n"
+    {"viz", "[COMMAND WORD... | FILE]", 0, any, "FILE|expr|view|layout|kernel", "show expressions, Views, layouts, kernels and traces in a browser",
+     "COMMAND is expr, view, layout or kernel, with its arguments: the page shows the result. FILE is a\n"
+     "trace that a program writes under STRATA_VIZ=FILE, as JSON lines, compressed or not. Options go first;\n"
+     "a port may follow --serve (default: a free port).\n"
      "The page is one file that needs no network. It is written to the folder viz of the cache, and shown by\n"
-     "BROWSER or the desktop; where there is none, its URL is printed for another one. A server answers to\n"
-     "this machine alone (127.0.0.1, ::1; tunnels end there, too), and gives the page and FILE, nothing else.",
-     "the page or FILE cannot be read, or the words are refused",
+     "BROWSER or the desktop; where no browser starts, the URL of the page is printed. The server answers\n"
+     "this machine alone (127.0.0.1, ::1, the end of a tunnel), and serves the page and FILE, nothing else.",
+     "the page or FILE cannot be read, or the arguments are invalid",
      viz_options, viz_examples, command_viz, viz_words},
     {"tour", "[CHAPTER...]", 0, any, tour_chapters, "2+3 through every layer, then gradients, movement, symbolic integers",
-     "Each stage is lines of C++ and what they print. Chapters: sum (Tensor, LazyOp, schedule, kernel,\n"
+     "Each stage shows lines of C++ and their output. Chapters: sum (Tensor, LazyOp, schedule, kernel,\n"
      "UOps, C, LLVM IR, buffers, 5), gradient, movement (ShapeTrackers), symbolic (Variables, sizes).",
      "the device cannot be used",
      tour_options, tour_examples, command_tour},
-    {"devices", "", 0, 0, "", "what kernels can run on here, and how to get what is missing",
+    {"devices", "", 0, 0, "", "list the devices that run kernels here, and how to get missing devices",
      "", "", devices_options, devices_examples, command_devices},
-    {"doctor", "", 0, 0, "", "what this machine has and lacks, and whether 2+3 is 5 on it",
+    {"doctor", "", 0, 0, "", "report what this machine has and lacks, and whether 2+3 is 5 here",
      "The processor, memory, devices, compilers, LLVM, OpenCL's platforms and the disk cache; for what is\n"
      "missing, the command that installs it. 2+3 runs on the default device (the flag DEVICE).",
      "the default device does not compute 2+3",
      doctor_options, doctor_examples, command_doctor},
-    {"bench", "[NAME...]", 0, any, bench_names, "a short measurement: times, and what share of the machine they reach",
+    {"bench", "[NAME...]", 0, any, bench_names, "measure kernels: times, and the share of the machine's speed",
      "Names: elementwise, sum, softmax, layernorm, matmul, conv; without one, all of them.\n"
-     "First what the machine can do, measured with kernels of our own (see strata kernel --run), then each\n"
+     "First the limits of the machine, measured with kernels of Strata (see strata kernel --run), then each\n"
      "measurement: the median time of its kernel, operations and bytes a second, and the percentage of the\n"
-     "time that memory and arithmetic would allow; above 100 where the data is in a cache. All of it takes\n"
-     "less than 20 seconds where nothing else runs.",
+     "time that memory and arithmetic would allow; above 100 where the data is in a cache. The whole command\n"
+     "takes less than 20 seconds on an idle machine.",
      "the device cannot be used, or computes nothing",
      bench_options, bench_examples, command_bench},
-    {"cache", "[ACTION]", 0, 1, "list|path|check|clear", "compiled kernels on disk: how many, how large, whole or not",
-     "list (the default) says where they are, how many, their bytes and ages; path prints the folder alone;\n"
-     "check reads every entry and verifies its checksum; clear deletes them. Other files in the folder stay,\n"
-     "and other processes may go on. Flags: STRATA_CACHE_DIR, STRATA_CACHE_SIZE, STRATA_DISK_CACHE.",
+    {"cache", "[ACTION]", 0, 1, "list|path|check|clear", "list, check or delete the compiled kernels on disk",
+     "list (the default) prints the folder, and the number, bytes and ages of the entries; path prints the\n"
+     "folder alone; check reads every entry and verifies its checksum; clear deletes the entries. Other files\n"
+     "in the folder stay, and other processes may go on.\n"
+     "Flags: STRATA_CACHE_DIR, STRATA_CACHE_SIZE, STRATA_DISK_CACHE.",
      "the folder cannot be used, or check finds damage",
      cache_options, cache_examples, command_cache},
     {"batch", "[FILE...]", 0, any, "FILE", "answer JSON requests, one a line",
      "Reads one JSON object a line from the files, or from standard input, and writes one JSON object\n"
      "a line in the same order. An \"id\" comes back in the answer; an error is an answer too. A line ends\n"
-     "in a newline; a last line of white space alone that has none is no request. \"do\", and its keys:\n"
+     "in a newline. A last line of white space alone, without a newline, is ignored. \"do\", and its keys:\n"
      "  expr        text [vars assume at]: simplified, its bounds, C text, values\n"
      "  prove       text [vars assume]: true, false with a counterexample, or unknown\n"
-     "  equal_expr  a b [vars]: are two texts equal\n"
-     "  affine      text at: its values\n"
+     "  equal_expr  a b [vars]: whether two texts are equal\n"
+     "  affine      text at: the values of the text\n"
      "  view        shape or views [ops simplify addresses idxs]: a stack of Views\n"
-     "  equal_view  a b, each as of view: do two stacks address the same\n"
+     "  equal_view  a b, each as in view: whether two stacks have the same addresses\n"
      "  layout      fn args: a function of 'strata layout'\n"
      "All keys and answers are in docs/batch.md of the source.",
      "a file cannot be read",
@@ -308,11 +310,11 @@ constexpr Command command_table[] = {
     {"rules", "[NAME...]", 0, any, "", "list the rewrite rules and how each is proven",
      "A rule says: `before` equals `after` wherever the guard holds. Letters: x y z w are integers;\n"
      "a b d e integer constants; c k g h positive constants; n m positive variables; p q r conditions.\n"
-     "Errors of formulas are in units of the last place: the largest that a sweep met, rounded up.",
+     "Errors of formulas are in units of the last place: the largest error of a sweep, rounded up.",
      "",
      rules_options, rules_examples, command_rules},
     {"flags", "", 0, 0, "", "list the STRATA_* environment variables",
-     "Besides, STRATA_PLUGIN_DIR may name the folder of the LLVM device's plugin, by an absolute path.", "the environment holds what is no value of a flag", flags_options, flags_examples, command_flags},
+     "The variable STRATA_PLUGIN_DIR names the folder of the LLVM device's plugin, by an absolute path.", "an environment variable has an invalid value for its flag", flags_options, flags_examples, command_flags},
     {"completion", "SHELL", 1, 1, "bash|zsh|fish", "write a completion script for bash, zsh or fish",
      "", "", {}, completion_examples, command_completion},
     {"man", "", 0, 0, "", "write the manual page, in roff",

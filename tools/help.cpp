@@ -28,8 +28,7 @@ std::string left_column(const Option& o) {
 }  // namespace
 
 std::string exit_status_text(const Command& c) {
-  return detail::message("0 done; 1 ",
-                         c.failure.empty() ? "what it prints cannot be written" : c.failure,
+  return detail::message("0 done; 1 ", c.failure.empty() ? "the output cannot be written" : c.failure,
                          "; 2 the command line is wrong");
 }
 

@@ -75,7 +75,7 @@ HttpServer::HttpServer(const HttpSite& site, int port) : table_(open_http()), se
   const StrataHttpOptions options{port, const_cast<HttpSite*>(&site), pass_on};
   server_ = table_->start(&options);
   STRATA_CHECK(server_, budget, "[serve] cannot listen on port ", port,
-               " of 127.0.0.1: another program does, or it is not this user's to have");
+               " of 127.0.0.1: another program uses the port, or this user may not use the port");
 }
 
 HttpServer::~HttpServer() { table_->stop(server_); }

@@ -95,12 +95,13 @@ void check(const CompiledKernel& kernel, const Device& device, const VariableVal
   const double most = tolerance_of(kernel.kernel(), sizes) * difference.scale;
   out.agrees = !difference.other && difference.largest <= most;
   if (difference.exact)
-    out.check = "all elements are those of INTERP";
+    out.check = "all elements are equal to the elements of INTERP";
   else if (difference.other)
-    out.check = "elements differ from those of INTERP";
+    out.check = "elements differ from the elements of INTERP";
   else
     out.check = "elements are within " + Scalar(static_cast<float>(difference.largest)).text() +
-                " of those of INTERP (" + Scalar(static_cast<float>(most)).text() + " is allowed)";
+                " of the elements of INTERP (" + Scalar(static_cast<float>(most)).text() +
+                " is allowed)";
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {

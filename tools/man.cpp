@@ -106,8 +106,8 @@ std::string man_page() {
   out += ".SH EXIT STATUS\n0 done, 1 failed, 2 the command line is wrong.\n";
   out += ".SH ENVIRONMENT\n" + environment_text();
   out += ".TP\n.B STRATA_PLUGIN_DIR\n" +
-         roff("the folder of libstrata_llvm.so where it does not lie beside the program\n");
-  out += ".TP\n.B NO_COLOR\n" + roff("no colours where it is not empty\n");
+         roff("the folder of libstrata_llvm.so, if the library is not beside the program\n");
+  out += ".TP\n.B NO_COLOR\n" + roff("no colours, if the variable is not empty\n");
   return out + ".SH FILES\n.TP\n.I \\(ti/.cache/strata\n" +
          roff("compiled kernels: see strata cache\n");
 }

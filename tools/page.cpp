@@ -36,13 +36,14 @@ std::string read_file(const std::string& path, std::size_t most) {
   struct stat status{};
   STRATA_CHECK(file && fstat(file.get(), &status) == 0, parse, "[viz] ", in_quotes(path), ": ",
                last_error_text());
-  STRATA_CHECK(S_ISREG(status.st_mode), parse, "[viz] ", in_quotes(path), ": it is no regular file");
+  STRATA_CHECK(S_ISREG(status.st_mode), parse, "[viz] ", in_quotes(path),
+               ": it is not a regular file");
   const auto size = static_cast<std::uint64_t>(status.st_size);
-  STRATA_CHECK(size <= most, budget, "[viz] ", in_quotes(path), ": it is of ", size,
+  STRATA_CHECK(size <= most, budget, "[viz] ", in_quotes(path), ": the file has ", size,
                " bytes, more than ", most);
   std::string out(size, '\0');
   STRATA_CHECK(read_exactly(file.get(), out.data(), out.size()), parse, "[viz] ", in_quotes(path),
-               ": ", errno == 0 ? "it was cut meanwhile" : last_error_text());
+               ": ", errno == 0 ? "the file became shorter while it was read" : last_error_text());
   return out;
 }
 
@@ -150,8 +151,8 @@ std::string read_page() {
 std::string page_with_trace(const std::string& page, const std::string& path) {
   const std::string trace = read_file(path, kMostOfTrace);
   STRATA_CHECK(is_gzip(trace) || trace.starts_with('{'), parse, "[viz] ", in_quotes(path),
-               trace.empty() ? ": it is empty" : ": it is no trace",
-               ": STRATA_VIZ=FILE makes a program write one, of JSON lines");
+               trace.empty() ? ": the file is empty" : ": the file is not a trace",
+               ": a program writes a trace of JSON lines under STRATA_VIZ=FILE");
   return with_element(page, detail::message(fs::path(path).filename().string(), " - Strata"),
                       "gzip-base64", base64(is_gzip(trace) ? trace : gzip(trace)));
 }
@@ -160,7 +161,7 @@ std::string page_for_server(const std::string& page, bool follows) {
   constexpr std::string_view kPolicy = "http-equiv=\"Content-Security-Policy\" content=\"";
   const std::size_t at = page.find(kPolicy);
   STRATA_CHECK(at != std::string::npos, parse,
-               "[viz] the page is damaged: it does not limit what it may do");
+               "[viz] the page is damaged: the page has no Content-Security-Policy");
   // Inserted in front, because in a Content-Security-Policy the first directive of a name counts.
   std::string out = page;
   out.insert(at + kPolicy.size(), "connect-src 'self'; ");

@@ -54,7 +54,7 @@ double measure_peak(const Device& device, std::string_view dtype, std::int64_t i
 
 Roofline measure(const Device& device, bool doubles) {
   if (device.name() == "NULL" || device.name() == "INTERP")
-    return {0, 0, detail::message("none: ", device.name(), " is no machine")};
+    return {0, 0, detail::message("none: ", device.name(), " is not a machine")};
   const int threads = default_executor().concurrency();
   const std::string_view dtype = doubles ? "f64" : "f32";
   const std::int64_t itemsize = doubles ? 8 : 4;

@@ -7,12 +7,13 @@ namespace strata::tools {
 
 void tour_gradient(Tour& tour) {
   tour.chapter("gradient");
-  tour.stage("Tensor", "a function of x, by which gradients are taken");
+  tour.stage("Tensor", "a function of x; gradients are taken by x");
   STRATA_TOUR_RUN(Tensor x = Tensor::from({1.0F, 2.0F, 3.0F}).requires_grad(true);)
   STRATA_TOUR_RUN(Tensor y = (x * x + 1).log().sum();)
   STRATA_TOUR_SHOW(y.node().text());
 
-  tour.stage("Rules", "what each op's gradient is, by its sources a, b and its value y");
+  tour.stage("Rules",
+             "the gradient rule of each op, from the sources a, b and the value y of the op");
   STRATA_TOUR_SHOW(gradient_rules_of(y.node()));
 
   tour.stage("Backward", "the rules make a graph; nothing has run");

@@ -8,7 +8,8 @@ namespace strata::tools {
 namespace {
 
 void tour_of_merging(Tour& tour) {
-  tour.stage("ShapeTracker", "a (10, 10) array that does not exist, moved around");
+  tour.stage("ShapeTracker",
+             "movement operations on the indices of a (10, 10) array; there is no array");
   STRATA_TOUR_RUN(ShapeTracker a = ShapeTracker::from_shape({10, 10});)
   STRATA_TOUR_SHOW(a.render());
   STRATA_TOUR_RUN(a = a.permute({1, 0});)
@@ -16,14 +17,13 @@ void tour_of_merging(Tour& tour) {
   STRATA_TOUR_RUN(a = a.reshape({5, 2, 5, 2});)
   STRATA_TOUR_SHOW(a.render());
 
-  tour.stage("Views", "what one View cannot say takes two, and an index expression at any time");
+  tour.stage("Views", "this reshape needs a second View; the index expression covers all Views");
   STRATA_TOUR_RUN(a = a.reshape({100});)
   STRATA_TOUR_SHOW(a.render());
   STRATA_TOUR_SHOW(a.expr_idxs().index.render());
 
-  tour.stage(
-      "Simplify",
-      "reshaped back, the index is simple again; simplify() finds the one View that says it");
+  tour.stage("Simplify",
+             "reshaped back, the index is simple again; simplify() finds the equal single View");
   STRATA_TOUR_RUN(a = a.reshape({10, 10});)
   STRATA_TOUR_SHOW(a.expr_idxs().index.render());
   STRATA_TOUR_SHOW(a.views().size());
@@ -34,9 +34,9 @@ void tour_of_merging(Tour& tour) {
 }
 
 void tour_of_moved_tensors(Tour& tour) {
-  tour.stage(
-      "Tensor",
-      "what moves a tensor is an index in the kernel that reads it: no View says this one alone");
+  tour.stage("Tensor",
+             "movement becomes an index in the kernel that reads the tensor: here no single View "
+             "is enough");
   STRATA_TOUR_RUN(Tensor m = Tensor::from({0.0F, 1.0F, 2.0F, 3.0F, 4.0F, 5.0F}).reshape({3, 2});)
   STRATA_TOUR_RUN(Tensor moved = -m.permute({1, 0}).reshape({3, 2});)
   STRATA_TOUR_SHOW(moved.node().text());
@@ -57,13 +57,13 @@ void tour_movement(Tour& tour) {
 
 void tour_symbolic(Tour& tour) {
   tour.chapter("symbolic");
-  tour.stage("Variable", "an integer with inclusive bounds; every expression knows its own");
+  tour.stage("Variable", "an integer with inclusive bounds; every expression has bounds, too");
   STRATA_TOUR_RUN(Variable a("a", 0, 10), b("b", 0, 10);)
   STRATA_TOUR_SHOW((a * 10).vmax());
   STRATA_TOUR_SHOW((a + b).vmax());
 
   tour.stage("Expr",
-             "expressions are canonical as soon as they are written: what cannot matter is gone");
+             "expressions are simplified when they are built: terms without influence are gone");
   STRATA_TOUR_SHOW(((a + b * 10) % 10).render());
   STRATA_TOUR_SHOW(((a * 40 + b) / 20).render());
   STRATA_TOUR_SHOW(((a * 40 + b) / 20).vmax());

@@ -10,24 +10,24 @@ namespace strata::tools {
 namespace {
 
 void tour_of_the_graph(Tour& tour, const Tensor& result) {
-  tour.stage("LazyOp",
-             "the graph that a Tensor is a handle on: the sum of two copies from the CPU");
+  tour.stage("LazyOp", "a Tensor is a handle on a graph: here the sum of two copies from the CPU");
   STRATA_TOUR_SHOW(result.node().text());
   STRATA_TOUR_RUN(LazyOp two = result.node().src(0);)
   STRATA_TOUR_SHOW(two.op());
   STRATA_TOUR_SHOW(buffer_of(two.src(0)).device());
   STRATA_TOUR_SHOW(buffer_of(two.src(0))[0]);
 
-  tour.stage("Schedule", "what has to run, in order, and why each is memory of its own");
+  tour.stage("Schedule",
+             "the kernels and copies to run, in order, and why each result has memory of its own");
   STRATA_TOUR_SHOW(result.explain());
 }
 
 void tour_of_the_code(Tour& tour, const LazyOp& ast) {
   tour.stage("Interpreted",
-             "a device may be a table from op to function: the oracle of all others");
+             "INTERP is a table from op to function: the oracle of all other devices");
   STRATA_TOUR_SHOW(evaluate(Ops::ADD, std::vector{Scalar(2.0F), Scalar(3.0F)}));
 
-  tour.stage("Linearizer", "another is compiled: the kernel becomes a list of UOps");
+  tour.stage("Linearizer", "other devices compile: the kernel becomes a list of UOps");
   STRATA_TOUR_RUN(Linearizer linearizer(ast);)
   STRATA_TOUR_RUN(linearizer.linearize();)
   STRATA_TOUR_RUN(const UOpGraph& uops = linearizer.uops;)
@@ -73,13 +73,13 @@ void tour_sum(Tour& tour) {
   tour_of_the_graph(tour, result);
 
   tour.stage("AST",
-             "the kernel: stores of a graph on buffers, which are seen through ShapeTrackers");
+             "the kernel: stores of a graph on buffers; ShapeTrackers map indices to addresses");
   STRATA_TOUR_RUN(LazyOp ast = schedule(std::vector{result.node()}).back().ast;)
   STRATA_TOUR_SHOW(ast.text());
   tour_of_the_code(tour, ast);
   tour_of_the_device(tour, ast);
 
-  tour.stage("Realize", "all of that, in one call");
+  tour.stage("Realize", "schedule, compile and run, in one call");
   STRATA_TOUR_RUN(Recording recording;)
   STRATA_TOUR_RUN(result.realize();)
   STRATA_TOUR_RUN(recording.stop();)

@@ -78,7 +78,7 @@ std::string assembly_in_trace(const std::string& trace, const TracedKernel& whic
   const Device& maker = Device::get(device.as_string("device"));
   STRATA_CHECK(maker.name() != "CLANG" || reads_no_file(source), domain,
                "[assembly] the source of kernel ", which.kernel,
-               " is none that Strata writes: it has directives of its own");
+               " was not written by Strata: the source has directives of its own");
   return maker.assembly_of(source, facts);
 }
 

@@ -40,7 +40,7 @@ FieldTexts split_fields(const ViewSource& source, std::string_view fields) {
     const std::size_t equals = find_outside(field, "=");
     named = named || equals < field.size();
     if (named && equals == field.size())
-      source.fail(field, "[parse] what stands behind a name= needs a name itself");
+      source.fail(field, "[parse] every field after a name= needs a name, too");
     const std::string_view name = trimmed(field.substr(0, equals));
     const std::size_t at =
         named ? static_cast<std::size_t>(std::find(view_fields.begin(), view_fields.end(), name) -
@@ -50,7 +50,7 @@ FieldTexts split_fields(const ViewSource& source, std::string_view fields) {
       source.fail(field, named ? "[parse] a View has no " + in_quotes(name)
                                : std::string("[parse] a View has five fields"));
     if (out[at])
-      source.fail(field, detail::message("[parse] ", view_fields[at], " is there twice"));
+      source.fail(field, detail::message("[parse] ", view_fields[at], " is given twice"));
     out[at] = named ? trimmed(field.substr(equals + 1)) : field;
   }
   return out;

@@ -54,9 +54,9 @@ std::string gunzip(std::string_view what, std::string_view packed, std::size_t m
     status = stream.go_on(::inflate, out);
     const bool moves = out.size() != before || stream.rest.size() + stream.avail_in != left;
     STRATA_CHECK(status == Z_STREAM_END || ((status == Z_OK || status == Z_BUF_ERROR) && moves),
-                 parse, "[gzip] ", what, ": its compressed bytes are damaged, or end too early");
-    STRATA_CHECK(out.size() <= most, budget, "[gzip] ", what, ": it is of more than ", most,
-                 " bytes");
+                 parse, "[gzip] ", what, ": the compressed bytes are damaged, or end too early");
+    STRATA_CHECK(out.size() <= most, budget, "[gzip] ", what,
+                 ": the uncompressed data has more than ", most, " bytes");
   }
   return out;
 }
@@ -70,7 +70,7 @@ std::string gzip(std::string_view text) {
   for (int status = Z_OK; status != Z_STREAM_END;) {
     status = stream.go_on(::deflate, out);
     STRATA_CHECK(status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR, budget,
-                 "[gzip] zlib cannot go on");
+                 "[gzip] zlib cannot compress the data");
   }
   return out;
 }

@@ -14,11 +14,11 @@ namespace {
 std::pair<std::int64_t, std::int64_t> domain_bounds(const py::handle& object) {
   if (PyRange_Check(object.ptr())) {
     STRATA_CHECK(object.attr("step").cast<std::int64_t>() == 1, domain, "[domain] a range of step ",
-                 object.attr("step").cast<std::int64_t>(), ": the step has to be 1");
+                 object.attr("step").cast<std::int64_t>(), ": the step must be 1");
     return {object.attr("start").cast<std::int64_t>(), object.attr("stop").cast<std::int64_t>()};
   }
   if (!py::isinstance<py::sequence>(object) || py::len(object) != 2)
-    throw py::type_error("the values of a name are a range or (begin, end)");
+    throw py::type_error("the domain of a name must be a range or (begin, end)");
   const auto bounds = object.cast<py::tuple>();
   return {int_of_object(bounds[0]).value(), int_of_object(bounds[1]).value()};
 }
@@ -44,7 +44,7 @@ py::array_t<std::int64_t> filled_table(const Affine& f) {
   std::vector<py::ssize_t> shape;
   for (const DomainAxis& axis : f.domain().axes()) shape.push_back(axis.end - axis.begin);
   STRATA_CHECK(f.domain().size() <= std::int64_t{1} << 40, budget, "[fill] a table of ",
-               f.domain().size(), " values");
+               f.domain().size(), " values is too large");
   py::array_t<std::int64_t> out(shape);
   const std::span<std::int64_t> values(out.mutable_data(), static_cast<std::size_t>(out.size()));
   {

@@ -49,7 +49,7 @@ class InPlaceFunction final : public Function {
     const Tensor* const self = tensor_in(values[0]);
     const Tensor* const value = tensor_in(result.ptr());
     if (self == nullptr || value == nullptr)
-      throw py::type_error(std::string(name()) + "(): a tensor is changed in place, nothing else");
+      throw py::type_error(std::string(name()) + "(): only a tensor can be changed in place");
     STRATA_CHECK(category_of(value->dtype()) <= category_of(self->dtype()), domain, "[", name(),
                  "] a result of ", value->dtype().name(), " in place of a tensor of ",
                  self->dtype().name(), " would lose what it is: cast one of them");

@@ -61,7 +61,8 @@ Tensor tensor_from_dlpack(py::handle object) {
   if (auto t = taken<dlpack::ManagedTensorVersioned>(capsule.ptr())) return *t;
   if (auto t = taken<dlpack::ManagedTensor>(capsule.ptr())) return *t;
   throw Error(ErrorKind::domain,
-              "[from_dlpack] the capsule is none of DLPack, or was taken by somebody else");
+              "[from_dlpack] the capsule is not a DLPack capsule, or another consumer has taken "
+              "the capsule");
 }
 
 py::object dlpack_capsule(const Tensor& x, bool is_versioned, bool copy) {

@@ -285,7 +285,7 @@ Notation notation_of_name(const std::string& name) {
   if (name == "python") return Notation::python;
   if (name == "latex") return Notation::latex;
   STRATA_CHECK(name == "spec", domain, "[render] '", name,
-               "' is none of 'spec', 'c', 'python', 'latex'");
+               "' is not one of 'spec', 'c', 'python', 'latex'");
   return Notation::spec;
 }
 
@@ -308,7 +308,7 @@ void bind_expr_texts(ExprClass& c) {
   c.def(
       "__int__",
       [](const Expr& e) {
-        STRATA_CHECK(e.is_constant(), undefined, "[int] ", e.render(), " is no constant");
+        STRATA_CHECK(e.is_constant(), undefined, "[int] ", e.render(), " is not a constant");
         return e.value();
       },
       "The number that this is. Raises where it is no constant.");

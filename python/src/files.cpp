@@ -23,7 +23,7 @@ FileKind kind_of_file(const char* operation, const std::string& path) {
   if (path.ends_with(".npy")) return FileKind::npy;
   if (path.ends_with(".npz")) return FileKind::npz;
   STRATA_CHECK(path.ends_with(".safetensors"), domain, "[", operation, "] '", path,
-               "' is called neither .npy nor .npz nor .safetensors");
+               "' ends in neither .npy nor .npz nor .safetensors");
   return FileKind::safetensors;
 }
 
@@ -55,7 +55,8 @@ py::object load_file(const py::object& path) {
 py::dict state_of_object(const py::object& what) {
   if (PyDict_Check(what.ptr())) return what;
   if (py::isinstance<nn::Module>(what)) return what.attr("state_dict")();
-  throw py::type_error("save(): a tensor (to .npy), a dictionary of tensors or a module");
+  throw py::type_error(
+      "save(): a tensor (to .npy), a dictionary of tensors or a module is expected");
 }
 
 void save_file(const py::object& what, const py::object& path,

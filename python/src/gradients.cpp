@@ -95,8 +95,8 @@ std::pair<py::object, py::object> value_and_gradients(const py::object& f, const
   for (const std::size_t k : places_in(argnums)) {
     STRATA_CHECK(k < inputs.size(), domain, "[grad] argument ", k, " of ", inputs.size());
     const Tensor given = tensor_of({py::object(inputs[k]).ptr(), "grad", "argument"});
-    STRATA_CHECK(given.dtype().is_float(), domain, "[grad] a tensor of ", given.dtype().name(),
-                 " has no gradient");
+    STRATA_CHECK(given.dtype().is_float(), domain, "[grad] a tensor of dtype ",
+                 given.dtype().name(), " has no gradient");
     const Tensor x = TensorAccess::of(given.node().tracked({}), given);
     by.push_back(x);
     inputs[k] = object_of(TensorAccess::of(x.node(), x));  // f may change it in place

@@ -136,7 +136,8 @@ class JitCalls {
     const py::tuple shape = taken_apart(result.ptr(), parts);
     if (ran_ && !shape.equal(results_))
       throw py::type_error(
-          "jit: the function returns something else than before, beside its tensors");
+          "jit: apart from tensors, the function returns a result that differs from the first "
+          "result");
     results_ = shape;
     is_one_tensor_ = kind_of(shape) == 't';
     result_objects_ = std::move(parts.objects);

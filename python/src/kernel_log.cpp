@@ -42,7 +42,8 @@ class KernelLog {
   void stop() {
     STRATA_CHECK(!thread_listeners.empty() && thread_listeners.back().first == this &&
                      RunListener::current() == thread_listeners.back().second.get(),
-                 undefined, "[KernelLog] it was not started last on this thread");
+                 undefined,
+                 "[KernelLog] the log is not the last log that was started on this thread");
     thread_listeners.pop_back();
   }
   std::vector<RanKernel> kernels() const {

@@ -18,7 +18,7 @@ Tensor rounded_quotient(const Tensor& x, const Operand& other, const std::option
 Tensor where_method(const Tensor& self, const Operand& a, const Operand& b) {
   if (a.tensor() != nullptr && a.tensor()->dtype().is_bool()) return a.tensor()->where(self, b);
   STRATA_CHECK(self.dtype().is_bool(), domain, "[where] neither the tensor, of ",
-               self.dtype().name(), ", nor what is given, ",
+               self.dtype().name(), ", nor the first argument, ",
                a.tensor() != nullptr ? "of " + a.tensor()->dtype().name() : "a number",
                ", is a condition of bools: x.where(condition, other)");
   return self.where(a, b);

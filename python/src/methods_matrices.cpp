@@ -100,7 +100,7 @@ void bind_layout_of_elements(Functions& f) {
             Tensor::arange(x.numel().value()).to(x.device()).reshape(x.shape()).as_strided(size, strides, offset);
         STRATA_CHECK(source.shape() == places.shape(), shape,
                      "[as_strided_scatter] a tensor of shape ", render(source.shape()),
-                     " into the shape ", render(places.shape()));
+                     " does not match the shape ", render(places.shape()));
         return x.put(places, source.cast(x.dtype()));
       },
       "With the source where as_strided() looks.");

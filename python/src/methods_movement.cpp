@@ -42,7 +42,7 @@ Tensor squeezed(const Tensor& x, const std::optional<Axes>& axes) {
 
 Tensor rolled(const Tensor& x, const Axes& shifts, const std::optional<Axes>& axes) {
   if (axes) return x.roll(shifts, *axes);
-  STRATA_CHECK(shifts.size() == 1, shape, "[roll] ", shifts.size(), " shifts without axes");
+  STRATA_CHECK(shifts.size() == 1, shape, "[roll] ", shifts.size(), " shifts need axes");
   return x.roll(shifts[0]);
 }
 
@@ -60,7 +60,8 @@ Tensor repeated_each(const Tensor& x, const py::object& repeats,
   STRATA_CHECK(counts->ndim() == 1 && counts->dtype().is_int() &&
                    (counts->size(0) == values.size(a) || counts->size(0) == Int(1)),
                shape, "[repeat_interleave] counts of ", counts->dtype().name(), " ",
-               render(counts->shape()), " for axis ", a, " of shape ", render(values.shape()));
+               render(counts->shape()), " do not match axis ", a, " of shape ",
+               render(values.shape()));
   const Tensor ends = counts->expand({values.size(a)}).cumsum(0);
   const std::int64_t total =
       ends.size(0) == Int(0) ? 0 : running([&] { return ends.max().item<std::int64_t>(); });
@@ -87,21 +88,21 @@ Padding padding_of(const Tensor& x, const py::object& padding) {
   if (size < 0) throw py::error_already_set();
   if (size > 0 && !is_number(item_at(padding, 0))) {
     STRATA_CHECK(static_cast<std::int64_t>(size) == x.ndim(), shape, "[pad] ",
-                 static_cast<std::int64_t>(size), " pairs for a tensor of ", x.ndim(),
+                 static_cast<std::int64_t>(size), " pairs do not match a tensor of ", x.ndim(),
                  " dimensions");
     for (Py_ssize_t k = 0; k < size; ++k) {
       const py::object pair = item_at(padding, k);
       if (pair.is_none()) continue;
       const Ints both = sizes_of(given(pair, "pad", "padding"));
       STRATA_CHECK(both.size() == 2, shape, "[pad] ", both.size(),
-                   " numbers where a pair (before, after) belongs");
+                   " numbers are given; a pair (before, after) is expected");
       out[static_cast<std::size_t>(k)] = {both[0], both[1]};
     }
     return out;
   }
   const Ints flat = sizes_of(given(padding, "pad", "padding"));
   STRATA_CHECK(flat.size() % 2 == 0 && flat.size() <= 2 * out.size(), shape, "[pad] ", flat.size(),
-               " numbers for a tensor of ", x.ndim(), " dimensions");
+               " numbers do not match a tensor of ", x.ndim(), " dimensions");
   for (std::size_t k = 0; k < flat.size() / 2; ++k)
     out[out.size() - 1 - k] = {flat[2 * k], flat[2 * k + 1]};
   return out;
@@ -125,7 +126,7 @@ Tensor shrunk(const Tensor& x, const py::object& bounds) {
     }
     const Ints both = sizes_of(given(pair, "shrink", "bounds"));
     STRATA_CHECK(both.size() == 2, shape, "[shrink] ", both.size(),
-                 " numbers where a pair (begin, end) belongs");
+                 " numbers are given; a pair (begin, end) is expected");
     out.push_back({both[0], both[1]});
   }
   return x.shrink(out);

@@ -29,7 +29,7 @@ Subscript subscript_of(PyObject* o) {
   if (PyBool_Check(o)) return Tensor(o == Py_True);
   if (py::isinstance<Expr>(o)) return int_of_object(o);
   if (PyIndex_Check(o) && !PyObject_CheckBuffer(o)) return int_of_object(o);
-  if (PyUnicode_Check(o)) throw py::type_error("a text is no subscript of a tensor");
+  if (PyUnicode_Check(o)) throw py::type_error("a str is not a subscript of a tensor");
   const Tensor t = tensor_from_object(o, "index");
   // A NumPy integer removes its axis, like an int. An empty list becomes f32, and is cast to integers.
   if (t.ndim() == 0 && t.dtype().is_int() && PyIndex_Check(o)) return int_of_object(o);

@@ -73,7 +73,7 @@ class Nested {
   void collect(PyObject* o, std::size_t depth) {
     if (depth == sizes_.size()) {
       STRATA_CHECK(!is_list(o), shape, "[", owner_,
-                   "] the lists differ in depth: one is where others have a number");
+                   "] the lists differ in depth: a list stands beside numbers");
       kind_ = std::max(kind_, leaf_kind(o));
       leaves_.push_back(py::reinterpret_borrow<py::object>(o));
       return;

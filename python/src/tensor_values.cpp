@@ -255,7 +255,7 @@ py::object item_of_tensor(const Tensor& x) {
 
 bool truth_of_tensor(const Tensor& x) {
   STRATA_CHECK(x.numel() == Int(1), shape, "[bool] a tensor of shape ", render(x.shape()),
-               " is neither true nor false: any() or all() is meant");
+               " is neither true nor false: use any() or all()");
   return running([&] { return x.scalar(); }).as_bool();
 }
 

@@ -66,9 +66,10 @@ Global global_of_object(const py::handle& object) {
   const bool usual = name.size() > 4 && name.size() < 14 && name.starts_with("data") &&
                      name.find_first_not_of("0123456789", 4) == std::string::npos;
   STRATA_CHECK(usual, domain, "[DEFINE_GLOBAL] '", name,
-               "' does not say the slot: give (name, dtype, slot)");
+               "' does not name a slot: give (name, dtype, slot)");
   const long slot = std::stol(name.substr(4));
-  STRATA_CHECK(slot <= std::numeric_limits<int>::max(), domain, "[DEFINE_GLOBAL] no slot is ", slot);
+  STRATA_CHECK(slot <= std::numeric_limits<int>::max(), domain, "[DEFINE_GLOBAL] the slot ", slot,
+               " is too large");
   return {static_cast<int>(slot), name};
 }
 

@@ -82,7 +82,7 @@ def private_folder() -> Path:
             part.mkdir(mode=0o700, exist_ok=True)
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
-        raise PermissionError(f"[viz] {folder} cannot be used: it is no folder of this user's alone")
+        raise PermissionError(f"[viz] {folder} cannot be used: the path must be a folder that is this user's alone")
     return folder
 
 

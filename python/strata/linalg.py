@@ -50,7 +50,7 @@ def norm(x: Any, ord: Any = None, dim: Union[int, Sequence[int], None] = None, k
     if along is None:
         dimensions = _strata.as_tensor(x).ndim
         if dimensions not in (1, 2):
-            raise _strata.ShapeError(f"[norm] of order {ord}, of {dimensions} dimensions: dim says which are the vector's or the matrix's")
+            raise _strata.ShapeError(f"[norm] of order {ord}, of {dimensions} dimensions: dim must name the dimensions of the vector or the matrix")
         along = (0, 1) if dimensions == 2 else 0
     if isinstance(along, int):
         return vector_norm(x, ord, along, keepdim)

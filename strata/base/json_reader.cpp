@@ -276,7 +276,7 @@ class JsonReader {
       if (name(keys_[i - 1]) == name(keys_[i])) first = std::min(first, keys_[i]);
     }
     if (first == std::numeric_limits<std::uint32_t>::max()) return;
-    fail(node(first).begin + 1, "the key " + in_quotes(name(first)) + " is there twice");
+    fail(node(first).begin + 1, "the key " + in_quotes(name(first)) + " is given twice");
   }
 
   JsonDocument& doc_;

@@ -181,9 +181,10 @@ void KernelAxes::apply(const Opt& opt) {
     case Opt::Kind::PADTO: return pad_to(opt);
     case Opt::Kind::MERGE: return merge({&opt, 1});
     case Opt::Kind::SPLITREDUCE:
-      throw Error(
-          ErrorKind::domain,
-          detail::message("[", opt.text(), "] makes two kernels of one, before any other Opt"));
+      throw Error(ErrorKind::domain,
+                  detail::message(
+                      "[", opt.text(),
+                      "] splits the kernel into two kernels: it must come before all other Opts"));
     case Opt::Kind::STREAM: return stream(opt);
     case Opt::Kind::GUARD: return guard(opt);
   }
@@ -211,9 +212,10 @@ void KernelAxes::check_lanes(const Opt& opt) const {
       for (const Part& p : s.parts)
         STRATA_CHECK(
             p.kind != PartKind::lanes || axes_[a].group != axes_[opt.axis].group || a == opt.axis,
-            domain, "[", opt.text(), "] axis ", a, " is the one with lanes");
+            domain, "[", opt.text(), "] axis ", a, " has the lanes already");
   for (const Part& p : axes_[opt.axis].segments[opt.segment].parts)
-    STRATA_CHECK(p.kind != PartKind::lanes, domain, "[", opt.text(), "] that segment has lanes");
+    STRATA_CHECK(p.kind != PartKind::lanes, domain, "[", opt.text(),
+                 "] the segment has lanes already");
 }
 
 void KernelAxes::check_copies(const Opt& opt) const {
@@ -274,7 +276,7 @@ void KernelAxes::cut(const Opt& opt) {
   LoopAxis& axis = axis_of(opt);
   Segment& segment = axis.segments[opt.segment];
   STRATA_CHECK(segment.parts.size() == 1 && segment.parts[0].kind == PartKind::loop, domain, "[",
-               opt.text(), "] a segment is cut before it is split");
+               opt.text(), "] the segment is split already: cut a segment before splitting");
   const Int first = Int(opt.amount) - segment.begin, rest = segment.parts[0].size - first;
   STRATA_CHECK(known(is_less(0, first)) && known(is_less(0, rest)), domain, "[", opt.text(), "] ",
                opt.amount, " is not inside of the segment");
@@ -289,14 +291,14 @@ void KernelAxes::make_parallel(const Opt& opt) {
   STRATA_CHECK(parallel_axis() < 0, domain, "[", opt.text(), "] axis ", parallel_axis(),
                " is parallel already");
   STRATA_CHECK(order_[0] == opt.axis, domain, "[", opt.text(), "] the loop of axis ", order_[0],
-               " is around it");
+               " is outside of the axis, and only the outermost axis can be parallel");
   for (const LazyOp& s : kernel_.src())
     for (std::size_t k = 0; k < axis.dims.size(); ++k)
       STRATA_CHECK(s.shape()[axis.dims[k]] == axis.sizes[k], domain, "[", opt.text(),
-                   "] a store does not depend on the axis, and would be made by all threads");
+                   "] a store does not depend on the axis: every thread would make the store");
   Part& outermost = axis.segments[opt.segment].parts.front();
   STRATA_CHECK(outermost.kind == PartKind::loop, domain, "[", opt.text(),
-               "] the outermost part is no loop");
+               "] the outermost part is not a loop");
   outermost.kind = PartKind::parallel;
 }
 
@@ -305,7 +307,7 @@ void KernelAxes::reorder(const Opt& opt) {
   std::sort(sorted.begin(), sorted.end());
   bool is_permutation = sorted.size() == outputs_;
   for (std::size_t k = 0; k < sorted.size() && is_permutation; ++k) is_permutation = sorted[k] == k;
-  STRATA_CHECK(is_permutation, domain, "[", opt.text(), "] that is no permutation of the ",
+  STRATA_CHECK(is_permutation, domain, "[", opt.text(), "] the order is not a permutation of the ",
                outputs_, " output axes");
   const int parallel = parallel_axis();
   STRATA_CHECK(parallel < 0 || opt.order[0] == static_cast<std::size_t>(parallel), domain, "[",
@@ -319,7 +321,7 @@ void KernelAxes::pad_to(const Opt& opt) {
                "] the amount is from 2 to ", kMostAmount);
   STRATA_CHECK(axis.segments.size() == 1 && axis.segments[0].parts.size() == 1 &&
                    axis.segments[0].parts[0].kind == PartKind::loop,
-               domain, "[", opt.text(), "] an axis is padded before it is cut or split");
+               domain, "[", opt.text(), "] the axis is cut or split already: pad an axis first");
   Part& loop = axis.segments[0].parts[0];
   loop.size = ceildiv(loop.size.expr(), opt.amount) * opt.amount;
   axis.padded = !(loop.size == axis.size);
@@ -412,7 +414,7 @@ void KernelAxes::merge(std::span<const Opt> opts) {
                  "] there is no axis ", opt.axis, ": the kernel has ", axes_.empty() ? 0 : at + 1);
     LoopAxis& first = axes_[at];
     STRATA_CHECK(next < axes_.size() && axes_[next].group == first.group, domain, "[", opt.text(),
-                 "] no axis of its kind is behind axis ", opt.axis);
+                 "] no axis of the same kind follows axis ", opt.axis);
     const LoopAxis& second = axes_[next];
     check_mergeable(opt, first, second);
     if (running.empty()) running = running_over(first);

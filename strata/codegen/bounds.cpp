@@ -30,8 +30,8 @@ void prove_access(const Access& a) {
   if (proof.answer == Answer::yes) return;
   const std::string buffer = a.slot < 0 ? "scratch memory" : detail::message("buffer ", a.slot);
   const std::string what =
-      detail::message("[bounds] ", a.is_store ? "a store to " : "a load of ", buffer,
-                      ", which has ", a.size.render(), " elements, at ", a.index.render());
+      detail::message("[bounds] ", a.is_store ? "a store to " : "a load of ", buffer, " with ",
+                      a.size.render(), " elements at index ", a.index.render());
   const std::string where =
       a.valid.constant() ? std::string() : detail::message(" where ", a.valid.render());
   STRATA_CHECK(proof.answer == Answer::unknown, domain, what, where,

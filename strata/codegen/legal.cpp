@@ -37,7 +37,7 @@ void check_order(const LazyOp& kernel, const KernelAxes& axes, const Target& tar
       const bool may_have_lanes = static_cast<int>(j) == lane_axis_of({sizes.data(), sizes.size()});
       STRATA_CHECK(
           axis.dims.size() == 1 && (is_whole(axis) || (may_have_lanes && is_in_lanes(axis))), domain,
-          "[lower] a ", spec_name(n->op), " of floats keeps its order here; axis ", group.first + j,
+          "[lower] a ", spec_name(n->op), " of floats keeps the defined order; axis ", group.first + j,
           may_have_lanes ? detail::message(" stays whole or has LANES ", kSumLanes) : " stays whole");
     }
   }
@@ -54,7 +54,7 @@ void check_stores(const Lowered& lowered) {
       const Facts first = a.index.facts(), second = b.index.facts();
       STRATA_CHECK(first.max < second.min || second.max < first.min, domain,
                    "[lower] two stores go to buffer ", a.slot, ", at ", a.index.render(), " and ",
-                   b.index.render(), ", which are not apart");
+                   b.index.render(), ", which may be equal");
     }
 }
 /// True iff `store` writes the element that `load` reads, in the same iteration. No two iterations store to one element.

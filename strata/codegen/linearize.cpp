@@ -181,9 +181,8 @@ class Linearizing {
     });
     if (best != kRoot)
       set.for_each([&](std::size_t l) {
-        STRATA_ASSERT(
-            l == best || enclosing_[best].has(l),
-            "[linearize] a value depends on two loops of which neither is around the other");
+        STRATA_ASSERT(l == best || enclosing_[best].has(l),
+                      "[linearize] a value depends on loops that do not nest");
       });
     return best;
   }
@@ -347,7 +346,8 @@ class Linearizing {
       const UOp u = nodes_[k];
       const UOp accumulator = in_list(u);
       UOp total = accumulator;
-      for (const UOp v : u.reduced_values()) total = combined(combining_op(u.reduction().op), total, v);
+      for (const UOp v : u.reduced_values())
+        total = combined(combining_op(u.reduction().op), total, v);
       list_.add(UOps::PHI, u.dtype(), {accumulator, total}, {}, false);
     }
     list_.add(UOps::ENDLOOP, dtypes::none, {in_list(loops_[loop])}, {}, false);

@@ -61,7 +61,8 @@ class Splitting {
       fail("axis ", opt_.axis, " is not reduced");
     for (const ReduceGroup& g : axes_.groups())
       if (g.first <= opt_.axis && opt_.axis < g.first + g.count) group_ = &g;
-    if (group_->level != 0) fail("below the reductions over axis ", opt_.axis, " there are others");
+    if (group_->level != 0)
+      fail("the reductions over axis ", opt_.axis, " have other reductions below");
     const Int& size = axes_.axes()[opt_.axis].size;
     if (!size.is_number()) fail("axis ", opt_.axis, " has the symbolic size ", size.render());
     if (opt_.amount < 2 || opt_.amount > size.value() / 2)
@@ -74,8 +75,8 @@ class Splitting {
     const std::int64_t size = axes_.axes()[opt_.axis].size.value();
     while (!lengths_.empty() && (size - 1) / lengths_.back() + 1 > opt_.amount) lengths_.pop_back();
     if (lengths_.empty() || (size - 1) / lengths_.back() + 1 != opt_.amount)
-      fail("a sum of floats keeps its order here, which has no ", opt_.amount, " parts of axis ",
-           opt_.axis);
+      fail("a sum of floats keeps the defined order, which does not split into ", opt_.amount,
+           " parts of axis ", opt_.axis);
     part_ = lengths_.back();
   }
   template <class... Why>

@@ -75,7 +75,7 @@ class TileWalk {
     }
     for (const LazyOp& s : n.src) {
       STRATA_CHECK(n.op != Ops::GATHER || s == n.src[1] || !reaches(*s.node()), domain, what_,
-                   "buffer ", slot_, " is loaded at an index that is computed");
+                   "buffer ", slot_, " is loaded at a computed index");
       open_.push_back({s.node(), below});
     }
   }
@@ -129,10 +129,10 @@ class TileWalk {
         STRATA_CHECK(std::any_of(inside_.begin(), inside_.end(),
                                  [&](const auto& i) { return same(i.first, v); }),
                      domain, what_, "buffer ", slot_, " is loaded at ", at.render(),
-                     ", which is no base and a tile");
+                     ", which is not the sum of a base and a tile");
       const Facts facts = t.facts(Effort::exact);
       STRATA_CHECK(facts.min >= 0 && facts.max < kMostStagedBytes, domain, what_, "buffer ", slot_,
-                   " is loaded at ", at.render(), ", which is no base and a tile");
+                   " is loaded at ", at.render(), ", which is not the sum of a base and a tile");
       out.extent.push_back(facts.max + 1);
       has_lanes.push_back(std::any_of(of.begin(), of.end(), [&](const Variable& v) {
         return std::any_of(lane_variables_.begin(), lane_variables_.end(),

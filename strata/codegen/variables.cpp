@@ -39,7 +39,7 @@ class VariableNotes {
     const bool is_ours = name.starts_with("ridx") || name.starts_with("lane_") ||
                          name.starts_with("_") || is_range_bound(name);
     STRATA_CHECK(!is_ours, domain, "[lower] the name ", name,
-                 " is for loops of kernels: call the variable something else");
+                 " is reserved for loops of kernels: rename the variable");
     const auto [it, is_new] = by_name_.emplace(std::string(name), v);
     STRATA_CHECK(is_new || same(it->second, v), domain, "[lower] there are two variables ", name,
                  ", with bounds [", it->second.min(), ", ", it->second.max(), "] and [", v.min(),

@@ -31,7 +31,7 @@ constexpr std::array<DType, DType::kCount> kAll{
 };
 
 const DTypeRow& row_of(DType dtype) {
-  STRATA_ASSERT(!dtype.is_none(), "the dtype of no value was asked for its properties");
+  STRATA_ASSERT(!dtype.is_none(), "dtype none has no properties");
   return kDTypeRows[static_cast<std::size_t>(dtype.id()) - 1];
 }
 
@@ -130,9 +130,8 @@ DType parse(std::string_view text) {
   std::string names;
   for (const DTypeRow& known : kDTypeRows)
     names.append(names.empty() ? "" : ", ").append(known.name);
-  throw Error(ErrorKind::parse,
-              detail::message("[dtype] '", text, "' is none of ", names, ", with x2 to x",
-                              DType::kMostLanes, " behind it for a vector"));
+  throw Error(ErrorKind::parse, detail::message("[dtype] '", text, "' is none of ", names,
+                                                "; a vector ends in x2 to x", DType::kMostLanes));
 }
 
 }  // namespace dtypes

@@ -49,7 +49,8 @@ void append_cell(std::string& out, std::string_view text) {
 
 DType promote(DType a, DType b) {
   const bool values = !a.is_none() && !b.is_none() && !a.is_pointer() && !b.is_pointer();
-  STRATA_CHECK(values, domain, "[promote] ", a.name(), " and ", b.name(), " are not both values");
+  STRATA_CHECK(values, domain, "[promote] ", a.name(), " and ", b.name(),
+               " are not both dtypes of values");
   STRATA_CHECK(a.lanes() == b.lanes(), domain, "[promote] ", a.name(), " and ", b.name(),
                " differ in lanes");
   return kPromotion[promotion_index(a)][promotion_index(b)].vec(a.lanes());

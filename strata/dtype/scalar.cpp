@@ -135,7 +135,7 @@ void store_scalar(const Scalar& value, void* at) {
 
 std::uint64_t ulp_distance(const Scalar& a, const Scalar& b) {
   STRATA_CHECK(a.dtype() == b.dtype() && a.dtype().is_float(), domain, "[ulp_distance] ",
-               a.dtype().name(), " and ", b.dtype().name(), " are not one float dtype");
+               a.dtype().name(), " and ", b.dtype().name(), " are not the same float dtype");
   if (a.is_nan() || b.is_nan())
     return a.is_nan() && b.is_nan() ? 0 : std::numeric_limits<std::uint64_t>::max();
   const std::uint64_t sign = float_format(a.dtype()).sign_mask();

@@ -62,17 +62,17 @@ LazyOp LazyOp::with_gradient(Sources inputs, std::shared_ptr<const GradientFunct
 }
 
 LazyOp LazyOp::in_range(const IndexRange& range) const {
-  STRATA_CHECK(dtype().is_int(), domain, "[", range.operation, "] what is to be in a range is of ",
-               dtype().name(), ", which is no integer");
+  STRATA_CHECK(dtype().is_int(), domain, "[", range.operation, "] the integers to check have dtype ",
+               dtype().name(), ", which is not an integer dtype");
   return make(Ops::IN_RANGE, {this, 1}, range, dtype(), shape());
 }
 
 LazyOp LazyOp::concatenated(Sources parts) {
-  STRATA_CHECK(!parts.empty(), shape, "[concatenated] there is no part");
+  STRATA_CHECK(!parts.empty(), shape, "[concatenated] no parts are given");
   Int size = 0;
   for (const LazyOp& part : parts) {
-    STRATA_CHECK(part.dtype() == parts[0].dtype(), domain, "[concatenated] parts are of ",
-                 parts[0].dtype().name(), " and of ", part.dtype().name());
+    STRATA_CHECK(part.dtype() == parts[0].dtype(), domain, "[concatenated] the parts have dtypes ",
+                 parts[0].dtype().name(), " and ", part.dtype().name());
     size += product(part.shape());
   }
   return make(Ops::CONCAT, parts, {}, parts[0].dtype(), {size});

@@ -255,7 +255,7 @@ LazyOp LazyOp::reduce(Ops op, const LazyOp& x, const Axes& axes) {
     STRATA_CHECK(axis >= 0 && axis < static_cast<std::int64_t>(shape.size()), shape, "[",
                  name_of(op), "] axis ", axis, " is outside of shape ", render(x.shape()));
     STRATA_CHECK(k == 0 || sorted[k - 1] != axis, shape, "[", name_of(op), "] axis ", axis,
-                 " is there twice");
+                 " is given twice");
     shape[static_cast<std::size_t>(axis)] = 1;
   }
   if (sorted.empty()) return x;
@@ -271,7 +271,7 @@ LazyOp LazyOp::gather(const LazyOp& values, const LazyOp& index) {
   if (!front.empty()) front.pop_back();
   STRATA_CHECK(!values.shape().empty() && front == index.shape(), shape,
                "[gather] values of shape ", render(values.shape()), " for indices of shape ",
-               render(index.shape()), ": they have one dimension more, the last");
+               render(index.shape()), ": the values must have one dimension more, the last");
   const Int& size = values.shape().back();
   STRATA_CHECK(size.is_number(), shape, "[gather] the size of the axis is symbolic: ", size.render());
   return make(Ops::GATHER, std::array{values, index}, {}, values.dtype(), index.shape());
@@ -324,7 +324,8 @@ LazyOp LazyOp::store(int slot, ShapeTracker st, const LazyOp& value) {
 LazyOp LazyOp::store(int slot, ShapeTracker st, const LazyOp& value, Int size) {
   check_buffer("store", slot, value.dtype());
   STRATA_CHECK(is_injective(st).answer != Answer::no, domain,
-               "[store] two elements would go to one place of buffer ", slot, ": ", st.render());
+               "[store] two elements would be stored at one address of buffer ", slot, ": ",
+               st.render());
   STRATA_CHECK(st.shape() == value.shape(), shape, "[store] a value of shape ",
                render(value.shape()), " does not fit a place of shape ", render(st.shape()));
   return make(Ops::STORE, {&value, 1}, BufferArg{slot, std::move(size), std::move(st)},
@@ -332,8 +333,7 @@ LazyOp LazyOp::store(int slot, ShapeTracker st, const LazyOp& value, Int size) {
 }
 
 LazyOp LazyOp::sink(std::span<const LazyOp> stores) {
-  STRATA_CHECK(!stores.empty(), domain,
-               "[sink] a kernel stores something: none of its values is an output");
+  STRATA_CHECK(!stores.empty(), domain, "[sink] a kernel must store an output: no stores are given");
   for (const LazyOp& s : stores)
     STRATA_CHECK(s.op() == Ops::STORE, domain, "[sink] ", spec_name(s.op()), " is not a store");
   LazyOp out = make(Ops::SINK, stores, {}, dtypes::none, {});
@@ -398,7 +398,7 @@ std::vector<BufferUse> buffers_of(const LazyOp& kernel) {
     const BufferArg& arg = std::get<BufferArg>(n->arg);
     const DType dtype = n->op == Ops::LOAD ? n->dtype : n->src[0].dtype();
     STRATA_CHECK(arg.slot < kMostBuffers, domain, "[sink] buffer ", arg.slot, " is beyond the ",
-                 kMostBuffers, " that a kernel may have");
+                 kMostBuffers, " buffers of a kernel");
     const auto slot = static_cast<std::size_t>(arg.slot);
     if (out.size() <= slot) out.resize(slot + 1);
     BufferUse& use = out[slot];

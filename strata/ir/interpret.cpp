@@ -111,7 +111,7 @@ class Program {
                    " ", name, " is ", value, ", not from ", variable.min(), " to ", variable.max());
       return value;
     }
-    STRATA_CHECK(false, domain, failing_place(u), " ", variable.name(), " is given no value");
+    STRATA_CHECK(false, domain, failing_place(u), " ", variable.name(), " has no value");
     return 0;
   }
 
@@ -161,7 +161,7 @@ class Instance {
   void run(std::uint64_t& left) {
     while (!is_done()) {
       const UOp u = program_->list[next_++];
-      STRATA_CHECK(left > 0, budget, failing_place(u), " is one UOp more than the budget");
+      STRATA_CHECK(left > 0, budget, failing_place(u), " exceeds the budget of UOps");
       --left;
       if (u.op() == UOps::BARRIER) return;
       step(u);

@@ -83,7 +83,7 @@ UOp UOpGraph::add(UOps op, DType dtype, std::span<const UOp> src, UOpArg arg, bo
   Meter::charge(kUnitsOfAUOp + src.size());
   for (std::size_t k = 0; k < src.size(); ++k)
     STRATA_CHECK(owns(src[k]), domain, "[", row(op).name, "] source ", k,
-                 " is no UOp of this graph");
+                 " is not a UOp of this graph");
   check_uop(op, dtype, src, arg);
   unbind_variable(arg);
   const std::uint64_t hash = cachable ? hash_of(op, dtype, src, arg) : 0;

@@ -201,7 +201,7 @@ class ListParser {
     const std::size_t at = in_.at();
     const auto num = in_.number<std::uint64_t>("the number of a line");
     if (num != list_.size())
-      in_.fail(ErrorKind::parse, at, "the number is ", num, ", and should be ", list_.size());
+      in_.fail(ErrorKind::parse, at, "the number is ", num, ", but ", list_.size(), " is expected");
   }
 
   UOps parse_op() {
@@ -209,7 +209,7 @@ class ListParser {
     const std::string_view word = in_.word("a UOp", ":");
     const std::optional<UOps> op =
         word.starts_with(group) ? find_uop(word.substr(group.size())) : std::nullopt;
-    if (!op) in_.fail(ErrorKind::parse, in_.at() - word.size(), in_quotes(word), " is no UOp");
+    if (!op) in_.fail(ErrorKind::parse, in_.at() - word.size(), in_quotes(word), " is not a UOp");
     return *op;
   }
 
@@ -260,17 +260,17 @@ class ListParser {
     const std::string_view word = in_.word("a constant");
     const std::size_t at = in_.at() - word.size();
     if (dtype.is_none() || dtype.is_pointer())
-      in_.fail(ErrorKind::parse, at, "there are no constants of ", dtype.name());
+      in_.fail(ErrorKind::parse, at, "dtype ", dtype.name(), " has no constants");
     Scalar out;
     if (!read_scalar(word, dtype.scalar(), out))
-      in_.fail(ErrorKind::parse, at, in_quotes(word), " is no value of ", dtype.scalar().name());
+      in_.fail(ErrorKind::parse, at, in_quotes(word), " is not a value of ", dtype.scalar().name());
     return out;
   }
 
   Ops parse_op_name(std::string_view stops = "") {
     const std::string_view word = in_.word("an op", stops);
     const std::optional<Ops> op = find_op(word);
-    if (!op) in_.fail(ErrorKind::parse, in_.at() - word.size(), in_quotes(word), " is no op");
+    if (!op) in_.fail(ErrorKind::parse, in_.at() - word.size(), in_quotes(word), " is not an op");
     return *op;
   }
 

@@ -101,7 +101,7 @@ void check_local(const Candidate& u) {
   const auto width = static_cast<std::int64_t>(u.dtype.pointee().itemsize());
   std::int64_t bytes = 0;
   u.require(local.size > 0 && try_mul(local.size, width, bytes), "size ", local.size,
-            " is not one that memory can have");
+            " is not a size of memory");
 }
 
 /// Checks that the dtype is an index dtype that holds the values `least` to `most`.
@@ -131,11 +131,12 @@ void check_special(const Candidate& u) {
 void check_const(const Candidate& u) {
   u.require(is_element(u.dtype), "has dtype ", u.dtype, ", which has no constants");
   const DType held = std::get<Scalar>(u.arg).dtype();
-  u.require(held == u.dtype.scalar(), "has dtype ", u.dtype, ", and a constant of ", held);
+  u.require(held == u.dtype.scalar(), "has dtype ", u.dtype, ", but a constant of dtype ", held);
 }
 
 void check_acc(const Candidate& u) {
-  u.require(is_element(u.of(0)), "begins as ", u.of(0), ", which is not a value");
+  u.require(is_element(u.of(0)), "has a first value of dtype ", u.of(0),
+            ", which is not a dtype of values");
   u.require_dtype(u.of(0));
 }
 
@@ -169,10 +170,10 @@ void check_access(const Candidate& u, DType value, std::size_t gate) {
 }
 
 void check_load(const Candidate& u) {
-  u.require(u.src.size() != 3, "has a gate, and no value for where it is false");
+  u.require(u.src.size() != 3, "has a gate, but no value for a false gate");
   check_access(u, u.dtype, 2);
   if (u.src.size() == 4)
-    u.require(u.of(3) == u.dtype, "gives ", u.dtype, ", and ", u.of(3), " where its gate is false");
+    u.require(u.of(3) == u.dtype, "gives ", u.dtype, ", but ", u.of(3), " for a false gate");
 }
 
 void check_store(const Candidate& u) {
@@ -181,8 +182,8 @@ void check_store(const Candidate& u) {
   if (bytes == nullptr) return;
   const auto stored = static_cast<std::int64_t>(u.of(2).scalar().itemsize()) * u.of(2).lanes();
   u.require(*bytes == stored && stored >= 16 && std::has_single_bit(static_cast<std::uint64_t>(stored)),
-            "goes past the caches as ", *bytes, " bytes; ", u.of(2), " has ", stored);
-  u.require(u.src.size() == 3, "goes past the caches, and has a gate");
+            "goes past the caches with ", *bytes, " bytes, but ", u.of(2), " has ", stored);
+  u.require(u.src.size() == 3, "goes past the caches, but has a gate");
 }
 
 /// The dtypes of the sources, for result_dtype.
@@ -231,7 +232,7 @@ void check_reduce(const Candidate& u) {
   u.require(is_reduce(op), op, " is not a reduction");
   u.require(loops >= 1 && loops + 2 <= static_cast<std::int64_t>(u.src.size()), loops,
             " loops among ", u.src.size(),
-            " sources: a first value, the others, then at least one loop");
+            " sources: the sources are a first value, other values, then at least one loop");
   const auto values = u.src.size() - static_cast<std::size_t>(loops);
   for (const UOp loop : u.src.subspan(values))
     u.require(loop.op() == UOps::LOOP, "reduces over ", loop.op(), ", not over loops");

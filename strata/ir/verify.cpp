@@ -30,7 +30,7 @@ class Verifier {
 
  private:
   void visit(UOp u) {
-    STRATA_CHECK(u.op() != UOps::REDUCE, domain, "[verify] ", place(u), " is not for lists");
+    STRATA_CHECK(u.op() != UOps::REDUCE, domain, "[verify] ", place(u), " is not allowed in a list");
     if (u.op() == UOps::ENDLOOP || u.op() == UOps::ENDIF) return end(u);
     for (const UOp s : u.src()) check_scope(u, s);
     if (u.op() == UOps::LOOP || u.op() == UOps::IF) return begin(u);
@@ -44,8 +44,8 @@ class Verifier {
   void check_scope(UOp u, UOp source) const {
     const std::size_t block = block_of_[source.num()];
     STRATA_CHECK(block == kNone || open_[block], domain, "[verify] ", place(u), " uses ",
-                 place(source), ", which is made inside of ", place(list_[block]),
-                 ", outside of it");
+                 place(source), " outside of the block of ", place(list_[block]),
+                 ", where the source is defined");
   }
 
   void begin(UOp u) {

@@ -157,7 +157,7 @@ Coordinate parse_coordinate(std::string_view text) {
 std::vector<std::int64_t> table(const Layout& layout, std::int64_t most) {
   const std::optional<StaticLayout> l = numbers(layout);
   STRATA_CHECK(l.has_value(), undefined, "[table] ", render(layout),
-               " has sizes that are no numbers");
+               " has sizes that are not numbers");
   const std::int64_t n = l->size();
   STRATA_CHECK(n <= most, budget, "[table] ", n, " values are more than ", most);
   std::vector<std::int64_t> out{0};
@@ -195,7 +195,7 @@ void the_leaf_is_not_refined_by_a_layout(std::string_view operation, const Stati
   throw Error(ErrorKind::undefined,
               message("[", operation, "] ", render(a), " at every index of leaf ", leaf, ", ",
                       l.size, ":", l.stride, ", of ", render(b),
-                      " is no layout: its digits carry at ", turn, ", which does not divide ",
+                      " is not a layout: the digits carry at ", turn, ", which does not divide ",
                       l.size, " (witness: the value ", a(l.stride * turn), " at step ", turn, ")"));
 }
 
@@ -203,10 +203,11 @@ void modes_carry_into_one_another(std::string_view operation, const StaticLayout
                                   const StaticLayout& b,
                                   const SmallVec<std::int64_t, 6>& coordinate, Int128 separately) {
   const StaticCoordinate at = StaticCoordinate::create(b.profile(), coordinate);
-  throw Error(ErrorKind::undefined,
-              message("[", operation, "] the modes of ", render(b), " carry into one another in ",
-                      render(a), ": at ", render(at), " the value is ", a(b(at)),
-                      ", but its coordinates one by one add up to ", number_text(separately)));
+  throw Error(
+      ErrorKind::undefined,
+      message("[", operation, "] the modes of ", render(b), " carry into one another in ",
+              render(a), ": at ", render(at), " the value is ", a(b(at)),
+              ", but the values of the single coordinates add up to ", number_text(separately)));
 }
 
 void the_composition_is_not_decided(std::string_view operation, const StaticLayout& a,
@@ -216,8 +217,8 @@ void the_composition_is_not_decided(std::string_view operation, const StaticLayo
 }
 
 void the_inverse_is_not_shown(std::string_view operation, const Layout& a) {
-  throw Error(ErrorKind::undefined, message("[", operation, "] an inverse of ", render(a),
-                                            " that holds for all sizes is not shown"));
+  throw Error(ErrorKind::undefined,
+              message("[", operation, "] no inverse of ", render(a), " for all sizes was found"));
 }
 void the_inverse_is_not_decided(std::string_view operation, const StaticLayout& a,
                                 std::uint64_t budget) {
@@ -235,7 +236,7 @@ void a_value_is_negative(const StaticLayout& a, std::int64_t i) {
 void no_layout_sends_values_back(const StaticLayout& a) {
   throw Error(ErrorKind::undefined,
               message("[left_inverse] no layout sends each value of ", render(a),
-                      " back to its index: the carries at its values are no chain of divisors"));
+                      " back to the index: the carries at the values are not a chain of divisors"));
 }
 
 }  // namespace detail

@@ -220,9 +220,9 @@ class Composer {
   }
   void refuse_symbolic(std::size_t t) const {
     STRATA_CHECK(
-        false, undefined, "[", operation_, "] that leaf ", t, " of ", render(b_), ", seen through ",
+        false, undefined, "[", operation_, "] leaf ", t, " of ", render(b_), ", seen through ",
         render(a_),
-        ", is a layout for all sizes is not shown: their digits do not divide one another");
+        ", is not shown to be a layout for all sizes: the digits do not divide one another");
   }
 
   // The longest start [0, length) on which i -> A(stride * i) is linear, for 0 <= i < size.
@@ -261,8 +261,8 @@ class Composer {
       STRATA_ASSERT(w, "[", operation_, "] an obstacle without a witness");
       modes_carry_into_one_another(operation_, a_, b_, w->coordinate, w->separately);
     } else {
-      STRATA_CHECK(false, undefined, "[", operation_, "] that the modes of ", render(b_),
-                   " do not carry into one another in ", render(a_), " is not shown for all sizes");
+      STRATA_CHECK(false, undefined, "[", operation_, "] the modes of ", render(b_),
+                   " may carry into one another in ", render(a_), " for some sizes");
     }
   }
   struct Witness {

@@ -51,8 +51,8 @@ constexpr typename BasicLayout<I>::Leaves sorted_leaves(std::string_view operati
     std::size_t at = out.size();
     for (; at > 0 && !int_at_most(out[at - 1].stride, leaf.stride); --at)
       STRATA_CHECK(int_at_most(leaf.stride, out[at - 1].stride), undefined, "[", operation,
-                   "] which of the strides ", int_text(leaf.stride), " and ",
-                   int_text(out[at - 1].stride), " is less is not the same for all sizes");
+                   "] the order of the strides ", int_text(leaf.stride), " and ",
+                   int_text(out[at - 1].stride), " depends on the sizes");
     out.insert_at(at, leaf);
   }
   return out;
@@ -66,7 +66,7 @@ template <class I>
       ErrorKind::undefined,
       message("[", operation, "] ", render(a), " has no complement: its stride ", int_text(stride),
               " is not a multiple of ", period ? int_text(*period) : std::string("more than 2^63"),
-              ", what its leaves of smaller stride span"));
+              ", the span of the leaves with smaller strides"));
 }
 
 // Divisions and products also need complements; errors then carry the name of that operation.

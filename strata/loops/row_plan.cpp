@@ -113,7 +113,7 @@ void plan_table(const Piecewise& f, const Index& shape, const RowCheck& check, R
       covered[row] += part;
     });
   }
-  STRATA_CHECK(pieces.complete(), budget, "[parallelLoops] the rows take too long to find");
+  STRATA_CHECK(pieces.complete(), budget, "[parallelLoops] the search for the rows takes too long");
   for (std::size_t row = 0; row < covered.size(); ++row)
     STRATA_CHECK(covered[row] == 0 || covered[row] == check.size(), shape,
                  "[parallelLoops] dimension ", cut, " of size ", shape[cut],

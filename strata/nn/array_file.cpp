@@ -31,10 +31,10 @@ std::string shape_text(std::span<const std::int64_t> shape) {
 
 Buffer checked_elements(std::string_view operation, std::string_view name, const HostArray& array) {
   STRATA_CHECK(array.data.dtype() == array.dtype, domain, "[", operation, "] ", name,
-               " is said to be ", array.dtype.name(), ", its elements are ",
+               " is declared as ", array.dtype.name(), ", but the elements are ",
                array.data.dtype().name());
   STRATA_CHECK(array.shape.size() <= kMostDimensions, shape, "[", operation, "] ", name, " has ",
-               array.shape.size(), " dimensions, files have ", kMostDimensions, " at most");
+               array.shape.size(), " dimensions; a file has ", kMostDimensions, " at most");
   std::int64_t count = 0;
   const bool fits = try_count(array.dtype, array.shape, count) && count == array.data.size();
   STRATA_CHECK(fits, shape, "[", operation, "] ", name, " of shape ", shape_text(array.shape),
@@ -61,7 +61,7 @@ void check_names(std::string_view operation, const NamedArrays& arrays) {
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
   STRATA_CHECK(twice == names.end(), domain, "[", operation, "] the name ", in_quotes(*twice),
-               " is there twice");
+               " is given twice");
 }
 
 std::int64_t bad_boolean(const Buffer& elements) {

@@ -35,7 +35,7 @@ class Replacement {
  public:
   Replacement(std::string_view operation, const std::string& path)
       : operation_(operation), path_(path) {
-    refuse_unless(is_path(path), "it is no path");
+    refuse_unless(is_path(path), "it is not a path");
     find_target();
     const std::filesystem::path folder = std::filesystem::path(target_).parent_path();
     std::uint64_t random = 0;
@@ -108,7 +108,7 @@ void swap_bytes(const Buffer& elements) {
 
 ByteSource ByteSource::file(std::string_view operation, const std::string& path) {
   ByteSource out(operation, {}, shown(path));
-  if (!is_path(path)) out.fail("it is no path");
+  if (!is_path(path)) out.fail("it is not a path");
   // O_NONBLOCK: opening a pipe without a writer must not block; it is refused below.
   out.file_ = Fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status{};

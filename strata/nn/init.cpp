@@ -25,7 +25,8 @@ Tensor uniform(const Ints& shape, double low, double high, DType dtype, At at) {
 }
 Tensor normal(const Ints& shape, double mean, double deviation, DType dtype, At at) {
   const OriginScope scope("normal", at);
-  STRATA_CHECK(deviation >= 0, domain, "[normal] a deviation of ", deviation);
+  STRATA_CHECK(deviation >= 0, domain, "[normal] the deviation is ", deviation,
+               "; 0 or more is expected");
   if (NoInitialValues::is_active()) return Tensor::empty(shape, dtype);
   return randn(shape, dtype) * deviation + mean;
 }

@@ -34,7 +34,8 @@ Tensor at_time(const Tensor& x, std::int64_t t) {
 std::int64_t length_of(const Tensor& x, const char* name) {
   STRATA_CHECK(x.ndim() == 3, shape, "[", name, "] takes (batch, length, features), not ",
                render(x.shape()));
-  STRATA_CHECK(x.size(1).is_number(), shape, "[", name, "] a length of ", x.size(1).render());
+  STRATA_CHECK(x.size(1).is_number(), shape, "[", name, "] the length ", x.size(1).render(),
+               " is symbolic");
   return x.size(1).value();
 }
 

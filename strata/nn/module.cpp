@@ -10,7 +10,7 @@ namespace strata::nn {
 
 void Module::check_name(const std::string& name) const {
   for (const Entry& e : entries_)
-    STRATA_CHECK(e.name != name, domain, "[Module] ", name, " is there twice");
+    STRATA_CHECK(e.name != name, domain, "[Module] ", name, " is given twice");
 }
 
 namespace {
@@ -110,7 +110,7 @@ void Module::set(std::string_view name, const std::optional<Tensor>& tensor, boo
   const Entry* const e = find(name);
   STRATA_CHECK(e != nullptr, domain, "[Module] there is no ", name);
   STRATA_CHECK(e->member != nullptr || e->optional != nullptr, domain, "[Module] ", name,
-               " is no member: its values are changed by assign()");
+               " is not a data member: change the values of the tensor by assign()");
   if (!tensor) {
     STRATA_CHECK(e->optional != nullptr, domain, "[Module] ", name, " may not be absent");
     e->optional->reset();
@@ -127,9 +127,9 @@ void Module::set(std::string_view name, const std::optional<Tensor>& tensor, boo
                name, " is on ", before->device().name(), ", not on ", tensor->device().name());
   const bool is_leaf = TensorAccess::state(*tensor)->slot != nullptr || !tensor->requires_grad();
   STRATA_CHECK(is_leaf, domain, "[Module] ", name,
-               " would be a tensor that was computed from what takes gradients: detach() it");
+               " cannot be the result of a computation with gradients: detach() the tensor");
   STRATA_CHECK(e->is_parameter || !tensor->requires_grad(), domain, "[Module] ", name,
-               " is no parameter, and the tensor takes gradients: detach() it");
+               " is not a parameter, but the tensor takes gradients: detach() the tensor");
   Tensor mine = *tensor;
   if (e->is_parameter && !as_it_is) mine = as_parameter(mine);
   if (e->member != nullptr)
@@ -182,7 +182,7 @@ void check_state(const NamedTensors& mine, const NamedTensors& given) {
                  name, " is missing");
     if (it == given.end()) continue;  // given under another of its names
     STRATA_CHECK(it->second.shape() == tensor.shape(), shape, "[load_state_dict] ", name,
-                 " has shape ", render(tensor.shape()), ", and is given as ",
+                 " has shape ", render(tensor.shape()), ", but the given tensor has shape ",
                  render(it->second.shape()));
   }
 }

@@ -100,7 +100,7 @@ class DictReader {
     if (row == kKeys.end())
       fail(begin, "expected one of descr, fortran_order, shape, found ", in_quotes(key));
     bool& seen = seen_[static_cast<std::size_t>(row - kKeys.begin())];
-    if (seen) fail(begin, "the key ", in_quotes(key), " is there twice");
+    if (seen) fail(begin, "the key ", in_quotes(key), " is given twice");
     seen = true;
     expect(':');
     skip_space();
@@ -144,7 +144,8 @@ class DictReader {
       out_.dtype = row.dtype;
       if (row.dtype.itemsize() == 1) return;
       if (name[0] == '|')
-        fail(begin, "dtype ", in_quotes(name), ": elements of several bytes have an order");
+        fail(begin, "dtype ", in_quotes(name),
+             ": elements of several bytes need a byte order, '<' or '>'");
       out_.swapped = name[0] == (kIsBig ? '<' : '>');
       return;
     }
@@ -213,12 +214,12 @@ NpyHeader read_npy_header(const ByteSource& source) {
   if (!text_of(start).starts_with(kMagic))
     source.fail("expected an npy file, which begins with ", in_quotes(kMagic), ", found ",
                 start.empty() ? "nothing" : in_quotes(text_of(start).substr(0, kMagic.size())));
-  if (start.size() < 10) source.fail("the file ends in its first ", start.size(), " bytes");
+  if (start.size() < 10) source.fail("the file ends within the first ", start.size(), " bytes");
   const auto major = static_cast<int>(start[6]), minor = static_cast<int>(start[7]);
   if (major < 1 || major > 3 || minor != 0)
     source.fail("expected version 1.0, 2.0 or 3.0, found ", major, ".", minor);
   const std::size_t begin = major == 1 ? 10 : 12;
-  if (start.size() < begin) source.fail("the file ends in its first ", start.size(), " bytes");
+  if (start.size() < begin) source.fail("the file ends within the first ", start.size(), " bytes");
   const std::uint64_t length =
       major == 1 ? load_little<std::uint16_t>(&start[8]) : load_little<std::uint32_t>(&start[8]);
   if (length > source.size() - begin)

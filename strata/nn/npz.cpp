@@ -29,9 +29,9 @@ BytePieces archive(const NamedArrays& arrays) {
   ZipWriter zip;
   for (const auto& [name, array] : arrays) {
     STRATA_CHECK(name.find('\0') == std::string::npos, domain, "[npz] the name ", in_quotes(name),
-                 " has a NUL, where readers of zip archives end it");
+                 " has a NUL, and readers of zip archives end a name at a NUL");
     STRATA_CHECK(name.size() + kEnding.size() <= kLongestName, domain, "[npz] the name ",
-                 in_quotes(name), " has ", name.size(), " bytes");
+                 in_quotes(name), " has ", name.size(), " bytes, which is too long");
     zip.add(detail::message(name, kEnding), npy_pieces(in_quotes(name), array));
   }
   return std::move(zip).finish();

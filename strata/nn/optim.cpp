@@ -42,8 +42,9 @@ namespace {
 /// @throws Error (domain) unless 0 <= value, and value < end
 void check_option(const char* optimizer, const char* option, double value,
                   double end = std::numeric_limits<double>::infinity()) {
-  STRATA_CHECK(value >= 0 && value < end, domain, "[", optimizer, "] ", option, " is ", value,
-               std::isfinite(end) ? ", not between 0 and 1" : ", not a number from 0 on");
+  STRATA_CHECK(
+      value >= 0 && value < end, domain, "[", optimizer, "] ", option, " is ", value,
+      std::isfinite(end) ? "; 0 or more and less than 1 is expected" : "; 0 or more is expected");
 }
 void check_options(const char* optimizer, const AdamOptions& o) {
   check_option(optimizer, "lr", o.lr);
@@ -58,12 +59,13 @@ Optimizer::Optimizer(std::vector<Tensor> parameters, double lr, std::size_t stat
                      Corrections corrections)
     : parameters_(std::move(parameters)),
       scalars_(std::make_shared<Scalars>(Scalars{lr, 0, std::move(corrections)})) {
-  STRATA_CHECK(!parameters_.empty(), domain, "[Optimizer] there is no parameter");
+  STRATA_CHECK(!parameters_.empty(), domain, "[Optimizer] no parameters are given");
   for (const Tensor& p : parameters_) {
     STRATA_CHECK(TensorAccess::state(p)->slot != nullptr, domain, "[Optimizer] a tensor of shape ",
-                 render(p.shape()), " takes no gradient: requires_grad(true)");
-    STRATA_CHECK(&p.device() == &parameters_[0].device(), domain, "[Optimizer] parameters on ",
-                 parameters_[0].device().name(), " and on ", p.device().name());
+                 render(p.shape()), " takes no gradient: call requires_grad(true)");
+    STRATA_CHECK(&p.device() == &parameters_[0].device(), domain,
+                 "[Optimizer] parameters are on two devices, ", parameters_[0].device().name(),
+                 " and ", p.device().name());
     const auto known = std::find_if(groups_.begin(), groups_.end(),
                                     [&](const Group& g) { return g.flat.dtype() == p.dtype(); });
     Group& group = known != groups_.end() ? *known : groups_.emplace_back(Group{p, {}, {}, {}, {}});
@@ -121,7 +123,7 @@ void Optimizer::step(At at) {
   const NoGrad none;
   STRATA_CHECK(std::any_of(parameters_.begin(), parameters_.end(),
                            [](const Tensor& p) { return p.grad().has_value(); }),
-               domain, "[step] no parameter has a gradient: backward() first");
+               domain, "[step] no parameter has a gradient: call backward() first");
   const std::size_t count = 1 + (scalars_->corrections ? scalars_->corrections(1).size() : 0);
   const LazyOp fed =
       feed(dtypes::float32, static_cast<std::int64_t>(count), [scalars = scalars_](void* elements) {
@@ -328,7 +330,8 @@ Tensor clip_grad_norm(std::span<const Tensor> parameters, double most, At at) {
 void clip_grad_value(std::span<const Tensor> parameters, double most, At at) {
   const OriginScope scope("clip_grad_value", at);
   const NoGrad none;
-  STRATA_CHECK(most >= 0, domain, "[clip_grad_value] at most ", most);
+  STRATA_CHECK(most >= 0, domain, "[clip_grad_value] the largest value is ", most,
+               "; 0 or more is expected");
   for (const Tensor& p : parameters)
     if (p.grad()) p.set_grad(p.grad()->clip(-most, most));
 }
@@ -336,7 +339,8 @@ void clip_grad_value(std::span<const Tensor> parameters, double most, At at) {
 // --- learning rates ---
 
 double step_schedule(double lr, std::int64_t step, std::int64_t every, double factor) {
-  STRATA_CHECK(every > 0, domain, "[step_schedule] every ", every, " steps");
+  STRATA_CHECK(every > 0, domain, "[step_schedule] every is ", every,
+               " steps; 1 or more is expected");
   const std::int64_t drops = step / every;
   return lr * std::pow(factor, static_cast<double>(drops));
 }

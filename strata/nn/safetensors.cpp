@@ -52,9 +52,10 @@ void check_metadata(const SafeTensors& file) {
   std::sort(keys.begin(), keys.end());
   const auto twice = std::adjacent_find(keys.begin(), keys.end());
   STRATA_CHECK(twice == keys.end(), domain, "[safetensors] the metadata ", in_quotes(*twice),
-               " is there twice");
+               " is given twice");
   for (const auto& [name, tensor] : file.tensors)
-    STRATA_CHECK(name != "__metadata__", domain, "[safetensors] a tensor called '__metadata__'");
+    STRATA_CHECK(name != "__metadata__", domain,
+                 "[safetensors] a tensor cannot have the name '__metadata__'");
 }
 
 /// The elements in little-endian order, as in the file.

@@ -113,7 +113,7 @@ ZipEntry read_entry(const ByteSource& source, std::span<const std::byte>& left) 
                     extra = load_little<std::uint16_t>(&left[30]),
                     comment = load_little<std::uint16_t>(&left[32]);
   if (name + extra + comment > left.size() - kEntrySize)
-    source.fail("an entry of ", kEntrySize + name + extra + comment, " bytes ", left.size(),
+    source.fail("an entry of ", kEntrySize + name + extra + comment, " bytes begins ", left.size(),
                 " bytes before the directory's end");
   ZipEntry out;
   out.name = text_of(left.subspan(kEntrySize, name));
@@ -132,8 +132,8 @@ ZipEntry read_entry(const ByteSource& source, std::span<const std::byte>& left) 
   out.packed_size = wide.next(load_little<std::uint32_t>(&left[20]));
   out.header_at = wide.next(load_little<std::uint32_t>(&left[42]));
   if (!out.is_deflated && out.size != out.packed_size)
-    source.fail("entry ", in_quotes(out.name), " is stored, has ", out.size, " bytes and takes ",
-                out.packed_size);
+    source.fail("entry ", in_quotes(out.name), " is stored with ", out.size, " bytes, but takes ",
+                out.packed_size, " bytes");
   left = left.subspan(kEntrySize + name + extra + comment);
   return out;
 }
@@ -153,8 +153,8 @@ void locate(const ByteSource& source, ZipEntry& entry, std::uint64_t end) {
     fail();
   const std::vector<std::byte> local_name = source.read(entry.header_at + kLocalSize, name);
   if (text_of(local_name) != entry.name)
-    source.fail("entry ", in_quotes(entry.name), " is ", in_quotes(text_of(local_name)),
-                " in front of its bytes");
+    source.fail("entry ", in_quotes(entry.name), " has the name ", in_quotes(text_of(local_name)),
+                " in the header before the data");
   entry.data_at = entry.header_at + kLocalSize + name + extra;
 }
 
@@ -165,7 +165,7 @@ void check_apart(const ByteSource& source, const std::vector<ZipEntry>& entries)
   std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->name < b->name; });
   for (std::size_t k = 1; k < order.size(); ++k)
     if (order[k]->name == order[k - 1]->name)
-      source.fail("entry ", in_quotes(order[k]->name), " is there twice");
+      source.fail("entry ", in_quotes(order[k]->name), " is given twice");
   std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->header_at < b->header_at; });
   for (std::size_t k = 1; k < order.size(); ++k)
     if (order[k]->header_at < order[k - 1]->data_at + order[k - 1]->packed_size)

@@ -82,7 +82,8 @@ void check_draws(const Index& row, std::int64_t above, std::int64_t draws, bool 
   STRATA_CHECK(above > 0, domain, "[multinomial] the weights", where,
                " are all 0: nothing can be drawn");
   STRATA_CHECK(replacement || above >= draws, domain, "[multinomial] ", draws,
-               " draws without replacement of the ", above, " weights", where, " that are above 0");
+               " draws without replacement are more than the ", above, " weights", where,
+               " that are above 0");
 }
 
 }  // namespace
@@ -114,7 +115,7 @@ void check_weights_at_hand(const Value& weights, std::int64_t draws, bool replac
   for_each_at_hand(*b, [&](const Scalar& v, const Index& place) {
     const double w = v.as_double();
     STRATA_CHECK(w >= 0 && std::isfinite(w), domain, "[multinomial] weight ", v.text(), " at ",
-                 render(place), ", where 0 or more is expected, and finite");
+                 render(place), " is negative or not finite");
     above += w > 0 ? 1 : 0;
     if (place.back() + 1 < b->shape.back()) return true;
     Index row = place;

@@ -21,7 +21,7 @@ Value for_queries(const Value& x, const Value& q) {
   const std::int64_t heads = number_of(x.size(-3), "scaled_dot_product_attention"),
                      asked = number_of(q.size(-3), "scaled_dot_product_attention");
   STRATA_CHECK(heads > 0 && asked % heads == 0, shape, "[scaled_dot_product_attention] ", asked,
-               " heads of queries for ", heads, " of keys or values");
+               " query heads are not a multiple of ", heads, " key or value heads");
   return x.repeat_interleave(asked / heads, -3);
 }
 
@@ -49,8 +49,8 @@ Value safe_softmax(const Value& narrow) {
 Value without_gradient_at(const Value& weight, std::optional<std::int64_t> row) {
   if (!row) return weight;
   const std::int64_t rows = number_of(weight.size(0), "embedding");
-  STRATA_CHECK(-rows <= *row && *row < rows, domain, "[embedding] the padding index ", *row, " of ",
-               rows, " rows");
+  STRATA_CHECK(-rows <= *row && *row < rows, domain, "[embedding] the padding index ", *row,
+               " is outside of the ", rows, " rows of the weight");
   const Value is_it = counting(rows).unsqueeze(1).eq(*row < 0 ? *row + rows : *row);
   return is_it.where(weight.detach(), weight);
 }
@@ -60,17 +60,17 @@ Value without_gradient_at(const Value& weight, std::optional<std::int64_t> row) 
 Value linear(const Value& x, const Value& weight, const std::optional<Value>& bias) {
   STRATA_CHECK(
       x.ndim() > 0 && (weight.ndim() == 1 || weight.ndim() == 2) && x.size(-1) == weight.size(-1),
-      shape, "[linear] an input of shape ", render(x.shape()), " and a weight of shape ",
+      shape, "[linear] an input of shape ", render(x.shape()), " does not match a weight of shape ",
       render(weight.shape()));
   const Value out = x.matmul(weight.ndim() == 2 ? weight.transpose() : weight);
   return bias ? out + *bias : out;
 }
 
 Value embedding(const Value& indices, const Value& weight, std::optional<std::int64_t> padding_index) {
-  STRATA_CHECK(weight.ndim() == 2, shape, "[embedding] a weight of shape ", render(weight.shape()),
-               ", where (rows, size) is expected");
-  STRATA_CHECK(indices.dtype().is_int(), domain, "[embedding] indices of ", indices.dtype().name(),
-               ": integers are expected");
+  STRATA_CHECK(weight.ndim() == 2, shape, "[embedding] the weight has shape ",
+               render(weight.shape()), "; (rows, size) is expected");
+  STRATA_CHECK(indices.dtype().is_int(), domain, "[embedding] the indices have dtype ",
+               indices.dtype().name(), "; an integer dtype is expected");
   const Value which =
       in_range(indices, {"embedding", "index", number_of(weight.size(0), "embedding")});
   Value rows = picked(without_gradient_at(weight, padding_index).transpose(), which.unsqueeze(-1));
@@ -84,9 +84,11 @@ Value attention_weights(const Value& q, const Value& k, const Value& v,
   STRATA_CHECK(q.ndim() >= 2 && k.ndim() >= 2 && v.ndim() >= 2 && q.size(-1) == k.size(-1) &&
                    k.size(-2) == v.size(-2),
                shape, "[scaled_dot_product_attention] shapes ", render(q.shape()), ", ",
-               render(k.shape()), " and ", render(v.shape()));
-  STRATA_CHECK(!(options.causal && options.mask), domain,
-               "[scaled_dot_product_attention] a mask, and causal, too");
+               render(k.shape()), " and ", render(v.shape()),
+               " of query, key and value do not match");
+  STRATA_CHECK(
+      !(options.causal && options.mask), domain,
+      "[scaled_dot_product_attention] a mask is given and causal is set: use one of the two");
   const auto size = static_cast<double>(number_of(q.size(-1), "scaled_dot_product_attention"));
   const double scale = options.scale.value_or(1 / std::sqrt(size));
   const Value keys = options.enable_gqa ? for_queries(k, q) : k;
@@ -98,13 +100,14 @@ Value attended(const Value& weights, const Value& q, const Value& v, const Atten
 Value scaled_dot_product_attention(const Value& q, const Value& k, const Value& v,
                                    const AttentionOptions& options) {
   STRATA_CHECK(options.dropout == 0, domain,
-               "[scaled_dot_product_attention] a formula has no random numbers: dropout of ",
-               options.dropout);
+               "[scaled_dot_product_attention] a formula draws no random numbers: dropout is ",
+               options.dropout, ", not 0");
   return attended(attention_weights(q, k, v, options), q, v, options);
 }
 
 Value glu(const Value& x, std::int64_t axis) {
-  STRATA_CHECK(x.ndim() > 0, shape, "[glu] of a scalar");
+  STRATA_CHECK(x.ndim() > 0, shape,
+               "[glu] the tensor is a scalar: at least one dimension is needed");
   const std::int64_t a = axis_of(axis, x.ndim(), "glu"), n = number_of(x.size(a), "glu");
   STRATA_CHECK(n % 2 == 0, shape, "[glu] axis ", axis, " of shape ", render(x.shape()),
                " has an odd size");

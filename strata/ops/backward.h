@@ -41,7 +41,9 @@ class Backward {
   template <class F>
   Backward(F f) : f_(nullptr) {  // NOTE: implicit, a lambda is given where a Backward is expected
     constexpr bool kCapturesNothing = std::is_convertible_v<F, Function*>;
-    static_assert(kCapturesNothing, "backward captures nothing: what it needs is Saved");
+    static_assert(
+        kCapturesNothing,
+        "backward captures nothing: save the tensors and numbers that backward needs in Saved");
     if constexpr (kCapturesNothing) f_ = f;
   }
   std::vector<Value> operator()(const Value& dy, const Saved& saved) const { return f_(dy, saved); }

@@ -225,7 +225,8 @@ std::optional<Value> decided(const Operand& a, const Operand& b, bool if_below, 
 
 Value add(const Operand& a, const Operand& b) { return apply("add", Ops::ADD, a, b); }
 Value sub(const Operand& a, const Operand& b) {
-  STRATA_CHECK(!dtype_of(a, b).is_bool(), domain, "[sub] of bools: logical_xor() is meant");
+  STRATA_CHECK(!dtype_of(a, b).is_bool(), domain,
+               "[sub] bools cannot be subtracted: use logical_xor()");
   return apply("sub", Ops::SUB, a, b);
 }
 Value mul(const Operand& a, const Operand& b) { return apply("mul", Ops::MUL, a, b); }
@@ -489,7 +490,8 @@ Value Value::addcmul(const Value& a, const Value& b, const Number& value) const 
 }
 Value Value::addcdiv(const Value& a, const Value& b, const Number& value) const {
   STRATA_CHECK(a.dtype().is_float() || b.dtype().is_float(), domain,
-               "[addcdiv] of integers: ", a.dtype().name(), " and ", b.dtype().name());
+               "[addcdiv] the dividend and the divisor are integers, ", a.dtype().name(), " and ",
+               b.dtype().name(), ": cast one of them to a float dtype");
   return in_promoted_dtype(
       [value](const Value& x, const Value& y, const Value& z) { return x + y / z * value; }, *this,
       a, b);

@@ -22,7 +22,7 @@ std::vector<std::int64_t> choices(std::int64_t n, std::int64_t r, bool with_repl
   for (std::int64_t k = 1; k <= r && count <= kMostChoices; ++k)
     count *= static_cast<double>(with_replacement ? n + k - 1 : n - r + k) / static_cast<double>(k);
   STRATA_CHECK(count * static_cast<double>(r) <= kMostChoices, budget, "[combinations] ", r, " of ",
-               n, " elements are more than ", kMostChoices / r, " choices");
+               n, " elements give more than ", kMostChoices / r, " choices");
   const auto last_of = [&](std::size_t k) {
     return n - 1 - static_cast<std::int64_t>(row.size() - 1 - k) * step;
   };
@@ -41,8 +41,8 @@ std::vector<std::int64_t> choices(std::int64_t n, std::int64_t r, bool with_repl
 Value Value::cartesian_prod(std::span<const Value> tensors) {
   STRATA_CHECK(!tensors.empty(), shape, "[cartesian_prod] there is no tensor");
   for (const Value& x : tensors)
-    STRATA_CHECK(x.ndim() == 1, shape, "[cartesian_prod] of shape ", render(x.shape()),
-                 ", where one dimension is expected");
+    STRATA_CHECK(x.ndim() == 1, shape, "[cartesian_prod] a tensor has shape ", render(x.shape()),
+                 "; one dimension is expected");
   if (tensors.size() == 1) return tensors[0];
   std::vector<Value> columns;
   for (const Value& grid : meshgrid(tensors)) columns.push_back(grid.flatten());
@@ -50,9 +50,10 @@ Value Value::cartesian_prod(std::span<const Value> tensors) {
 }
 
 Value Value::combinations(std::int64_t r, bool with_replacement) const {
-  STRATA_CHECK(ndim() == 1, shape, "[combinations] of shape ", render(shape()),
-               ", where one dimension is expected");
-  STRATA_CHECK(r >= 0 && r <= kMostChoices, domain, "[combinations] of ", r, " elements");
+  STRATA_CHECK(ndim() == 1, shape, "[combinations] the tensor has shape ", render(shape()),
+               "; one dimension is expected");
+  STRATA_CHECK(r >= 0 && r <= kMostChoices, domain, "[combinations] a choice has ", r,
+               " elements; 0 to ", kMostChoices, " are expected");
   if (r == 0) return narrow(0, 0, 0);
   const std::vector<std::int64_t> places =
       choices(number_of(size(0), "combinations"), r, with_replacement);
@@ -61,10 +62,10 @@ Value Value::combinations(std::int64_t r, bool with_replacement) const {
 }
 
 Value Value::vander(std::optional<std::int64_t> columns, bool increasing) const {
-  STRATA_CHECK(ndim() == 1, shape, "[vander] of shape ", render(shape()),
-               ", where one dimension is expected");
+  STRATA_CHECK(ndim() == 1, shape, "[vander] the tensor has shape ", render(shape()),
+               "; one dimension is expected");
   const std::int64_t n = columns ? *columns : number_of(size(0), "vander");
-  STRATA_CHECK(n >= 0, domain, "[vander] of ", n, " columns");
+  STRATA_CHECK(n >= 0, domain, "[vander] the number of columns is ", n, "; 0 or more is expected");
   const Value x = as_summable(*this);
   if (n == 0) return x.unsqueeze(1).narrow(1, 0, 0);
   std::vector<Value> powers = {x.ones_like()};

@@ -27,8 +27,8 @@ ConvPadding::Sides ConvPadding::of(const char* operation, const std::vector<std:
   if (word_ == "same") {
     Sides out;
     for (std::size_t k = 0; k < reach.size(); ++k) {
-      STRATA_CHECK(stride[k] == 1, domain, "[", operation, "] padding \"same\" with a stride of ",
-                   stride[k]);
+      STRATA_CHECK(stride[k] == 1, domain, "[", operation,
+                   "] padding \"same\" needs stride 1, not ", stride[k]);
       out.emplace_back(reach[k] / 2, reach[k] - reach[k] / 2);
     }
     return out;
@@ -46,8 +46,8 @@ ConvPadding::Sides ConvPadding::of(const char* operation, const std::vector<std:
     const std::vector<std::int64_t> checked = PerAxis({before, after}).of(operation, "padding", 2, 0);
     out.emplace_back(checked[0], checked[1]);
   }
-  STRATA_CHECK(out.size() == reach.size(), shape, "[", operation, "] padding for ", out.size(),
-               " axes, where there are ", reach.size());
+  STRATA_CHECK(out.size() == reach.size(), shape, "[", operation, "] padding is given for ",
+               out.size(), " axes, not for the ", reach.size(), " spatial axes");
   return out;
 }
 
@@ -58,8 +58,8 @@ namespace strata::ops {
 Spatial::Spatial(const char* operation, const Value& x, std::size_t axes) : x_(x) {
   const auto n = static_cast<std::int64_t>(axes);
   STRATA_CHECK(x.ndim() == n + 2 || x.ndim() == n + 1, shape, "[", operation,
-               "] an input of shape ", render(x.shape()), ", where (batch, channels, ", axes,
-               axes == 1 ? " size)" : " sizes)", " or one without a batch is expected");
+               "] the input has shape ", render(x.shape()), "; (batch, channels, ", axes,
+               axes == 1 ? " size)" : " sizes)", ", with or without the batch, is expected");
   is_one_ = x.ndim() == n + 1;
   if (is_one_) x_ = x.unsqueeze(0);
   for (std::size_t k = 0; k < axes; ++k)
@@ -94,8 +94,8 @@ ConvPlan plan(const char* operation, const Numbers& sizes, const Numbers& kernel
     const Window w{kernel[k], stride[k], dilation[k]};
     const Int size = Int(sizes[k]) + Int(sides[k].first) + Int(sides[k].second);
     STRATA_CHECK(w.size >= 1 && w.reach().value() <= size.value(), shape, "[", operation,
-                 "] a kernel that reaches over ", w.reach().render(), " elements does not fit the ",
-                 size.render(), " of spatial axis ", k, " with its padding");
+                 "] a kernel that spans ", w.reach().render(), " elements does not fit the ",
+                 size.render(), " elements of spatial axis ", k, " with its padding");
     out.windows.push_back(w);
     out.counts.push_back((size.value() - w.reach().value()) / w.step + 1);
   }
@@ -118,7 +118,7 @@ Numbers reach_of(const Numbers& kernel, const Numbers& dilation) {
 Value with_bias(const char* operation, const Value& y, const std::optional<Value>& bias) {
   if (!bias) return y;
   STRATA_CHECK(bias->ndim() == 1 && bias->size(0) == y.size(1), shape, "[", operation,
-               "] a bias of shape ", render(bias->shape()), " for ", y.size(1).render(),
+               "] a bias of shape ", render(bias->shape()), " does not match ", y.size(1).render(),
                " channels");
   Ints sizes = {y.size(1)};
   for (std::int64_t k = 2; k < y.ndim(); ++k) sizes.push_back(1);
@@ -153,10 +153,10 @@ Value convolved(const char* operation, const Value& x, const Value& weight, cons
 void check_channels(const char* operation, const Value& x, const Value& weight, std::int64_t groups,
                     std::int64_t own, std::int64_t shared) {
   STRATA_CHECK(groups >= 1 && own % groups == 0, domain, "[", operation, "] ", groups,
-               " groups for a weight of shape ", render(weight.shape()));
-  STRATA_CHECK(x.size(1) == Int(shared), shape, "[", operation, "] an input of ",
-               x.size(1).render(), " channels, where a weight of shape ", render(weight.shape()),
-               " and ", groups, groups == 1 ? " group need " : " groups need ", shared);
+               " groups do not divide the channels of a weight of shape ", render(weight.shape()));
+  STRATA_CHECK(x.size(1) == Int(shared), shape, "[", operation, "] the input has ",
+               x.size(1).render(), " channels; a weight of shape ", render(weight.shape()), " and ",
+               groups, groups == 1 ? " group need " : " groups need ", shared);
 }
 
 Value conv(const char* operation, const Value& input, const Value& weight,
@@ -204,10 +204,11 @@ Value conv_transpose(const char* operation, const Value& input, const Value& wei
   ConvPadding::Sides sides;
   for (std::size_t k = 0; k < n; ++k) {
     STRATA_CHECK(more[k] < std::max(stride[k], dilation[k]), domain, "[", operation,
-                 "] output padding ", more[k], ": less than stride ", stride[k], " or dilation ",
-                 dilation[k], " is expected");
+                 "] output padding ", more[k], " is not less than stride ", stride[k],
+                 " or dilation ", dilation[k]);
     STRATA_CHECK(x.sizes[k] > 0 && kernel[k] > 0, shape, "[", operation, "] an input of shape ",
-                 render(input.shape()), " and a weight of shape ", render(weight.shape()));
+                 render(input.shape()), " or a weight of shape ", render(weight.shape()),
+                 " has an empty spatial axis");
     each.push_back({kernel[k], stride[k], dilation[k]});
     sizes.push_back(Int(x.sizes[k] - 1) * Int(stride[k]) + each[k].reach() + Int(more[k]));
     sides.emplace_back(-padding[k], -padding[k]);
@@ -220,9 +221,9 @@ Value conv_transpose(const char* operation, const Value& input, const Value& wei
 }
 
 void check_axes(const char* operation, const Value& weight, std::int64_t n) {
-  STRATA_CHECK(weight.ndim() == n + 2 && n > 0, shape, "[", operation, "] a weight of shape ",
-               render(weight.shape()), ", where two channels and ", n,
-               n == 1 ? " size of the kernel are" : " sizes of the kernel are", " expected");
+  STRATA_CHECK(weight.ndim() == n + 2 && n > 0, shape, "[", operation, "] the weight has shape ",
+               render(weight.shape()), "; two channel dimensions and ", n,
+               n == 1 ? " kernel size are" : " kernel sizes are", " expected");
 }
 
 }  // namespace
@@ -295,10 +296,11 @@ Value fold(const Value& input, const PerAxis& output_size, const PerAxis& kernel
   const ConvPlan& p = columns.p;
   const std::int64_t rows = number_of(shape[1], "fold"), elements = columns.elements();
   STRATA_CHECK(rows % elements == 0, shape, "[fold] columns of ", rows,
-               " elements for a kernel of ", elements);
+               " elements do not match a kernel of ", elements, " elements");
   const Int count = Int(p.counts[0]) * Int(p.counts[1]);
   STRATA_CHECK(shape[2] == count, shape, "[fold] columns of shape ", render(input.shape()),
-               ", where an image of ", to[0], " x ", to[1], " has ", count.render());
+               " do not match an image of ", to[0], " x ", to[1], ", which has ", count.render(),
+               " windows");
   const Ints split = {shape[0],          rows / elements, p.windows[0].size,
                       p.windows[1].size, p.counts[0],     p.counts[1]};
   const Value terms = x.batched().reshape(split).permute({0, 1, 4, 5, 2, 3});

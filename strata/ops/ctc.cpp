@@ -22,10 +22,11 @@ constexpr double kNever = -1e30, kSeldom = -1e29;
 /// (batch, longest): concatenated targets as rows, filled up with 0; -1 where a length exceeds the targets that are there.
 Value padded_targets(const Value& targets, const Value& lengths, const CtcOptions& options) {
   STRATA_CHECK(options.longest || lengths.numel() == Int(0), domain,
-               "[ctc_loss] targets one after another, and nothing says how long the longest is: "
-               "CtcOptions::longest");
+               "[ctc_loss] the targets are concatenated, and the length of the longest target is "
+               "unknown: set CtcOptions::longest");
   const std::int64_t longest = options.longest.value_or(0);
-  STRATA_CHECK(longest >= 0, domain, "[ctc_loss] a target of length ", longest);
+  STRATA_CHECK(longest >= 0, domain, "[ctc_loss] the length of the longest target is ", longest,
+               "; 0 or more is expected");
   const Value begin = lengths.cumsum(0) - lengths, place = counting(longest);
   const Value at = begin.unsqueeze(1) + place;
   const Value is_there = is_within(at, number_of(targets.size(0), "ctc_loss"));
@@ -98,7 +99,7 @@ void check_classes_at_hand(const Value& targets, const Value& lengths, std::int6
     const auto r = static_cast<std::int64_t>(row);
     if (is_padded) begin = r * targets.size(1).value();
     STRATA_CHECK(begin + (*counts)[row] <= std::ssize(*each), shape, "[ctc_loss] target ", r,
-                 " has length ", (*counts)[row], ", and of ", std::ssize(*each), " classes ",
+                 " has length ", (*counts)[row], ", but of ", std::ssize(*each), " classes only ",
                  std::ssize(*each) - begin, " are left");
     for (std::int64_t k = begin; k < begin + (*counts)[row]; ++k) {
       const std::int64_t v = (*each)[static_cast<std::size_t>(k)];
@@ -133,16 +134,16 @@ CtcInputs ctc_inputs(const Value& log_probs, const Value& targets, const Value& 
                      const Value& target_lengths, const CtcOptions& options) {
   const std::int64_t blank = options.blank;
   STRATA_CHECK(log_probs.ndim() == 2 || log_probs.ndim() == 3, shape,
-               "[ctc_loss] log_probs of shape ", render(log_probs.shape()),
-               ", where (steps, batch, classes) or (steps, classes) is expected");
+               "[ctc_loss] log_probs has shape ", render(log_probs.shape()),
+               "; (steps, batch, classes) or (steps, classes) is expected");
   const bool is_one = log_probs.ndim() == 2;
   const Value logs = as_real(is_one ? log_probs.unsqueeze(1) : log_probs);
   const std::int64_t classes = number_of(logs.size(2), "ctc_loss");
-  STRATA_CHECK(0 <= blank && blank < classes, domain, "[ctc_loss] the blank ", blank, " of ",
-               classes, " classes");
+  STRATA_CHECK(0 <= blank && blank < classes, domain, "[ctc_loss] the blank class ", blank,
+               " is outside of the ", classes, " classes");
   for (const Value* t : {&targets, &input_lengths, &target_lengths})
-    STRATA_CHECK(t->dtype().is_int(), domain, "[ctc_loss] targets or lengths of ",
-                 t->dtype().name(), ": integers are expected");
+    STRATA_CHECK(t->dtype().is_int(), domain, "[ctc_loss] targets or lengths have dtype ",
+                 t->dtype().name(), "; an integer dtype is expected");
   const Value in_lengths =
       in_range(input_lengths.reshape({-1}),
                {"ctc_loss", "input length", number_of(logs.size(0), "ctc_loss") + 1})
@@ -153,11 +154,11 @@ CtcInputs ctc_inputs(const Value& log_probs, const Value& targets, const Value& 
           .cast(dtypes::int64);
   STRATA_CHECK(in_lengths.size(0) == logs.size(1) && out_lengths.size(0) == logs.size(1), shape,
                "[ctc_loss] lengths of shapes ", render(input_lengths.shape()), " and ",
-               render(target_lengths.shape()), " for a batch of ", logs.size(1).render());
+               render(target_lengths.shape()), " do not match a batch of ", logs.size(1).render());
   const Value all = targets.cast(dtypes::int64);
   STRATA_CHECK(all.ndim() == 1 || (!is_one && all.ndim() == 2 && all.size(0) == logs.size(1)),
                shape, "[ctc_loss] targets of shape ", render(targets.shape()),
-               " for log_probs of shape ", render(log_probs.shape()));
+               " do not match log_probs of shape ", render(log_probs.shape()));
   check_ctc_at_hand(logs, targets, input_lengths, target_lengths);
   const Value rows = all.ndim() == 2 ? all
                      : is_one        ? all.unsqueeze(0)
@@ -178,7 +179,8 @@ Value ctc_loss(const Value& log_probs, const Value& targets, const Value& input_
                const Value& target_lengths, const CtcOptions& options) {
   const CtcInputs in = ctc_inputs(log_probs, targets, input_lengths, target_lengths, options);
   const std::int64_t steps = number_of(in.log_probs.size(0), "ctc_loss");
-  STRATA_CHECK(steps > 0, shape, "[ctc_loss] of no steps: shape ", render(log_probs.shape()));
+  STRATA_CHECK(steps > 0, shape, "[ctc_loss] log_probs of shape ", render(log_probs.shape()),
+               " has no steps");
   Value losses = losses_of(in, last_logarithms(in, steps, options.blank));
   if (options.zero_infinity) losses = losses.isinf().where(0, losses);
   if (options.reduction == Reduction::mean)

@@ -19,7 +19,7 @@ Value up_to(const Value& x, std::int64_t diagonal) {
 }
 
 void check_matrices(const Value& x, const char* operation) {
-  STRATA_CHECK(x.ndim() >= 2, shape, "[", operation, "] of shape ", render(x.shape()),
+  STRATA_CHECK(x.ndim() >= 2, shape, "[", operation, "] the tensor has shape ", render(x.shape()),
                ": two dimensions at least are needed");
 }
 
@@ -28,7 +28,7 @@ std::pair<std::int64_t, std::int64_t> two_axes(std::int64_t ndim, std::int64_t f
                                                std::int64_t second, const char* operation) {
   const std::int64_t a = axis_of(first, ndim, operation), b = axis_of(second, ndim, operation);
   STRATA_CHECK(ndim >= 2 && a != b, shape, "[", operation, "] axes ", first, " and ", second,
-               " of a tensor of ", ndim, " dimensions are not two");
+               " of a tensor of ", ndim, " dimensions are not two different axes");
   return {a, b};
 }
 
@@ -68,7 +68,7 @@ Value Value::triu(std::int64_t diagonal) const {
 }
 
 Value Value::diag(std::int64_t diagonal) const {
-  STRATA_CHECK(ndim() == 1 || ndim() == 2, shape, "[diag] of shape ", render(shape()),
+  STRATA_CHECK(ndim() == 1 || ndim() == 2, shape, "[diag] the tensor has shape ", render(shape()),
                ": one dimension or two are needed");
   return ndim() == 1 ? diag_embed(diagonal) : this->diagonal(diagonal);
 }
@@ -94,9 +94,10 @@ Value Value::diagonal(std::int64_t offset, std::int64_t axis1, std::int64_t axis
 
 /// The inverse of diagonal(): n zeros behind each element, flattened, and cut into rows of n.
 Value Value::diag_embed(std::int64_t offset, std::int64_t axis1, std::int64_t axis2) const {
-  STRATA_CHECK(ndim() > 0, shape, "[diag_embed] of a scalar");
+  STRATA_CHECK(ndim() > 0, shape,
+               "[diag_embed] the tensor is a scalar: at least one dimension is needed");
   STRATA_CHECK(-kFar < offset && offset < kFar, shape, "[diag_embed] the offset ", offset,
-               " is too far away");
+               " is too far from 0");
   const auto [a, b] = two_axes(ndim() + 1, axis1, axis2, "diag_embed");
   const Int n = size(-1);
   Padding behind(shape().size(), {0, 0}), around = behind;
@@ -115,8 +116,8 @@ Value Value::block_diag(std::span<const Value> tensors) {
   std::vector<Value> blocks, rows;
   Int columns = 0, begin = 0;
   for (const Value& x : tensors) {
-    STRATA_CHECK(x.ndim() <= 2, shape, "[block_diag] of shape ", render(x.shape()),
-                 ": two dimensions at most are meant");
+    STRATA_CHECK(x.ndim() <= 2, shape, "[block_diag] a tensor has shape ", render(x.shape()),
+                 ": two dimensions at most are allowed");
     blocks.push_back(x.atleast_2d());
     columns += blocks.back().size(1);
   }

@@ -16,7 +16,8 @@ std::pair<Value, Value> neighbours(const Value& x, std::int64_t axis) {
 
 /// The area of each trapezoid along an axis.
 Value areas(const char* operation, const Value& y, const Operand& spacing, std::int64_t axis) {
-  STRATA_CHECK(y.ndim() > 0, shape, "[", operation, "] of a scalar");
+  STRATA_CHECK(y.ndim() > 0, shape, "[", operation,
+               "] the tensor is a scalar: at least one dimension is needed");
   const auto [before, after] = neighbours(y, axis);
   const Value heights = as_real(before + after) * 0.5;
   if (spacing.value() == nullptr) return heights * spacing.number();
@@ -24,8 +25,9 @@ Value areas(const char* operation, const Value& y, const Operand& spacing, std::
   if (x.ndim() == 0) return heights * x;
   Ints sizes(y.shape().size(), 1);
   sizes[static_cast<std::size_t>(axis)] = x.size(x.ndim() == 1 ? 0 : axis - y.ndim());
-  STRATA_CHECK(x.ndim() == 1 ? x.size(0) == y.size(axis) : x.ndim() == y.ndim(), shape, "[", operation,
-               "] values of shape ", render(y.shape()), " at places of shape ", render(x.shape()));
+  STRATA_CHECK(x.ndim() == 1 ? x.size(0) == y.size(axis) : x.ndim() == y.ndim(), shape, "[",
+               operation, "] values of shape ", render(y.shape()), " do not match places of shape ",
+               render(x.shape()));
   const Value places = x.ndim() == 1 ? x.reshape(sizes) : x;
   const auto [from, to] = neighbours(places, axis);
   return heights * (to - from);
@@ -46,8 +48,9 @@ Value sum_of_areas(const char* operation, const Value& y, const Operand& spacing
 
 Value Value::diff(std::int64_t times, std::int64_t axis, const std::optional<Value>& prepend,
                   const std::optional<Value>& append) const {
-  STRATA_CHECK(ndim() > 0, shape, "[diff] of a scalar");
-  STRATA_CHECK(times >= 0, domain, "[diff] ", times, " times");
+  STRATA_CHECK(ndim() > 0, shape, "[diff] the tensor is a scalar: at least one dimension is needed");
+  STRATA_CHECK(times >= 0, domain, "[diff] the number of times is ", times,
+               "; 0 or more is expected");
   const std::int64_t a = axis_of(axis, ndim(), "diff");
   if (times == 0) return *this;
   std::vector<Value> parts;

@@ -136,11 +136,12 @@ Value Value::bitcast(DType dtype) const { return Value(node().bitcast(dtype)); }
 // --- primitives ---
 
 Value Value::positive() const {
-  STRATA_CHECK(!dtype().is_bool(), domain, "[positive] of bool");
+  STRATA_CHECK(!dtype().is_bool(), domain,
+               "[positive] the tensor has dtype bool; a number dtype is expected");
   return *this;
 }
 Value Value::neg() const {
-  STRATA_CHECK(!dtype().is_bool(), domain, "[neg] of bool: logical_not() is meant");
+  STRATA_CHECK(!dtype().is_bool(), domain, "[neg] a bool has no negative: use logical_not()");
   return apply(Ops::NEG, *this);
 }
 Value Value::abs() const { return dtype().is_bool() ? *this : apply(Ops::ABS, *this); }

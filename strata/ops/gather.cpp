@@ -77,7 +77,7 @@ Value Value::gather(std::int64_t axis, const Value& index) const {
   const std::int64_t a = axis_of(axis, ndim(), "gather");
   if (index.ndim() == 0 && ndim() == 1) return gather(a, index.reshape({1})).reshape({});
   STRATA_CHECK(index.ndim() == ndim(), shape, "[gather] indices of shape ", render(index.shape()),
-               " into a tensor of shape ", render(shape()));
+               " do not have the rank of a tensor of shape ", render(shape()));
   Mask bounds;
   for (std::int64_t k = 0; k < ndim(); ++k) {
     const Int& count = k == a ? size(k) : index.size(k);
@@ -107,7 +107,7 @@ Value Value::take_along_dim(const Value& index, std::optional<std::int64_t> axis
   if (!axis) return take(index.flatten());
   const std::int64_t a = indexed_axis(*this, *axis, "take_along_dim");
   STRATA_CHECK(index.ndim() == ndim(), shape, "[take_along_dim] indices of shape ",
-               render(index.shape()), " into a tensor of shape ", render(shape()));
+               render(index.shape()), " do not have the rank of a tensor of shape ", render(shape()));
   const Value places =
       with_last(wrapped(index, number_of(size(a), "take_along_dim"), "take_along_dim"), a);
   return picked(with_last(*this, a).unsqueeze(-2), places).movedim({-1}, {a});
@@ -121,7 +121,7 @@ Value Value::as_strided(const Ints& to, const Ints& strides, const Int& offset) 
   for (std::size_t k = 0; k < to.size(); ++k) {
     const std::int64_t size = number_of(to[k], "as_strided"),
                        stride = number_of(strides[k], "as_strided");
-    STRATA_CHECK(size >= 0, shape, "[as_strided] shape ", render(to));
+    STRATA_CHECK(size >= 0, shape, "[as_strided] shape ", render(to), " has a negative size");
     if (size > 0) (stride < 0 ? least : most) += Int(size - 1) * Int(stride);
     Ints along(to.size(), 1);
     along[k] = size;
@@ -129,8 +129,8 @@ Value Value::as_strided(const Ints& to, const Ints& strides, const Int& offset) 
   }
   if (product(to) == Int(0)) return new_zeros(to);
   STRATA_CHECK(known(is_at_most(0, least)) && known(is_less(most, numel())), shape,
-               "[as_strided] elements ", least.render(), " to ", most.render(), " of the ",
-               numel().render(), " of shape ", render(shape()));
+               "[as_strided] elements ", least.render(), " to ", most.render(),
+               " are not inside of the ", numel().render(), " elements of shape ", render(shape()));
   return take(places);
 }
 

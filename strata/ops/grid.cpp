@@ -88,19 +88,20 @@ Tap combined(const Tap& outer, const Tap& inner, std::int64_t size) {
 }
 
 void check_grid(const Value& x, const Value& grid, const GridSampleOptions& o) {
-  STRATA_CHECK(x.ndim() == 4 || x.ndim() == 5, shape, "[grid_sample] an input of shape ",
+  STRATA_CHECK(x.ndim() == 4 || x.ndim() == 5, shape, "[grid_sample] the input has shape ",
                render(x.shape()),
-               ", where (batch, channels, sizes...) of two axes or three is expected");
+               "; (batch, channels, sizes...) with two or three sizes is expected");
   STRATA_CHECK(
       grid.ndim() == x.ndim() && grid.size(-1) == Int(x.ndim() - 2) && grid.size(0) == x.size(0),
-      shape, "[grid_sample] a grid of shape ", render(grid.shape()), " for an input of shape ",
-      render(x.shape()));
+      shape, "[grid_sample] a grid of shape ", render(grid.shape()),
+      " does not match an input of shape ", render(x.shape()));
   STRATA_CHECK(x.dtype().is_float() && grid.dtype() == x.dtype(), domain,
-               "[grid_sample] an input of ", x.dtype().name(), " and a grid of ", grid.dtype().name());
+               "[grid_sample] an input of ", x.dtype().name(), " and a grid of ",
+               grid.dtype().name(), " are not of one float dtype");
   const bool is_known = o.mode == Interpolation::linear || o.mode == Interpolation::nearest ||
                         o.mode == Interpolation::cubic;
   STRATA_CHECK(is_known && (o.mode != Interpolation::cubic || x.ndim() == 4), domain,
-               "[grid_sample] the mode is none of linear, nearest and (of two axes) cubic");
+               "[grid_sample] the mode is not linear, nearest or, for two spatial axes, cubic");
 }
 
 }  // namespace
@@ -136,9 +137,9 @@ Value affine_grid(const Value& matrices, const Ints& size, bool align_corners) {
   STRATA_CHECK((n == 2 || n == 3) && matrices.ndim() == 3 && matrices.size(0) == size[0] &&
                    matrices.size(1) == Int(n) && matrices.size(2) == Int(n + 1),
                shape, "[affine_grid] matrices of shape ", render(matrices.shape()),
-               " for an output of shape ", render(size));
-  STRATA_CHECK(matrices.dtype().is_float(), domain, "[affine_grid] matrices of ",
-               matrices.dtype().name());
+               " do not match an output of shape ", render(size));
+  STRATA_CHECK(matrices.dtype().is_float(), domain, "[affine_grid] the matrices have dtype ",
+               matrices.dtype().name(), "; a float dtype is expected");
   Ints sizes, to = {size[0]};
   for (std::size_t k = 2; k < size.size(); ++k) sizes.push_back(size[k]);
   std::vector<Value> columns;

@@ -38,9 +38,10 @@ class Planner {
       named += axes_of(s);
       ellipses += std::holds_alternative<Ellipsis>(s) ? 1 : 0;
     }
-    STRATA_CHECK(named <= x_.ndim(), shape, "[index] ", named, " axes are named, shape ",
+    STRATA_CHECK(named <= x_.ndim(), shape, "[index] ", named, " axes are indexed, but shape ",
                  render(x_.shape()), " has ", x_.ndim());
-    STRATA_CHECK(ellipses <= 1, shape, "[index] an ellipsis stands there ", ellipses, " times");
+    STRATA_CHECK(ellipses <= 1, shape, "[index] the index has ", ellipses,
+                 " ellipses: one at most is allowed");
     for (const Subscript& s : subscripts) {
       if (std::holds_alternative<Ellipsis>(s))
         for (std::int64_t k = named; k < x_.ndim(); ++k) add(Slice{});
@@ -109,7 +110,7 @@ class Planner {
     const Int begin = s.begin ? from_end(*s.begin) : Int(0), end = s.end ? from_end(*s.end) : n;
     STRATA_CHECK(s.step == 1, shape, "[index] a slice of axis ", axis(), " of size ", n.render(),
                  " from ", begin.render(), " to ", end.render(),
-                 " is symbolic: its step is 1, not ", s.step);
+                 " is symbolic: the step must be 1, not ", s.step);
     keep(begin, end);
     out_.shape.push_back(end - begin);
   }
@@ -130,7 +131,7 @@ class Planner {
     Int merged = 1;
     for (const Int& n : mask.shape) {
       STRATA_CHECK(n == size(), shape, "[index] a mask of shape ", render(mask.shape),
-                   " beside axis ", axis(), " of size ", size().render());
+                   " does not match axis ", axis(), " of size ", size().render());
       merged *= n;
       keep(0, n);
     }

@@ -105,14 +105,15 @@ std::pair<std::int64_t, std::optional<double>> target(const InterpolateOptions& 
   const double factor = o.scale_factor[o.scale_factor.size() == 1 ? 0 : k];
   const double size = std::floor(static_cast<double>(sizes[k]) * factor);
   STRATA_CHECK(size >= 1 && size < 0x1p40, domain, "[interpolate] a factor of ", factor,
-               " for a size of ", sizes[k]);
+               " makes no size between 1 and 2**40 of the size ", sizes[k]);
   return {static_cast<std::int64_t>(size), factor};
 }
 
 Value by_area(const Value& input, const Spatial& x, const InterpolateOptions& o) {
   Numbers to;
   for (std::size_t k = 0; k < x.sizes.size(); ++k) to.push_back(target(o, x.sizes, k).first);
-  STRATA_CHECK(to.size() <= 3, shape, "[interpolate] areas of ", to.size(), " axes, more than 3");
+  STRATA_CHECK(to.size() <= 3, shape, "[interpolate] the mode area has ", to.size(),
+               " spatial axes; 3 at most are allowed");
   if (to.size() == 1) return adaptive_avg_pool1d(input, to);
   return to.size() == 2 ? adaptive_avg_pool2d(input, to) : adaptive_avg_pool3d(input, to);
 }
@@ -122,22 +123,22 @@ Value by_area(const Value& input, const Spatial& x, const InterpolateOptions& o)
 Value interpolate(const Value& input, const InterpolateOptions& options) {
   const bool is_nearest =
       options.mode == Interpolation::nearest || options.mode == Interpolation::nearest_exact;
-  STRATA_CHECK(input.ndim() >= 3, shape, "[interpolate] an input of shape ", render(input.shape()),
-               ", where (batch, channels, sizes...) is expected");
+  STRATA_CHECK(input.ndim() >= 3, shape, "[interpolate] the input has shape ",
+               render(input.shape()), "; (batch, channels, sizes...) is expected");
   STRATA_CHECK(options.size.has_value() == options.scale_factor.empty(), domain,
-               "[interpolate] a size or a factor is expected, not both");
+               "[interpolate] either a size or a factor is expected");
   const bool is_area = options.mode == Interpolation::area;
   STRATA_CHECK(!((is_nearest || is_area) && options.align_corners), domain,
-               "[interpolate] align_corners is for linear and cubic alone");
-  STRATA_CHECK(is_nearest || input.dtype().is_float(), domain, "[interpolate] of ",
-               input.dtype().name(), ": cast it to a float first");
+               "[interpolate] align_corners is for the modes linear and cubic alone");
+  STRATA_CHECK(is_nearest || input.dtype().is_float(), domain, "[interpolate] the input has dtype ",
+               input.dtype().name(), ": cast it to a float dtype first");
   const Spatial x("interpolate", input, static_cast<std::size_t>(input.ndim() - 2));
   if (is_area) return by_area(input, x, options);
   Value out = input;
   for (std::size_t k = 0; k < x.sizes.size(); ++k) {
     const auto [to, factor] = target(options, x.sizes, k);
     STRATA_CHECK(x.sizes[k] > 0, shape, "[interpolate] of nothing: shape ", render(input.shape()));
-    STRATA_CHECK(to <= kMostPlaces, budget, "[interpolate] a size of ", to, ", more than ",
+    STRATA_CHECK(to <= kMostPlaces, budget, "[interpolate] the size ", to, " is more than ",
                  kMostPlaces);
     const Resizing r = {x.sizes[k], to, factor, options.mode, options.align_corners};
     const bool is_double = input.dtype() == dtypes::float64;

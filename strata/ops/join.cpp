@@ -92,8 +92,8 @@ Int joined_size(const Int& total, const Value& part, std::int64_t axis) {
     if (e.kind() != ErrorKind::overflow) throw;
     throw Error(ErrorKind::overflow,
                 detail::message("[cat] along axis ", axis, ", ", total.render(),
-                                " elements and those of shape ", render(part.shape()),
-                                " are more than 64 bits count"));
+                                " elements and the elements of shape ", render(part.shape()),
+                                " do not fit in 64 bits"));
   }
 }
 void check_some(std::span<const Value> tensors, const char* operation) {
@@ -105,7 +105,7 @@ void check_some(std::span<const Value> tensors, const char* operation) {
 Value Value::cat(std::span<const Value> tensors, std::int64_t axis) {
   check_some(tensors, "cat");
   for (const Value& x : tensors)
-    STRATA_CHECK(x.ndim() > 0, shape, "[cat] a scalar has no axis: stack() is meant");
+    STRATA_CHECK(x.ndim() > 0, shape, "[cat] a scalar has no axis: use stack()");
   std::vector<Value> parts = parts_of(tensors);
   const std::int64_t a = axis_of(axis, parts[0].ndim(), "cat");
   Ints sizes = parts[0].shape();
@@ -159,8 +159,8 @@ std::vector<Value> Value::meshgrid(std::span<const Value> axes, bool ij) {
   check_some(axes, "meshgrid");
   Ints sizes;
   for (const Value& x : axes) {
-    STRATA_CHECK(x.ndim() <= 1, shape, "[meshgrid] of shape ", render(x.shape()),
-                 ": one dimension at most is meant");
+    STRATA_CHECK(x.ndim() <= 1, shape, "[meshgrid] a tensor has shape ", render(x.shape()),
+                 ": one dimension at most is allowed");
     sizes.push_back(x.numel());
   }
   std::vector<Value> out;

@@ -30,7 +30,8 @@ Number number_as(std::string_view operation, const Scalar& number, DType dtype) 
       dtype.is_float() || (out.as_double() == number.as_double() &&
                            (number.dtype().is_float() || out.as_int() == number.as_int()));
   STRATA_CHECK(holds, domain, "[", operation, "] the number ", number.text(),
-               " is no value of the other operand's dtype ", dtype.name(), ": cast that first");
+               " is not a value of the other operand's dtype ", dtype.name(),
+               ": cast that operand first");
   return Number(number);
 }
 
@@ -237,8 +238,8 @@ LazyOp broadcast(std::string_view operation, const LazyOp& x, const Ints& shape)
 LazyOp fitted(std::string_view operation, const TextOperand& x, DType dtype, const Ints& shape) {
   if (is_number(x))
     return LazyOp::constant(number_as(operation, x.number, dtype).value().cast(dtype), shape);
-  STRATA_CHECK(x.tensor->dtype() == dtype, domain, "[", operation, "] a value of dtype ",
-               x.tensor->dtype().name(), " where ", dtype.name(), " is stored: cast it");
+  STRATA_CHECK(x.tensor->dtype() == dtype, domain, "[", operation, "] the value has dtype ",
+               x.tensor->dtype().name(), ", and ", dtype.name(), " is stored: cast the value");
   return broadcast(operation, *x.tensor, shape);
 }
 

@@ -17,7 +17,7 @@ Value transposed(const Value& x) { return x.transpose(-2, -1); }
 /// `x` as f32 or f64. @throws Error (shape) naming `operation` unless x has two dimensions of numeric size
 Value matrices(const char* operation, const Value& x) {
   STRATA_CHECK(x.ndim() >= 2, shape, "[", operation, "] a tensor of shape ", render(x.shape()),
-               " is no matrix");
+               " is not a matrix");
   number_of(x.size(-2), operation), number_of(x.size(-1), operation);
   return x.dtype() == dtypes::float64 ? x : x.cast(dtypes::float32);
 }
@@ -166,8 +166,8 @@ std::vector<Value> by_factors(const Saved& saved, const Lu& f, const Value& inne
 /// Computes the factors again, for a gradient. @throws Error (undefined) unless the matrices are square
 Lu factors_again(const Saved& saved) {
   const Value a = saved[0];
-  STRATA_CHECK(a.size(-2) == a.size(-1), undefined, "[lu] no gradient of matrices of ",
-               a.size(-2).render(), " by ", a.size(-1).render(), ": of square ones alone");
+  STRATA_CHECK(a.size(-2) == a.size(-1), undefined, "[lu] matrices of ", a.size(-2).render(),
+               " by ", a.size(-1).render(), " have no gradient: only square matrices have one");
   return factors_of(a);
 }
 
@@ -198,8 +198,8 @@ std::vector<Value> by_orthogonal_factors(const Saved& saved, const std::optional
   const Value a = saved[0];
   const bool reduced = saved.number(0) != 0;
   const std::int64_t m = a.size(-2).value(), n = a.size(-1).value();
-  STRATA_CHECK(m == n || (m > n && reduced), undefined, "[qr] no gradient of ",
-               reduced ? "reduced" : "complete", " factors of matrices of ", m, " by ", n);
+  STRATA_CHECK(m == n || (m > n && reduced), undefined, "[qr] the ", reduced ? "reduced" : "complete",
+               " factors of matrices of ", m, " by ", n, " have no gradient");
   const auto [q, r] = orthogonal_factors(a, reduced);
   const Value inner = dr ? r.matmul(transposed(*dr)) : -transposed(*dq).matmul(q);
   const Value mirrored = inner.tril() + transposed(inner.tril(-1));
@@ -222,8 +222,8 @@ Value solve(const Value& a, const Value& b) {
   const bool is_vector = b.ndim() == 1 || b.ndim() == a.ndim() - 1;
   const Value columns = is_vector ? b.unsqueeze(-1) : b;
   STRATA_CHECK(columns.ndim() >= 2 && columns.size(-2) == matrix.size(-1), shape,
-               "[solve] matrices of shape ", render(a.shape()), " and right sides of shape ",
-               render(b.shape()));
+               "[solve] matrices of shape ", render(a.shape()),
+               " do not match right sides of shape ", render(b.shape()));
   const auto [left, right] = together("solve", matrix, columns);
   const Value x = solved(left, right, false);
   return is_vector ? x.squeeze(-1) : x;
@@ -236,7 +236,7 @@ Value solve_triangular(const Value& a, const Value& b, const TriangularOptions& 
   const Value matrix = square_matrices("solve_triangular", a),
               columns = matrices("solve_triangular", b);
   STRATA_CHECK(columns.size(-2) == matrix.size(-1), shape, "[solve_triangular] matrices of shape ",
-               render(a.shape()), " and right sides of shape ", render(b.shape()));
+               render(a.shape()), " do not match right sides of shape ", render(b.shape()));
   const auto [left, right] = together("solve_triangular", matrix, columns);
   return triangular(left, right, o.upper, o.unitriangular);
 }

@@ -14,7 +14,8 @@
 namespace strata::ops {
 
 Value reduced_losses(const Value& losses, Reduction how) {
-  STRATA_CHECK(how != Reduction::batchmean, domain, "[loss] batchmean is of kl_div() alone");
+  STRATA_CHECK(how != Reduction::batchmean, domain,
+               "[loss] the reduction batchmean is for kl_div() alone");
   if (how == Reduction::none) return losses;
   return how == Reduction::sum ? losses.sum() : losses.mean();
 }
@@ -32,7 +33,7 @@ std::pair<Value, Value> promoted(const char* operation, const Value& a, const Va
 
 void check_same(const char* operation, const Value& x, const Value& target) {
   STRATA_CHECK(x.shape() == target.shape(), shape, "[", operation, "] an input of shape ",
-               render(x.shape()), " and a target of shape ", render(target.shape()));
+               render(x.shape()), " does not match a target of shape ", render(target.shape()));
 }
 
 // --- classes ---
@@ -41,13 +42,14 @@ void check_same(const char* operation, const Value& x, const Value& target) {
 struct Classes {
   Classes(const char* operation, const Value& x, const std::optional<Value>& class_weight)
       : axis(x.ndim() == 1 ? 0 : 1) {
-    STRATA_CHECK(x.ndim() > 0, shape, "[", operation, "] of a scalar");
+    STRATA_CHECK(x.ndim() > 0, shape, "[", operation,
+                 "] the input is a scalar: at least one dimension is needed");
     count = number_of(x.size(axis), operation);
     sizes = Ints(x.shape().size(), 1);
     sizes[static_cast<std::size_t>(axis)] = count;
     if (!class_weight) return;
-    STRATA_CHECK(class_weight->shape() == Ints{count}, shape, "[", operation,
-                 "] a weight of shape ", render(class_weight->shape()), " for ", count, " classes");
+    STRATA_CHECK(class_weight->shape() == Ints{count}, shape, "[", operation, "] a weight of shape ",
+                 render(class_weight->shape()), " does not match ", count, " classes");
     weight = class_weight->reshape(sizes);
   }
   std::int64_t axis, count = 0;
@@ -63,14 +65,14 @@ Value mean_or_sum(const Value& losses, const Value& weights, Reduction how) {
 }
 
 void check_classes(const char* operation, const Value& logs, const Value& target, const Classes& c) {
-  STRATA_CHECK(target.dtype().is_int(), domain, "[", operation, "] classes of ",
-               target.dtype().name(), ": integers are expected");
+  STRATA_CHECK(target.dtype().is_int(), domain, "[", operation, "] the classes have dtype ",
+               target.dtype().name(), "; an integer dtype is expected");
   Ints expected;
   for (std::int64_t k = 0; k < logs.ndim(); ++k)
     if (k != c.axis) expected.push_back(logs.size(k));
   STRATA_CHECK(target.shape() == expected, shape, "[", operation, "] an input of shape ",
-               render(logs.shape()), " and classes of shape ", render(target.shape()), ", where ",
-               render(expected), " is expected");
+               render(logs.shape()), " does not match classes of shape ", render(target.shape()),
+               "; ", render(expected), " is expected");
 }
 
 /// The targets' classes as i64, and a mask of those that are not ignored.
@@ -129,20 +131,22 @@ Value l1_loss(const Value& x, const Value& target, Reduction reduction) {
   return reduced_losses((as_real(x, target) - target).abs(), reduction);
 }
 Value smooth_l1_loss(const Value& x, const Value& target, double beta, Reduction reduction) {
-  STRATA_CHECK(beta >= 0, domain, "[smooth_l1_loss] a beta of ", beta);
+  STRATA_CHECK(beta >= 0, domain, "[smooth_l1_loss] beta is ", beta, "; 0 or more is expected");
   if (beta == 0) return l1_loss(x, target, reduction);
   return reduced_losses(huber_loss(x, target, beta, Reduction::none) / beta, reduction);
 }
 Value huber_loss(const Value& x, const Value& target, double delta, Reduction reduction) {
-  STRATA_CHECK(delta > 0, domain, "[huber_loss] a delta of ", delta);
+  STRATA_CHECK(delta > 0, domain, "[huber_loss] delta is ", delta, "; more than 0 is expected");
   const Value d = (as_real(x, target) - target).abs();
   return reduced_losses(d.lt(delta).where(d.square() * 0.5, (d - 0.5 * delta) * delta), reduction);
 }
 
 Value cross_entropy(const Value& x, const Value& target, const CrossEntropyOptions& options) {
   STRATA_CHECK(options.label_smoothing >= 0 && options.label_smoothing <= 1, domain,
-               "[cross_entropy] label smoothing of ", options.label_smoothing);
-  STRATA_CHECK(x.ndim() > 0, shape, "[cross_entropy] of a scalar");
+               "[cross_entropy] the label smoothing is ", options.label_smoothing,
+               "; 0 to 1 is expected");
+  STRATA_CHECK(x.ndim() > 0, shape,
+               "[cross_entropy] the input is a scalar: at least one dimension is needed");
   const Value logs = x.log_softmax(x.ndim() == 1 ? 0 : 1);
   if (!target.dtype().is_float()) return of_classes("cross_entropy", logs, target, options);
   return of_probabilities(logs, target, options);
@@ -157,7 +161,7 @@ Value nll_loss(const Value& x, const Value& target, const NllOptions& options) {
 Value binary_cross_entropy(const Value& input, const Value& target,
                            const BinaryCrossEntropyOptions& options) {
   STRATA_CHECK(!options.pos_weight, domain,
-               "[binary_cross_entropy] a weight of positive targets: "
+               "[binary_cross_entropy] a weight of positive targets is given: "
                "binary_cross_entropy_with_logits() takes one");
   check_same("binary_cross_entropy", input, target);
   const auto [x, y] = promoted("binary_cross_entropy", input, target);

@@ -18,8 +18,8 @@ namespace {
 
 /// Scores as (batch, classes).
 Value scores_of(const char* operation, const Value& x) {
-  STRATA_CHECK(x.ndim() == 1 || x.ndim() == 2, shape, "[", operation, "] an input of shape ",
-               render(x.shape()), ", where (batch, classes) or (classes) is expected");
+  STRATA_CHECK(x.ndim() == 1 || x.ndim() == 2, shape, "[", operation, "] the input has shape ",
+               render(x.shape()), "; (batch, classes) or (classes) is expected");
   return as_real(x.ndim() == 1 ? x.unsqueeze(0) : x);
 }
 /// `losses` without the batch dimension where the input x had none.
@@ -28,21 +28,21 @@ Value of_batch(const Value& losses, const Value& x) {
 }
 
 void check_integers(const char* operation, const Value& target) {
-  STRATA_CHECK(target.dtype().is_int(), domain, "[", operation, "] classes of ",
-               target.dtype().name(), ": integers are expected");
+  STRATA_CHECK(target.dtype().is_int(), domain, "[", operation, "] the classes have dtype ",
+               target.dtype().name(), "; an integer dtype is expected");
 }
 
 }  // namespace
 
 Value multi_margin_loss(const Value& input, const Value& target, const MultiMarginOptions& options) {
   check_integers("multi_margin_loss", target);
-  STRATA_CHECK(options.p == 1 || options.p == 2, domain, "[multi_margin_loss] the power ",
-               options.p, ", where 1 or 2 is expected");
+  STRATA_CHECK(options.p == 1 || options.p == 2, domain, "[multi_margin_loss] the power p is ",
+               options.p, "; 1 or 2 is expected");
   const Value scores = scores_of("multi_margin_loss", input);
   STRATA_CHECK(target.ndim() <= 1 &&
                    (input.ndim() == 1 ? target.numel() : target.atleast_1d().size(0)) == scores.size(0),
                shape, "[multi_margin_loss] an input of shape ", render(input.shape()),
-               " and classes of shape ", render(target.shape()));
+               " does not match classes of shape ", render(target.shape()));
   const std::int64_t classes = number_of(scores.size(1), "multi_margin_loss");
   const IndexRange range{"multi_margin_loss", "class", classes};
   check_at_hand(target, range);
@@ -53,8 +53,8 @@ Value multi_margin_loss(const Value& input, const Value& target, const MultiMarg
   if (options.p == 2) margins = margins.square();
   if (options.weight) {
     STRATA_CHECK(options.weight->shape() == Ints{classes}, shape,
-                 "[multi_margin_loss] a weight of shape ", render(options.weight->shape()), " for ",
-                 classes, " classes");
+                 "[multi_margin_loss] a weight of shape ", render(options.weight->shape()),
+                 " does not match ", classes, " classes");
     margins = margins * options.weight->take(own);
   }
   const Value losses = own.eq(counting(classes)).where(0, margins).sum(1) / classes;
@@ -64,7 +64,7 @@ Value multi_margin_loss(const Value& input, const Value& target, const MultiMarg
 Value multilabel_margin_loss(const Value& input, const Value& target, Reduction reduction) {
   check_integers("multilabel_margin_loss", target);
   STRATA_CHECK(input.shape() == target.shape(), shape, "[multilabel_margin_loss] an input of shape ",
-               render(input.shape()), " and a target of shape ", render(target.shape()));
+               render(input.shape()), " does not match a target of shape ", render(target.shape()));
   const Value scores = scores_of("multilabel_margin_loss", input);
   const std::int64_t count = number_of(scores.size(1), "multilabel_margin_loss");
   const IndexRange range{"multilabel_margin_loss", "class", count, false, -1};
@@ -89,7 +89,7 @@ Value multilabel_soft_margin_loss(const Value& input, const Value& target,
                                   const std::optional<Value>& weight, Reduction reduction) {
   STRATA_CHECK(input.shape() == target.shape() && input.ndim() > 0, shape,
                "[multilabel_soft_margin_loss] an input of shape ", render(input.shape()),
-               " and a target of shape ", render(target.shape()));
+               " does not match a target of shape ", render(target.shape()));
   const Value x = as_real(input);
   const Value each = (target * x.logsigmoid() + (1 - as_real(target, x)) * x.neg().logsigmoid()).neg();
   return reduced_losses((weight ? each * *weight : each).mean(-1), reduction);

@@ -12,8 +12,8 @@ namespace strata::ops {
 namespace {
 
 void check_rank(const char* operation, const Value& x, std::int64_t ndim) {
-  STRATA_CHECK(x.ndim() == ndim, shape, "[", operation, "] a tensor of shape ", render(x.shape()),
-               ", where ", ndim, ndim == 1 ? " dimension is" : " dimensions are", " expected");
+  STRATA_CHECK(x.ndim() == ndim, shape, "[", operation, "] a tensor has shape ", render(x.shape()),
+               "; ", ndim, ndim == 1 ? " dimension is" : " dimensions are", " expected");
 }
 void check_inner(const char* operation, const Value& a, const Int& k, const Value& b, const Int& other) {
   STRATA_CHECK(k == other || known(is_equal(k, other)), shape, "[", operation, "] shapes ",
@@ -65,8 +65,8 @@ struct Cuts {
 /// Multiplies the chain in the order of Cuts, with an explicit stack in place of recursion.
 Value product_in_order(const std::vector<Value>& matrices) {
   constexpr std::size_t kMost = 512;
-  STRATA_CHECK(matrices.size() <= kMost, budget, "[multi_dot] of ", matrices.size(),
-               " matrices, more than ", kMost);
+  STRATA_CHECK(matrices.size() <= kMost, budget, "[multi_dot] ", matrices.size(),
+               " matrices are more than ", kMost);
   const Cuts cuts(matrices);
   struct Run {
     std::size_t first, last;
@@ -108,7 +108,7 @@ Value sum_of_products(const char* operation, const Value& a, const Value& b, con
 
 Value Value::matmul(const Value& other) const {
   STRATA_CHECK(ndim() > 0 && other.ndim() > 0, shape, "[matmul] shapes ", render(shape()), " and ",
-               render(other.shape()), ": each needs a dimension");
+               render(other.shape()), ": each needs at least one dimension");
   const bool is_row = ndim() == 1, is_column = other.ndim() == 1;
   Value out =
       matrix_product("matmul", is_row ? unsqueeze(0) : *this, is_column ? other.unsqueeze(1) : other);
@@ -182,9 +182,9 @@ Value Value::mm(const Value& other) const {
 
 /// By repeated squaring.
 Value Value::matrix_power(std::int64_t power) const {
-  STRATA_CHECK(ndim() >= 2 && size(-1) == size(-2), shape, "[matrix_power] of shape ",
+  STRATA_CHECK(ndim() >= 2 && size(-1) == size(-2), shape, "[matrix_power] the tensor has shape ",
                render(shape()), ": square matrices are needed");
-  STRATA_CHECK(power >= 0, domain, "[matrix_power] to the power ", power, ", which is below 0");
+  STRATA_CHECK(power >= 0, domain, "[matrix_power] the power ", power, " is below 0");
   const Value column = counting(size(-1)).unsqueeze(1);
   if (power == 0)
     return flat_in(column.eq(counting(size(-1))).cast(dtype()).expand(shape()), {*this});
@@ -212,7 +212,7 @@ Value Value::multi_dot(std::span<const Value> matrices) {
 }
 
 Value Value::matrix_norm(std::string_view kind, bool keepdim) const {
-  STRATA_CHECK(ndim() >= 2, shape, "[matrix_norm] of shape ", render(shape()),
+  STRATA_CHECK(ndim() >= 2, shape, "[matrix_norm] the tensor has shape ", render(shape()),
                ": two dimensions at least are needed");
   if (kind == "fro") return norm(2, {-2, -1}, keepdim);
   const bool is_of_columns = kind == "1" || kind == "-1", is_most = kind == "1" || kind == "inf";
@@ -223,8 +223,9 @@ Value Value::matrix_norm(std::string_view kind, bool keepdim) const {
 }
 
 Value Value::tensordot(const Value& other, std::int64_t count) const {
-  STRATA_CHECK(count >= 0 && count <= ndim() && count <= other.ndim(), shape, "[tensordot] over ",
-               count, " dimensions of shapes ", render(shape()), " and ", render(other.shape()));
+  STRATA_CHECK(count >= 0 && count <= ndim() && count <= other.ndim(), shape, "[tensordot] ", count,
+               " dimensions cannot be summed over in shapes ", render(shape()), " and ",
+               render(other.shape()));
   Axes last, first;
   for (std::int64_t k = 0; k < count; ++k) last.push_back(ndim() - count + k), first.push_back(k);
   return tensordot(other, last, first);
@@ -276,7 +277,7 @@ Value Value::cross(const Value& other, std::int64_t axis) const {
   const Value x = Value(promoted[0]), y = Value(promoted[1]);
   STRATA_CHECK(x.ndim() > 0 && x.size(a) == Int(3) && y.size(a) == Int(3), shape, "[cross] shapes ",
                render(shape()), " and ", render(other.shape()), ": axis ", axis,
-               " has to have size 3");
+               " must have size 3");
   const auto turned = [a](const Value& t, std::int64_t by) { return t.roll({-by}, {a}); };
   return rounded_once_of(
       [&turned](const Value& p, const Value& q) {
@@ -286,9 +287,9 @@ Value Value::cross(const Value& other, std::int64_t axis) const {
 }
 
 Value Value::cdist(const Value& other, double p) const {
-  STRATA_CHECK(p >= 0, domain, "[cdist] a norm of ", p);
+  STRATA_CHECK(p >= 0, domain, "[cdist] the norm p is ", p, "; 0 or more is expected");
   STRATA_CHECK(ndim() >= 2 && other.ndim() >= 2, shape, "[cdist] shapes ", render(shape()), " and ",
-               render(other.shape()), ": each needs two dimensions");
+               render(other.shape()), ": each needs at least two dimensions");
   check_inner("cdist", *this, size(-1), other, other.size(-1));
   return (as_real(*this, other).unsqueeze(-2) - as_real(other, *this).unsqueeze(-3)).norm(p, -1);
 }

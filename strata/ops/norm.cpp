@@ -13,8 +13,8 @@ namespace {
 
 /// `x`; 16-bit floats in f32, in which statistics are computed.
 Value widened(const Value& x, const char* operation) {
-  STRATA_CHECK(x.dtype().is_float(), domain, "[", operation, "] of ", x.dtype().name(),
-               ": cast it to a float first");
+  STRATA_CHECK(x.dtype().is_float(), domain, "[", operation, "] the input has dtype ",
+               x.dtype().name(), ": cast it to a float dtype first");
   return x.itemsize() == 2 ? x.cast(dtypes::float32) : x;
 }
 
@@ -33,14 +33,15 @@ Value standardized(const Value& x, const Axes& axes, double eps) {
 std::optional<Value> per_channel(const char* operation, const std::optional<Value>& t, const Value& x) {
   if (!t) return t;
   STRATA_CHECK(t->ndim() == 1 && t->size(0) == x.size(1), shape, "[", operation,
-               "] a tensor of shape ", render(t->shape()), " for ", x.size(1).render(), " channels");
+               "] a tensor of shape ", render(t->shape()), " does not match ", x.size(1).render(),
+               " channels");
   Ints sizes(x.shape().size() - 1, 1);
   sizes[0] = x.size(1);
   return t->reshape(sizes);
 }
 void check_channels(const char* operation, const Value& x, std::int64_t least) {
-  STRATA_CHECK(x.ndim() >= least, shape, "[", operation, "] an input of shape ", render(x.shape()),
-               ": at least ", least, " dimensions are expected");
+  STRATA_CHECK(x.ndim() >= least, shape, "[", operation, "] the input has shape ",
+               render(x.shape()), ": at least ", least, " dimensions are expected");
 }
 
 /// The last axes of x. @throws Error (shape) unless their sizes, and the shapes of the weights, are `sizes`
@@ -53,11 +54,11 @@ Axes last_axes(const char* operation, const Value& x, const Ints& sizes,
     out.push_back(x.ndim() - n + k);
     fits = x.size(out.back()) == sizes[static_cast<std::size_t>(k)];
   }
-  STRATA_CHECK(fits, shape, "[", operation, "] over ", render(sizes), " of an input of shape ",
-               render(x.shape()));
+  STRATA_CHECK(fits, shape, "[", operation, "] the sizes ", render(sizes),
+               " are not the last sizes of an input of shape ", render(x.shape()));
   for (const std::optional<Value>* w : weights)
     STRATA_CHECK(!*w || (*w)->shape() == sizes, shape, "[", operation, "] a weight of shape ",
-                 render((*w)->shape()), " for ", render(sizes));
+                 render((*w)->shape()), " does not match the sizes ", render(sizes));
   return out;
 }
 
@@ -77,8 +78,9 @@ Value batch_norm(const Value& input, const std::optional<Value>& running_mean,
              known_var = per_channel("batch_norm", running_var, x),
              w = per_channel("batch_norm", weight, x), b = per_channel("batch_norm", bias, x);
   if (!options.training) {
-    STRATA_CHECK(running_mean && running_var, domain,
-                 "[batch_norm] without a running mean and variance, and not in training");
+    STRATA_CHECK(
+        running_mean && running_var, domain,
+        "[batch_norm] a running mean and a running variance are needed outside of training");
     const Value out = (x - *known_mean) * (*known_var + options.eps).rsqrt();
     return scaled(out, w, b).cast(input.dtype());
   }
@@ -150,7 +152,8 @@ Value instance_norm(const Value& input, const std::optional<Value>& weight,
 Value local_response_norm(const Value& input, std::int64_t size,
                           const LocalResponseNormOptions& options) {
   check_channels("local_response_norm", input, 3);
-  STRATA_CHECK(size >= 1, domain, "[local_response_norm] over ", size, " channels");
+  STRATA_CHECK(size >= 1, domain, "[local_response_norm] the window has ", size,
+               " channels; 1 or more is expected");
   const Value x = widened(input, "local_response_norm");
   const std::int64_t channels = number_of(x.size(1), "local_response_norm");
   if (channels == 0) return input;

@@ -113,7 +113,7 @@ Axes axes_of(const Axes& axes, std::int64_t ndim, const char* operation) {
   for (const std::int64_t a : axes) {
     const std::int64_t axis = axis_of(a, ndim, operation);
     const auto place = static_cast<std::size_t>(axis);
-    STRATA_CHECK(!is_there[place], shape, "[", operation, "] axis ", a, " is there twice");
+    STRATA_CHECK(!is_there[place], shape, "[", operation, "] axis ", a, " is given twice");
     is_there[place] = true;
     out.push_back(axis);
   }

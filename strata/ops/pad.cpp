@@ -20,9 +20,9 @@ Value cropped(const Value& x, const Padding& padding) {
     const auto& [before, after] = padding[k];
     const Int &size = x.shape()[k], begin = is_negative(before) ? -before : Int(0),
               end = is_negative(after) ? size + after : size;
-    STRATA_CHECK(!known(is_less(end, begin)) && !is_negative(end), shape, "[pad] by (",
-                 before.render(), ", ", after.render(), ") takes more than the ", size.render(),
-                 " of dimension ", k);
+    STRATA_CHECK(!known(is_less(end, begin)) && !is_negative(end), shape, "[pad] the padding (",
+                 before.render(), ", ", after.render(), ") removes more than the ", size.render(),
+                 " elements of dimension ", k);
     bounds.push_back({begin, end});
   }
   return x.shrink(bounds);
@@ -62,8 +62,9 @@ Value with_more(const Value& x, std::int64_t axis, PadMode mode, const Int& befo
   if (before == Int(0) && after == Int(0)) return x;
   const std::int64_t n = number_of(x.size(axis), "pad"), first = number_of(before, "pad"),
                      last = number_of(after, "pad"), most = most_beyond(mode, n);
-  STRATA_CHECK(std::max(first, last) <= most, shape, "[pad] by (", first, ", ", last,
-               "): dimension ", axis, " of size ", n, " has no more than ", most, " for it");
+  STRATA_CHECK(std::max(first, last) <= most, shape, "[pad] the padding (", first, ", ", last,
+               ") of dimension ", axis, " of size ", n, " is more than ", most,
+               ", the most in this mode");
   std::vector<Value> parts;
   if (first > 0) parts.push_back(continued(x, axis, mode, first, true));
   parts.push_back(x);

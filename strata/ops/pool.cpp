@@ -46,8 +46,8 @@ PoolPlan plan(const char* operation, const Numbers& sizes, const PoolSizes& o) {
     const std::int64_t p = out.padding[k], reach = w.reach().value();
     STRATA_CHECK(p <= kernel[k] / 2, domain, "[", operation, "] padding ", p,
                  " is more than half of the kernel's size ", kernel[k]);
-    STRATA_CHECK(reach <= sizes[k] + 2 * p, shape, "[", operation, "] a window that reaches over ",
-                 reach, " elements does not fit the ", sizes[k] + 2 * p, " of spatial axis ", k,
+    STRATA_CHECK(reach <= sizes[k] + 2 * p, shape, "[", operation, "] a window that spans ", reach,
+                 " elements does not fit the ", sizes[k] + 2 * p, " elements of spatial axis ", k,
                  " with its padding");
     out.counts.push_back(count_of(w, sizes[k], p, o.ceil_mode));
     const Int used = Int(out.counts[k] - 1) * Int(w.step) + w.reach();
@@ -129,9 +129,9 @@ Value averages(const Value& sums, const Spatial& x, const PoolPlan& p, const Avg
 Value avg_pool(const char* operation, const Value& input, const PerAxis& kernel, std::size_t n,
                const AvgPoolOptions& o) {
   STRATA_CHECK(!o.divisor_override || *o.divisor_override != 0, domain, "[", operation,
-               "] a divisor of 0");
-  STRATA_CHECK(input.dtype().is_float(), domain, "[", operation, "] of ", input.dtype().name(),
-               ": cast it to a float first");
+               "] the divisor is 0");
+  STRATA_CHECK(input.dtype().is_float(), domain, "[", operation, "] the input has dtype ",
+               input.dtype().name(), ": cast it to a float dtype first");
   return rounded_once(input, [&](const Value& wide) {
     const Spatial x(operation, wide, n);
     const PoolPlan p = plan(operation, x.sizes, {kernel, o.stride, o.padding, 1, o.ceil_mode});
@@ -179,8 +179,8 @@ Numbers adaptive_sizes(const char* operation, const Spatial& x, const PerAxis& o
 
 Value adaptive_average(const char* operation, const Value& input, const PerAxis& output_size,
                        std::size_t n) {
-  STRATA_CHECK(input.dtype().is_float(), domain, "[", operation, "] of ", input.dtype().name(),
-               ": cast it to a float first");
+  STRATA_CHECK(input.dtype().is_float(), domain, "[", operation, "] the input has dtype ",
+               input.dtype().name(), ": cast it to a float dtype first");
   return rounded_once(input, [&](const Value& wide) {
     const Spatial x(operation, wide, n);
     const Numbers to = adaptive_sizes(operation, x, output_size);
@@ -217,7 +217,7 @@ std::pair<Value, Value> adaptive_maximum(const char* operation, const Value& inp
 /// elements.
 Value lp_pool(const char* operation, const Value& input, double p, const PerAxis& kernel,
               std::size_t n, const LpPoolOptions& o) {
-  STRATA_CHECK(p != 0, domain, "[", operation, "] a norm of 0");
+  STRATA_CHECK(p != 0, domain, "[", operation, "] the norm p is 0");
   std::int64_t elements = 1;
   for (const std::int64_t size : kernel.of(operation, "kernel size", n, 1)) elements *= size;
   const Value means =
@@ -234,7 +234,7 @@ Value unpooled(const char* operation, const Value& input, const Value& indices, 
   Ints shape = {x.batched().size(0), x.batched().size(1)}, flat = shape;
   Int count = 1;
   for (const std::int64_t size : to) {
-    STRATA_CHECK(size >= 0, shape, "[", operation, "] an output of size ", size);
+    STRATA_CHECK(size >= 0, shape, "[", operation, "] the output size ", size, " is below 0");
     shape.push_back(size), count *= Int(size);
   }
   flat.push_back(count);
@@ -255,7 +255,7 @@ struct UnpoolSizes {
 Value max_unpool(const char* operation, const Value& input, const Value& indices, std::size_t n,
                  const UnpoolSizes& o) {
   STRATA_CHECK(input.shape() == indices.shape(), shape, "[", operation, "] indices of shape ",
-               render(indices.shape()), " for values of shape ", render(input.shape()));
+               render(indices.shape()), " do not match values of shape ", render(input.shape()));
   if (o.output_size)
     return unpooled(operation, input, indices, o.output_size->of(operation, "output size", n, 0));
   const Spatial x(operation, input, n);

@@ -13,14 +13,14 @@ namespace {
 std::pair<Value, bool> shares_of(const char* operation, const Operand& q, const Value& x) {
   if (q.value() == nullptr) {
     const double share = q.number().value().as_double();
-    STRATA_CHECK(0 <= share && share <= 1, domain, "[", operation, "] a share of ", share,
-                 ", where 0 to 1 is expected");
+    STRATA_CHECK(0 <= share && share <= 1, domain, "[", operation, "] the share q is ", share,
+                 "; 0 to 1 is expected");
     return {x.new_full({1}, share), true};
   }
   const Value& t = *q.value();
-  STRATA_CHECK(t.ndim() <= 1 && t.dtype() == x.dtype(), shape, "[", operation, "] shares of ",
-               t.dtype().name(), " ", render(t.shape()), ", where one dimension of ",
-               x.dtype().name(), " at most is expected");
+  STRATA_CHECK(t.ndim() <= 1 && t.dtype() == x.dtype(), shape, "[", operation,
+               "] the shares q have dtype ", t.dtype().name(), " and shape ", render(t.shape()),
+               "; dtype ", x.dtype().name(), " and one dimension at most are expected");
   const Value out = t.atleast_1d();
   return {(out.ge(0) & out.le(1)).where(out, std::numeric_limits<double>::quiet_NaN()), t.ndim() == 0};
 }
@@ -49,8 +49,8 @@ struct QuantileArgs {
 
 /// NaNs sort last. A row with a NaN has the rank of its last element, a NaN; with `skips` ranks count only the elements in front of NaNs.
 Value quantile_of(const char* operation, const Value& x, const QuantileArgs& args, bool skips) {
-  STRATA_CHECK(x.dtype().is_float(), domain, "[", operation, "] of ", x.dtype().name(),
-               ": cast it to a float first");
+  STRATA_CHECK(x.dtype().is_float(), domain, "[", operation, "] the tensor has dtype ",
+               x.dtype().name(), ": cast it to a float dtype first");
   const std::int64_t a = args.axis ? axis_of(*args.axis, x.ndim(), operation) : 0;
   const auto [shares, is_one] = shares_of(operation, args.q, x);
   const Value rows = args.axis && x.ndim() > 0 ? with_last(x, a) : x.flatten();

@@ -43,7 +43,7 @@ Value Value::t() const {
 }
 
 Value Value::movedim(const Axes& from, const Axes& to) const {
-  STRATA_CHECK(from.size() == to.size(), shape, "[movedim] ", from.size(), " axes go to ",
+  STRATA_CHECK(from.size() == to.size(), shape, "[movedim] ", from.size(), " axes cannot move to ",
                to.size(), " places");
   if (ndim() == 0) {
     for (const Axes& axes : {from, to})
@@ -56,7 +56,7 @@ Value Value::movedim(const Axes& from, const Axes& to) const {
     const std::int64_t source = real_axis(*this, from[k], "movedim");
     std::int64_t& place = order[at_axis(real_axis(*this, to[k], "movedim"))];
     STRATA_CHECK(place < 0 && !is_taken[at_axis(source)], shape, "[movedim] axis ",
-                 place < 0 ? from[k] : to[k], " is there twice");
+                 place < 0 ? from[k] : to[k], " is given twice");
     place = source;
     is_taken[at_axis(source)] = true;
   }
@@ -183,8 +183,8 @@ Value Value::unfold(std::int64_t axis, std::int64_t size, std::int64_t step) con
   const Value x = atleast_1d();
   const std::int64_t a = axis_of(axis, x.ndim(), "unfold");
   const std::int64_t n = number_of(x.size(a), "unfold");
-  STRATA_CHECK(0 <= size && size <= n && step > 0, shape, "[unfold] windows of ", size, ", every ",
-               step, ", of axis ", axis, " of size ", n);
+  STRATA_CHECK(0 <= size && size <= n && step > 0, shape, "[unfold] windows of size ", size,
+               " and step ", step, " do not fit axis ", axis, " of size ", n);
   if (ndim() == 0) return cut(x, 0, 0, size);  // one window, without an axis that counts windows
   const std::int64_t last = n - size, windows = last / step + 1;
   const Value moved = x.movedim({a}, {-1});
@@ -202,7 +202,8 @@ Value Value::unfold(std::int64_t axis, std::int64_t size, std::int64_t step) con
 }
 
 Value Value::pixel_shuffle(std::int64_t r) const {
-  STRATA_CHECK(ndim() >= 3 && r > 0, shape, "[pixel_shuffle] of ", render(shape()), " by ", r);
+  STRATA_CHECK(ndim() >= 3 && r > 0, shape, "[pixel_shuffle] shape ", render(shape()),
+               " and factor ", r, ": three dimensions at least and a factor above 0 are needed");
   const std::int64_t n = ndim();
   const Value apart = unflatten(-3, {-1, r, r});  // (..., c, r, r, h, w)
   const Value together = apart.movedim({n - 2, n - 1}, {n - 1, n + 1});
@@ -210,7 +211,8 @@ Value Value::pixel_shuffle(std::int64_t r) const {
 }
 
 Value Value::pixel_unshuffle(std::int64_t r) const {
-  STRATA_CHECK(ndim() >= 3 && r > 0, shape, "[pixel_unshuffle] of ", render(shape()), " by ", r);
+  STRATA_CHECK(ndim() >= 3 && r > 0, shape, "[pixel_unshuffle] shape ", render(shape()),
+               " and factor ", r, ": three dimensions at least and a factor above 0 are needed");
   const std::int64_t n = ndim();
   const Value apart = unflatten(-1, {-1, r}).unflatten(-3, {-1, r});  // (..., c, h, r, w, r)
   return apart.movedim({n - 1, n + 1}, {n - 2, n - 1}).flatten(n - 3, n - 1);

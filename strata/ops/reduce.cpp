@@ -87,8 +87,8 @@ Value Value::all(const AxesArg& axes, bool keepdim) const {
   return reduced(Ops::REDUCE_MIN, cast(dtypes::boolean), axes, keepdim, "all");
 }
 Value Value::mean(const AxesArg& axes, bool keepdim) const {
-  STRATA_CHECK(dtype().is_float(), domain, "[mean] of ", dtype().name(),
-               ": cast it to a float first");
+  STRATA_CHECK(dtype().is_float(), domain, "[mean] the tensor has dtype ", dtype().name(),
+               ": cast it to a float dtype first");
   return rounded_once(*this, [&](const Value& x) {
     const Int count = count_of(x, axes.of(x.ndim(), "mean"));
     const Value total = x.sum(axes, keepdim);
@@ -96,13 +96,13 @@ Value Value::mean(const AxesArg& axes, bool keepdim) const {
   });
 }
 Value Value::var(const AxesArg& axes, double correction, bool keepdim) const {
-  STRATA_CHECK(dtype().is_float(), domain, "[var] of ", dtype().name(),
-               ": cast it to a float first");
+  STRATA_CHECK(dtype().is_float(), domain, "[var] the tensor has dtype ", dtype().name(),
+               ": cast it to a float dtype first");
   return rounded_once(*this, [&](const Value& x) { return variance(x, axes, correction, keepdim); });
 }
 Value Value::std(const AxesArg& axes, double correction, bool keepdim) const {
-  STRATA_CHECK(dtype().is_float(), domain, "[std] of ", dtype().name(),
-               ": cast it to a float first");
+  STRATA_CHECK(dtype().is_float(), domain, "[std] the tensor has dtype ", dtype().name(),
+               ": cast it to a float dtype first");
   return rounded_once(*this, [&](const Value& x) {
     return of_positive(variance(x, axes, correction, keepdim),
                        [](const Value& t) { return t.sqrt(); });

@@ -79,8 +79,8 @@ Value source_of(const Value& self, const Operand& value, const char* operation) 
     const Scalar number = scalar_of(value.number(), self.dtype());
     return Value(LazyOp::constant(number, Ints{}));
   }
-  STRATA_CHECK(value.value()->dtype() == self.dtype(), domain, "[", operation, "] values of ",
-               value.value()->dtype().name(), " into a tensor of ", self.dtype().name());
+  STRATA_CHECK(value.value()->dtype() == self.dtype(), domain, "[", operation, "] values of dtype ",
+               value.value()->dtype().name(), " do not match a tensor of dtype ", self.dtype().name());
   return *value.value();
 }
 
@@ -95,8 +95,9 @@ Value scattered(const Value& self, std::int64_t axis, const Value& index, const 
   const bool is_number = source.ndim() == 0;
   const std::int64_t a = axis_of(axis, self.ndim(), operation);
   STRATA_CHECK(index.ndim() == self.ndim() && (is_number || source.ndim() == self.ndim()), shape,
-               "[", operation, "] indices of shape ", render(index.shape()), " and values of shape ",
-               render(source.shape()), " into a tensor of shape ", render(self.shape()));
+               "[", operation, "] indices of shape ", render(index.shape()),
+               " and values of shape ", render(source.shape()),
+               " do not have the rank of a tensor of shape ", render(self.shape()));
   Mask taken;
   Padding around;
   for (std::int64_t k = 0; k < self.ndim(); ++k) {
@@ -136,7 +137,7 @@ Value put_slices(const Value& self, std::int64_t axis, const Value& index, const
 }
 
 Value mask_beside(const Value& mask, const Ints& shape, const char* operation) {
-  STRATA_CHECK(mask.dtype().is_bool(), domain, "[", operation, "] the mask is of ",
+  STRATA_CHECK(mask.dtype().is_bool(), domain, "[", operation, "] the mask has dtype ",
                mask.dtype().name(), ", not bool");
   return mask.broadcast_to(shape);
 }
@@ -197,13 +198,13 @@ Value Value::index_reduce(std::int64_t axis, const Value& index, const Value& so
 Value Value::index_fill(std::int64_t axis, const Value& index, const Operand& value) const {
   const Value number = source_of(*this, value, "index_fill");
   STRATA_CHECK(number.ndim() == 0, shape, "[index_fill] the value has shape ",
-               render(number.shape()), ", it is no scalar");
+               render(number.shape()), " and is not a scalar");
   return put_slices(*this, axis, index, number, {}, "index_fill");
 }
 
 Value Value::masked_scatter(const Value& mask, const Value& source) const {
-  STRATA_CHECK(source.dtype() == dtype(), domain, "[masked_scatter] values of ",
-               source.dtype().name(), " into a tensor of ", dtype().name());
+  STRATA_CHECK(source.dtype() == dtype(), domain, "[masked_scatter] values of dtype ",
+               source.dtype().name(), " do not match a tensor of dtype ", dtype().name());
   const Value holds = mask_beside(mask, shape(), "masked_scatter");
   const Value order = holds.flatten().cast(dtypes::int64).cumsum(0) - 1;
   return holds.where(picked(source.flatten(), order).reshape(shape()), *this);

@@ -127,13 +127,13 @@ std::pair<Value, Value> ordered(const char* operation, const Value& x, std::int6
                                 std::optional<std::int64_t> count, bool descending) {
   const std::int64_t a = axis_of(axis, x.ndim(), operation);
   if (x.ndim() == 0) {
-    STRATA_CHECK(count.value_or(1) == 0 || count.value_or(1) == 1, shape, "[", operation, "] ",
-                 *count, " of a scalar");
+    STRATA_CHECK(count.value_or(1) == 0 || count.value_or(1) == 1, shape, "[", operation, "] k is ",
+                 *count, ", but a scalar has one element");
     const auto [values, indices] = ordered(operation, x.reshape({1}), 0, 1, descending);
     return {values.reshape({}), indices.reshape({})};
   }
   const std::int64_t n = number_of(x.size(a), operation), k = count.value_or(n);
-  STRATA_CHECK(k >= 0 && k <= n, shape, "[", operation, "] ", k, " of the ", n,
+  STRATA_CHECK(k >= 0 && k <= n, shape, "[", operation, "] k is ", k, ", not from 0 to the ", n,
                " elements of axis ", axis, " of shape ", render(x.shape()));
   const Value rows = x.movedim({a}, {-1});
   const Value places = first_places(order_keys(rows, descending), n, k);
@@ -167,7 +167,7 @@ std::pair<Value, Value> Value::topk(std::int64_t k, std::int64_t axis, bool larg
 }
 std::pair<Value, Value> Value::kthvalue(std::int64_t k, std::int64_t axis, bool keepdim) const {
   const std::int64_t a = axis_of(axis, ndim(), "kthvalue");
-  STRATA_CHECK(k >= 1, domain, "[kthvalue] k is ", k, ", and counts from 1");
+  STRATA_CHECK(k >= 1, domain, "[kthvalue] k is ", k, ", but k counts from 1");
   return only(ordered("kthvalue", *this, axis, k, false), a, k - 1, keepdim);
 }
 

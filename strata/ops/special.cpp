@@ -142,15 +142,15 @@ STRATA_SPECIAL(entr, entr_of)
 #undef STRATA_SPECIAL
 
 Value Value::polygamma(std::int64_t order) const {
-  STRATA_CHECK(order >= 0 && order <= kMostDerivatives, domain, "[polygamma] of order ", order,
-               ", where 0 to ", kMostDerivatives, " is expected");
+  STRATA_CHECK(order >= 0 && order <= kMostDerivatives, domain, "[polygamma] the order is ", order,
+               "; 0 to ", kMostDerivatives, " is expected");
   return order == 0 ? digamma() : derivative_of_digamma(*this, order);
 }
 
 /// The sum over k < p of lgamma(x - k/2), plus p*(p - 1)/4 * log(pi).
 Value Value::mvlgamma(std::int64_t p) const {
   constexpr std::int64_t kMost = 1024;
-  STRATA_CHECK(p >= 1 && p <= kMost, domain, "[mvlgamma] of dimension ", p, ", where 1 to ", kMost,
+  STRATA_CHECK(p >= 1 && p <= kMost, domain, "[mvlgamma] the dimension is ", p, "; 1 to ", kMost,
                " is expected");
   const auto dimension = static_cast<double>(p);
   Value out = lgamma();

@@ -17,8 +17,8 @@ std::int64_t axis_to_cut(const Value& x, std::int64_t axis, const char* operatio
 
 void check_parts(std::int64_t count, const char* operation) {
   constexpr std::int64_t kMostParts = std::int64_t{1} << 20;
-  STRATA_CHECK(count <= kMostParts, budget, "[", operation, "] ", count, " parts, where ",
-               kMostParts, " at most are made");
+  STRATA_CHECK(count <= kMostParts, budget, "[", operation, "] ", count, " parts are more than ",
+               kMostParts);
 }
 
 /// The parts of these sizes along the axis, in order.
@@ -44,11 +44,11 @@ std::vector<std::int64_t> sizes_up_to(std::int64_t n, std::int64_t size, const c
 /// `axis`, for hsplit() and its relatives. @throws Error (shape) for fewer than `least` dimensions, or where `count` equal parts do not fit
 std::int64_t cut_axis(const char* operation, const Value& x, std::int64_t least, std::int64_t axis,
                       std::int64_t count) {
-  STRATA_CHECK(x.ndim() >= least, shape, "[", operation, "] of shape ", render(x.shape()), ": ",
-               least, least == 1 ? " dimension is needed" : " dimensions at least are needed");
+  STRATA_CHECK(x.ndim() >= least, shape, "[", operation, "] the tensor has shape ", render(x.shape()),
+               ": ", least, least == 1 ? " dimension is needed" : " dimensions at least are needed");
   const std::int64_t n = number_of(x.size(axis), operation);
   STRATA_CHECK(count > 0 && n % count == 0, shape, "[", operation, "] axis ", axis, " of size ", n,
-               " into ", count, " equal parts");
+               " cannot be split into ", count, " equal parts");
   return axis;
 }
 std::int64_t horizontal(const Value& x) { return x.ndim() < 2 ? 0 : 1; }
@@ -58,7 +58,7 @@ std::int64_t horizontal(const Value& x) { return x.ndim() < 2 ? 0 : 1; }
 std::vector<Value> Value::split(std::int64_t size, std::int64_t axis) const {
   const std::int64_t a = axis_to_cut(*this, axis, "split"), n = number_of(this->size(a), "split");
   STRATA_CHECK(size > 0 || (size == 0 && n == 0), shape, "[split] axis ", axis, " of size ", n,
-               " into parts of ", size);
+               " cannot be split into parts of ", size);
   return parts_of(*this, a, sizes_up_to(n, size, "split"));
 }
 
@@ -70,13 +70,15 @@ std::vector<Value> Value::split(std::span<const std::int64_t> sizes, std::int64_
                  " has no ", part, " left: ", left);
     left -= part;
   }
-  STRATA_CHECK(left == 0, shape, "[split] of axis ", axis, " of size ", n, " ", left, " are left");
+  STRATA_CHECK(left == 0, shape, "[split] the sizes for axis ", axis, " of size ", n, " leave ",
+               left, " elements over");
   return parts_of(*this, a, sizes);
 }
 
 std::vector<Value> Value::chunk(std::int64_t count, std::int64_t axis) const {
   const std::int64_t a = axis_to_cut(*this, axis, "chunk"), n = number_of(size(a), "chunk");
-  STRATA_CHECK(count > 0, shape, "[chunk] axis ", axis, " of size ", n, " into ", count, " parts");
+  STRATA_CHECK(count > 0, shape, "[chunk] axis ", axis, " of size ", n, " cannot be split into ",
+               count, " parts");
   if (n == 0) {
     check_parts(count, "chunk");
     return std::vector<Value>(static_cast<std::size_t>(count), *this);
@@ -87,8 +89,8 @@ std::vector<Value> Value::chunk(std::int64_t count, std::int64_t axis) const {
 std::vector<Value> Value::tensor_split(std::int64_t count, std::int64_t axis) const {
   const std::int64_t a = axis_to_cut(*this, axis, "tensor_split"),
                      n = number_of(size(a), "tensor_split");
-  STRATA_CHECK(count > 0, shape, "[tensor_split] axis ", axis, " of size ", n, " into ", count,
-               " parts");
+  STRATA_CHECK(count > 0, shape, "[tensor_split] axis ", axis, " of size ", n,
+               " cannot be split into ", count, " parts");
   check_parts(count, "tensor_split");
   std::vector<std::int64_t> sizes;
   for (std::int64_t k = 0; k < count; ++k) sizes.push_back(n / count + (k < n % count));
@@ -119,7 +121,8 @@ std::vector<Value> Value::unbind(std::int64_t axis) const {
 }
 
 std::vector<Value> Value::hsplit(std::int64_t count) const {
-  STRATA_CHECK(ndim() > 0, shape, "[hsplit] of a scalar");
+  STRATA_CHECK(ndim() > 0, shape,
+               "[hsplit] the tensor is a scalar: at least one dimension is needed");
   return tensor_split(count, cut_axis("hsplit", *this, 1, horizontal(*this), count));
 }
 std::vector<Value> Value::vsplit(std::int64_t count) const {
@@ -129,7 +132,8 @@ std::vector<Value> Value::dsplit(std::int64_t count) const {
   return tensor_split(count, cut_axis("dsplit", *this, 3, 2, count));
 }
 std::vector<Value> Value::hsplit(std::span<const std::int64_t> indices) const {
-  STRATA_CHECK(ndim() > 0, shape, "[hsplit] of a scalar");
+  STRATA_CHECK(ndim() > 0, shape,
+               "[hsplit] the tensor is a scalar: at least one dimension is needed");
   return tensor_split(indices, cut_axis("hsplit", *this, 1, horizontal(*this), 1));
 }
 std::vector<Value> Value::vsplit(std::span<const std::int64_t> indices) const {

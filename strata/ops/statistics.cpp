@@ -25,8 +25,8 @@ std::pair<Value, Value> extreme_at(const Value& x, std::int64_t axis, bool keepd
 }
 
 void check_floats(const Value& x, const char* operation) {
-  STRATA_CHECK(x.dtype().is_float(), domain, "[", operation, "] of ", x.dtype().name(),
-               ": cast it to a float first");
+  STRATA_CHECK(x.dtype().is_float(), domain, "[", operation, "] the tensor has dtype ",
+               x.dtype().name(), ": cast it to a float dtype first");
 }
 
 }  // namespace
@@ -69,9 +69,10 @@ Value Value::dist(const Value& other, double p) const {
 }
 
 Value Value::renorm(double p, std::int64_t axis, double most) const {
-  STRATA_CHECK(ndim() >= 2, shape, "[renorm] of shape ", render(shape()),
+  STRATA_CHECK(ndim() >= 2, shape, "[renorm] the tensor has shape ", render(shape()),
                ": two dimensions at least are needed");
-  STRATA_CHECK(p > 0 && most >= 0, domain, "[renorm] to ", most, " by the norm ", p);
+  STRATA_CHECK(p > 0 && most >= 0, domain, "[renorm] the largest norm is ", most,
+               " (0 or more is expected), the norm p is ", p, " (more than 0 is expected)");
   check_floats(*this, "renorm");
   constexpr double kSafe = 1e-7;  // as in PyTorch
   const std::int64_t kept = axis_of(axis, ndim(), "renorm");
@@ -118,8 +119,8 @@ Value Value::histc(std::int64_t bins, double low, double high) const {
 }
 
 Value Value::cov(double correction) const {
-  STRATA_CHECK(ndim() <= 2, shape, "[cov] of shape ", render(shape()),
-               ", where (variables, observations) is expected");
+  STRATA_CHECK(ndim() <= 2, shape, "[cov] the tensor has shape ", render(shape()),
+               "; (variables, observations) is expected");
   return rounded_once(as_real(ndim() == 2 ? *this : flatten().unsqueeze(0)), [&](const Value& x) {
     const auto count = static_cast<double>(number_of(x.size(1), "cov"));
     const Value centred = x - x.mean(1, true);

@@ -206,7 +206,7 @@ void Renderer::define_specials() {
   }
   const bool loops = l_.special.instance.empty();
   STRATA_CHECK(!(loops && signature_.has_special && barriers > 0), domain, "[render] ", l_.name,
-               " runs one instance after another, and has no BARRIER between them");
+               " runs one instance after another: a BARRIER between instances cannot be rendered");
   for (const UOp u : list_)
     if (u.op() == UOps::SPECIAL) special_of_instance(u, std::get<Special>(u.arg()));
 }
@@ -572,7 +572,7 @@ std::string uops_to_cstyle(const Language& language, std::string_view function_n
   }
 #pragma GCC diagnostic pop
   STRATA_CHECK(rendering::is_name(function_name) && !rendering::is_reserved(function_name), domain,
-               "[render] ", in_quotes(function_name), " is not a name for a function");
+               "[render] ", in_quotes(function_name), " is not a name of a function");
   STRATA_CHECK(!options.entry || language.gnu_vectors, domain, "[render] ", language.name,
                " has no entry for the host");
   STRATA_CHECK(!options.polls.any() || language.gnu_vectors, domain, "[render] ", language.name,

@@ -61,7 +61,7 @@ std::string_view value_type(const Language& language, DType scalar) {
 std::string_view memory_type(const Language& language, DType scalar) {
   const TypeText* type = find_type(language, scalar);
   STRATA_CHECK(type != nullptr, domain, "[render] ", language.name, " has no ", scalar.name());
-  STRATA_CHECK(!type->memory.empty(), domain, "[render] memory holds no ", scalar.name(), " in ",
+  STRATA_CHECK(!type->memory.empty(), domain, "[render] memory cannot hold ", scalar.name(), " in ",
                language.name);
   return type->memory;
 }

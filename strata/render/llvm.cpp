@@ -148,7 +148,8 @@ void LlvmKernel::find_arguments() {
     has_barrier |= u.op() == UOps::BARRIER;
   }
   STRATA_CHECK(!has_special || !has_barrier, domain,
-               "[uops_to_llvm] instances run one after another: none can wait at a BARRIER");
+               "[uops_to_llvm] instances run one after another: a BARRIER between instances cannot "
+               "be rendered");
   for (const UOp u : list_) {
     if (u.op() == UOps::DEFINE_GLOBAL) {
       const auto& global = std::get<Global>(u.arg());
@@ -590,7 +591,7 @@ void LlvmKernel::vectorize(UOp u) {
 
 std::string uops_to_llvm(std::string_view name, const UOpGraph& uops, const LlvmOptions& options) {
   STRATA_CHECK(rendering::is_identifier(name), domain,
-               "[uops_to_llvm] the kernel's name is no identifier: ", name);
+               "[uops_to_llvm] the kernel's name is not an identifier: ", name);
   verify(uops);
   return LlvmKernel(name, uops, options).render();
 }

@@ -102,7 +102,7 @@ LlvmOps::LlvmOps(LlvmText& text, const LlvmOptions& options)
 std::string LlvmOps::alu(std::string_view name, UOp u, std::span<const std::string> v, bool is_index) {
   const DType dtype = u.src().back().dtype();
   STRATA_CHECK(llvm_has(u.alu(), dtype), domain, "[uops_to_llvm] ", spec_name(u.alu()), " of ",
-               dtype.name(), " is no instruction: it has to be decomposed first");
+               dtype.name(), " is not an instruction: decompose the op first");
   const std::string type = llvm_type(dtype);
   if (u.alu() == Ops::NOOP) return v[0];
   if (u.alu() == Ops::WHERE) {

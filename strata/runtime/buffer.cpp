@@ -62,8 +62,10 @@ class BorrowedMemory final : public HostMemory {
 /// The size of a buffer in bytes. @throws Error (domain, overflow) as Buffer::allocate()
 std::size_t checked_bytes(std::string_view operation, std::int64_t size, DType dtype) {
   const bool scalar = !dtype.is_none() && !dtype.is_vector() && !dtype.is_pointer();
-  STRATA_CHECK(scalar, domain, "[", operation, "] elements of dtype ", dtype.name());
-  STRATA_CHECK(size >= 0, domain, "[", operation, "] ", size, " elements");
+  STRATA_CHECK(scalar, domain, "[", operation, "] the dtype ", dtype.name(),
+               " is not the dtype of an element");
+  STRATA_CHECK(size >= 0, domain, "[", operation, "] the number of elements is ", size,
+               "; 0 or more is expected");
   std::int64_t bytes = 0;
   STRATA_CHECK(try_mul(size, static_cast<std::int64_t>(dtype.itemsize()), bytes), overflow, "[",
                operation, "] the bytes of ", size, " elements of ", dtype.name(),
@@ -79,7 +81,8 @@ Buffer Buffer::allocate(std::int64_t size, DType dtype) {
 }
 
 Buffer Buffer::fromCPU(const void* elements, std::int64_t size, DType dtype) {
-  STRATA_CHECK(elements != nullptr || size <= 0, domain, "[fromCPU] ", size, " elements at null");
+  STRATA_CHECK(elements != nullptr || size <= 0, domain, "[fromCPU] ", size,
+               " elements have a null address");
   const Buffer out = allocate(size, dtype);
   out.copy_from(elements, out.nbytes());
   return out;
@@ -96,7 +99,7 @@ Buffer Buffer::from_pointer(void* elements, std::int64_t size, DType dtype, Dele
 }
 
 Buffer Buffer::from_memory(std::shared_ptr<DeviceMemory> memory, std::int64_t size, DType dtype) {
-  STRATA_CHECK(memory != nullptr, domain, "[from_memory] null");
+  STRATA_CHECK(memory != nullptr, domain, "[from_memory] the memory is null");
   checked_bytes("from_memory", size, dtype);
   return {std::move(memory), size, dtype};
 }
@@ -110,8 +113,8 @@ void* Buffer::data() const {
 
 void Buffer::check_type(DType wanted, std::size_t itemsize) const {
   const bool bits = wanted == dtypes::uint16 && dtype_.is_float() && dtype_.itemsize() == itemsize;
-  STRATA_CHECK(wanted == dtype_ || bits, domain, "[as] a buffer of ", dtype_.name(), " read as ",
-               wanted.is_none() ? std::string("another type") : wanted.name());
+  STRATA_CHECK(wanted == dtype_ || bits, domain, "[as] a buffer of ", dtype_.name(),
+               " cannot be read as ", wanted.is_none() ? std::string("another type") : wanted.name());
 }
 
 void Buffer::check_writable() const {
@@ -133,19 +136,22 @@ Buffer Buffer::toCPU() const {
 }
 
 void Buffer::copy_to(void* to, std::size_t bytes) const {
-  STRATA_CHECK(bytes == nbytes(), shape, "[copy_to] ", bytes, " bytes for a buffer of ", nbytes());
+  STRATA_CHECK(bytes == nbytes(), shape, "[copy_to] ", bytes, " bytes do not match a buffer of ",
+               nbytes(), " bytes");
   memory_->read(to, bytes);
 }
 
 void Buffer::copy_from(const void* from, std::size_t bytes) const {
-  STRATA_CHECK(bytes == nbytes(), shape, "[copy_from] ", bytes, " bytes for a buffer of ", nbytes());
+  STRATA_CHECK(bytes == nbytes(), shape, "[copy_from] ", bytes, " bytes do not match a buffer of ",
+               nbytes(), " bytes");
   check_writable();
   memory_->write(from, bytes);
 }
 
 void Buffer::copy_from(const Buffer& other) const {
   STRATA_CHECK(other.dtype_ == dtype_ && other.size_ == size_, shape, "[copy_from] ", other.size_,
-               " of ", other.dtype_.name(), " for a buffer of ", size_, " of ", dtype_.name());
+               " elements of ", other.dtype_.name(), " do not match a buffer of ", size_,
+               " elements of ", dtype_.name());
   check_writable();
   const Buffer source = other.toCPU();
   memory_->write(source.data(), nbytes());

@@ -116,11 +116,11 @@ void clear_away(const Fd& folder, const std::string& name) {
   const bool is_removed = unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR) == 0;
   const bool is_aside =
       !is_removed && renameat(folder.get(), name.c_str(), folder.get(), aside.c_str()) == 0;
-  const std::string done = is_removed ? "it was empty, and is removed"
-                           : is_aside ? detail::message("it is called ", aside, " now")
+  const std::string done = is_removed ? "the empty folder is removed"
+                           : is_aside ? detail::message("renamed to ", aside)
                                       : detail::message("it cannot be moved: ", last_error_text());
-  std::fputs(detail::message("strata: in the cache of compiled kernels ", name,
-                             " is no entry: ", done, "\n")
+  std::fputs(detail::message("strata: in the cache of compiled kernels, ", name,
+                             " is not an entry: ", done, "\n")
                  .c_str(),
              stderr);
 }
@@ -201,7 +201,8 @@ std::string DiskCache::refusal(const struct stat& status, ::uid_t user) {
     return "it is neither a folder nor a file";
   if (status.st_uid != user)
     return detail::message("it belongs to user ", status.st_uid, ", not to ", user);
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "others than its owner may write to it";
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return "users other than the owner may write to it";
   return {};
 }
 

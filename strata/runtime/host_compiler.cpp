@@ -97,7 +97,7 @@ std::shared_ptr<const HostCompiler> look_for(const std::string& wanted, const st
   const std::optional<std::string> path =
       wanted.empty() ? first_of(kCompilers, folders) : which(wanted, folders);
   STRATA_CHECK(path || wanted.empty(), undefined, "[host compiler] STRATA_CC names '", wanted,
-               "', which is no program on PATH");
+               "', which is not a program on PATH");
   STRATA_CHECK(path, undefined,
                "[host compiler] there is no C compiler: none of clang-15 to clang-22, clang, gcc, "
                "cc is on PATH (",
@@ -179,7 +179,7 @@ std::vector<Words> link_commands(const std::string& compiler, const std::string&
 
 HostCompiler::HostCompiler(const std::string& path)
     : path_(std::filesystem::absolute(path).string()) {
-  STRATA_CHECK(can_run(path_), undefined, "[host compiler] '", path_, "' is no program");
+  STRATA_CHECK(can_run(path_), undefined, "[host compiler] '", path_, "' is not a program");
   linker_ = first_of(kLinkers, search_path()).value_or("");
   identity_ = detail::message(file_identity(path_), "\n", file_identity(linker_));
 }

@@ -132,9 +132,9 @@ struct Session {
 /// @throws Error (undefined) in a child by fork() of the process that opened the drivers: their threads exist only in the parent
 void check_not_forked(const Session& session) {
   STRATA_CHECK(session.generation == fork_generation(), undefined,
-               "[opencl] this process is a child of fork(), and its parent had opened the drivers, "
-               "which do not go "
-               "on in a child: use another device here, or start the child by spawn or exec");
+               "[opencl] this process is a child of fork(), and the parent process had opened the "
+               "drivers. The drivers do not work in a child: use another device here, or start the "
+               "child by spawn or exec");
 }
 
 class Built final : public OpenClProgram {
@@ -395,15 +395,13 @@ std::shared_ptr<const Session> opened_session(const char* file) {
 void check_surroundings() {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  STRATA_CHECK(fs::exists("/sys/devices/system/cpu", ignored) || !fs::exists("/proc/self", ignored),
-               undefined,
-               "[opencl] /sys is not mounted, without which drivers end the process: mount -t "
-               "sysfs sysfs /sys");
+  STRATA_CHECK(
+      fs::exists("/sys/devices/system/cpu", ignored) || !fs::exists("/proc/self", ignored), undefined,
+      "[opencl] /sys is not mounted, and drivers would end the process: mount -t sysfs sysfs /sys");
   const int wanted = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
   const int granted = startable_threads(wanted);
-  STRATA_CHECK(
-      granted == wanted, undefined, "[opencl] the system grants ", granted, " of ", wanted,
-      " threads (ulimit -u, or a container's limit), without which drivers end the process");
+  STRATA_CHECK(granted == wanted, undefined, "[opencl] the system grants ", granted, " of ", wanted,
+               " threads (ulimit -u, or a container's limit), and drivers would end the process");
 }
 
 /// The end of the error message: the packages to install, or the limit of the address space if that is the reason.

@@ -82,7 +82,7 @@ bool SharedObject::is_whole(std::span<const std::byte> object) {
 
 std::shared_ptr<const SharedObject> SharedObject::load(std::span<const std::byte> object) {
   STRATA_CHECK(is_whole(object), undefined, "[load] ", object.size(),
-               " bytes that are no whole shared object");
+               " bytes are not a complete shared object");
   std::string why;
   void* handle = load_from_memory(object, why);
   // Not distinguished: whether the system forbids memory files, or the object is invalid. In the second case this attempt fails, too.

@@ -63,7 +63,7 @@ Fd open_alone(const std::string& path, std::string& why) {
   why.clear();
   const bool is_there = fd && fstat(fd.get(), &is) == 0;
   if (is_there && !S_ISREG(is.st_mode)) {
-    why = "it is no regular file";  // writing to a pipe or device could block the program
+    why = "it is not a regular file";  // writing to a pipe or device could block the program
     return {};
   }
   if (is_there && flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return {};
@@ -186,7 +186,7 @@ void TraceFile::open(std::string_view wanted, bool is_child) {
     path_ = with_process(plain);
     fd_ = open_alone(path_, why);
   }
-  if (!fd_) return give_up(why.empty() ? "another process writes it" : why);
+  if (!fd_) return give_up(why.empty() ? "another process writes the file" : why);
   if (path_ != wanted)
     std::fputs(detail::message("strata: the trace is ", path_, " (strata viz ", path_, ")\n").c_str(),
                stderr);
@@ -257,7 +257,7 @@ void TraceFile::put_out() {
   written_ += static_cast<std::int64_t>(pending_.size());
   if (!write_all(fd_.get(), pending_.data(), pending_.size())) return give_up(last_error_text());
   pending_.clear();
-  if (written_ > kMostTrace) give_up("it has 1 GiB, and is not continued");
+  if (written_ > kMostTrace) give_up("the trace has reached 1 GiB and ends here");
 }
 
 std::optional<std::int64_t> TraceFile::find(TraceTable table, const Hash128& key) const {

@@ -50,7 +50,7 @@ struct Materialized {
   const LazyNode* inside = nullptr;
   Ints domain;  ///< the loop dimensions of the node's own kernel; empty with `inside`
 };
-using Cut [[deprecated("Materialized")]] = Materialized;
+using Cut [[deprecated("renamed to Materialized")]] = Materialized;
 
 /// The materialized nodes among the nodes that `roots` need and that are not realized, sources first. `roots` themselves are among them;
 /// constants only where they are roots.

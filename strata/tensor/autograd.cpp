@@ -23,11 +23,11 @@ thread_local int no_grad_scopes = 0;
 LazyOp seed(const Tensor& y, const std::optional<Tensor>& dy, const char* name) {
   if (!dy) {
     STRATA_CHECK(y.numel() == Int(1), shape, "[", name, "] a tensor of shape ", render(y.shape()),
-                 " is no scalar: give the gradient to begin with");
+                 " is not a scalar: give the gradient of the tensor");
     return y.ones_like().node();
   }
   STRATA_CHECK(dy->shape() == y.shape(), shape, "[", name, "] a gradient of shape ",
-               render(dy->shape()), " for a tensor of shape ", render(y.shape()));
+               render(dy->shape()), " does not match a tensor of shape ", render(y.shape()));
   return dy->cast(y.dtype()).node();
 }
 
@@ -69,8 +69,8 @@ Tensor Tensor::detach(At at) const {
 }
 
 Tensor& Tensor::requires_grad(bool on) {
-  STRATA_CHECK(!on || dtype().is_float(), domain, "[requires_grad] a tensor of ", dtype().name(),
-               " has no gradient");
+  STRATA_CHECK(!on || dtype().is_float(), domain, "[requires_grad] a tensor of dtype ",
+               dtype().name(), " has no gradient");
   if (on == (state_->slot != nullptr)) return *this;
   state_->slot = on ? std::make_shared<GradientSlot>() : nullptr;
   const LazyOp plain = node().detached();
@@ -85,13 +85,13 @@ std::optional<Tensor> Tensor::grad() const {
 
 void Tensor::set_grad(const std::optional<Tensor>& gradient) const {
   STRATA_CHECK(state_->slot != nullptr, domain,
-               "[set_grad] the tensor is none that gradients are taken by");
+               "[set_grad] the tensor takes no gradient: call requires_grad(true) first");
   STRATA_CHECK(!gradient || gradient->shape() == shape(), shape, "[set_grad] a gradient of shape ",
-               render(gradient->shape()), " for a tensor of shape ", render(shape()));
-  STRATA_CHECK(!gradient || gradient->dtype() == dtype(), domain, "[set_grad] a gradient of ",
-               gradient->dtype().name(), " for a tensor of ", dtype().name());
-  std::optional<Tensor> next =
-      gradient;  // after the swap the old one, which is destroyed after the lock is released
+               render(gradient->shape()), " does not match a tensor of shape ", render(shape()));
+  STRATA_CHECK(!gradient || gradient->dtype() == dtype(), domain, "[set_grad] a gradient of dtype ",
+               gradient->dtype().name(), " does not match a tensor of dtype ", dtype().name());
+  // After the swap the old one, which is destroyed after the lock is released.
+  std::optional<Tensor> next = gradient;
   const std::lock_guard lock(gradient_mutex());
   state_->slot->gradient.swap(next);
 }
@@ -100,8 +100,8 @@ void Tensor::backward(const std::optional<Tensor>& gradient, At at) const {
   const OriginScope scope("backward", at);
   STRATA_CHECK(
       requires_grad(), domain,
-      "[backward] nothing that the tensor depends on takes a gradient: requires_grad(true); what a "
-      "jit function gave has no history, backward() is called inside of it");
+      "[backward] the tensor depends on no tensor that takes a gradient: call requires_grad(true) "
+      "first. The result of a jit function has no history: call backward() inside of the function");
   const auto by = backpropagate(node(), seed(*this, gradient, "backward").detached());
   for (const auto& [n, dn] : by) {
     if (n->op != Ops::REQUIRES_GRAD) continue;
@@ -116,7 +116,7 @@ void set_in_place(const Tensor& x, const Tensor& value, const char* operation) {
   const std::shared_ptr<TensorState>& state = TensorAccess::state(x);
   STRATA_CHECK(state->slot == nullptr || NoGrad::is_active(), domain, "[", operation,
                "] a tensor that takes gradients, of shape ", render(x.shape()),
-               ", is changed in place: do it under no_grad, or by assign()");
+               ", cannot be changed in place: use no_grad or assign()");
   std::optional<LazyOp> after;
   if (state->slot == nullptr && !NoGrad::is_active())
     after = value.node();
@@ -174,24 +174,24 @@ std::vector<Tensor> gradients(const Tensor& y, std::span<const Tensor> xs,
                               const std::optional<Tensor>& dy, Unused unused, At at) {
   const OriginScope scope("gradients", at);
   for (std::size_t k = 0; k < xs.size(); ++k)
-    STRATA_CHECK(xs[k].requires_grad(), domain, "[gradients] tensor ", k, " of shape ",
-                 render(xs[k].shape()),
-                 " takes no gradient: requires_grad(true) before y is made of it, or grad(f)(x)");
+    STRATA_CHECK(
+        xs[k].requires_grad(), domain, "[gradients] tensor ", k, " of shape ", render(xs[k].shape()),
+        " takes no gradient: call requires_grad(true) before y is computed, or use grad(f)(x)");
   const auto by = backpropagate(y.node(), seed(y, dy, "gradients"));
   std::vector<Tensor> out;
   for (std::size_t k = 0; k < xs.size(); ++k) {
     const auto by_x = gradient_by(by, xs[k]);
     STRATA_CHECK(by_x || unused == Unused::zeros || is_made_of(y, xs[k]), domain,
                  "[gradients] y does not depend on tensor ", k, " of shape ", render(xs[k].shape()),
-                 ": zeros where unused ones are allowed");
+                 ": allow unused tensors to get zeros");
     out.push_back(by_x ? TensorAccess::of(*by_x, xs[k]) : xs[k].zeros_like());
   }
   return out;
 }
 
 std::pair<Tensor, Tensor> value_and_grad(const TensorFunction& f, const Tensor& x) {
-  STRATA_CHECK(x.dtype().is_float(), domain, "[value_and_grad] a tensor of ", x.dtype().name(),
-               " has no gradient");
+  STRATA_CHECK(x.dtype().is_float(), domain, "[value_and_grad] a tensor of dtype ",
+               x.dtype().name(), " has no gradient");
   const Tensor inner = TensorAccess::of(x.node().tracked({}), x);
   const Tensor given =
       TensorAccess::of(inner.node(), x);  // a tensor of its own, which f may change in place

@@ -42,13 +42,15 @@ class [[deprecated("capture x.detach() instead")]] Saved {
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 /// A gradient function of dy and Saved; a lambda without captures. Deprecated, for one version.
-class [[deprecated("a std::function of dy is what with_gradient() takes")]] Backward {
+class [[deprecated("give with_gradient() a std::function of dy")]] Backward {
  public:
   using Function = std::vector<Tensor>(const Tensor& dy, const Saved& saved);
   template <class F>
   Backward(F f) : f_(nullptr) {  // NOTE: implicit, a lambda is given where a Backward is expected
     constexpr bool kCapturesNothing = std::is_convertible_v<F, Function*>;
-    static_assert(kCapturesNothing, "backward captures nothing: what it needs is Saved");
+    static_assert(
+        kCapturesNothing,
+        "backward captures nothing: save the tensors and numbers that backward needs in Saved");
     if constexpr (kCapturesNothing) f_ = f;
   }
   std::vector<Tensor> operator()(const Tensor& dy, const Saved& saved) const {
@@ -60,7 +62,7 @@ class [[deprecated("a std::function of dy is what with_gradient() takes")]] Back
 };
 
 /// with_gradient() with the gradient function `backward(dy, saved)`. Deprecated, for one version.
-[[deprecated("give a function of dy alone, which captures what it needs")]]
+[[deprecated("give a function of dy alone, which captures the tensors that it needs")]]
 Tensor with_gradient(const Tensor& value, std::span<const Tensor> inputs, Backward backward,
                      Saved saved);
 

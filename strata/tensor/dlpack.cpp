@@ -44,19 +44,20 @@ constexpr std::array<DLPackRow, 13> kDLPackRows = {{
 // --- in ---
 
 DType dtype_from(const DataType& type) {
-  STRATA_CHECK(type.lanes == 1, domain, "[from_dlpack] elements of ", type.lanes, " lanes");
+  STRATA_CHECK(type.lanes == 1, domain, "[from_dlpack] the elements have ", type.lanes,
+               " lanes; 1 is expected");
   const auto* const row = std::find_if(kDLPackRows.begin(), kDLPackRows.end(), [&](const DLPackRow& r) {
     return static_cast<std::uint8_t>(r.code) == type.code && r.bits == type.bits;
   });
   STRATA_CHECK(row != kDLPackRows.end(), domain, "[from_dlpack] the type with code ",
-               int{type.code}, " and ", int{type.bits}, " bits is no dtype");
+               int{type.code}, " and ", int{type.bits}, " bits is not a dtype");
   return row->dtype;
 }
 
 Index sizes_from(const Elements& e) {
-  STRATA_CHECK(e.ndim >= 0, domain, "[from_dlpack] ndim is ", e.ndim);
+  STRATA_CHECK(e.ndim >= 0, domain, "[from_dlpack] ndim is ", e.ndim, "; 0 or more is expected");
   STRATA_CHECK(e.ndim == 0 || e.shape != nullptr, domain, "[from_dlpack] ", e.ndim,
-               " dimensions without a shape");
+               " dimensions have no shape");
   Index out;
   for (std::int32_t k = 0; k < e.ndim; ++k) {
     STRATA_CHECK(e.shape[k] >= 0, shape, "[from_dlpack] dimension ", k, " has size ", e.shape[k]);
@@ -68,7 +69,8 @@ Index sizes_from(const Elements& e) {
 
 void* first_from(const Elements& e, std::int64_t elements) {
   if (elements == 0) return nullptr;
-  STRATA_CHECK(e.data != nullptr, domain, "[from_dlpack] ", elements, " elements at null");
+  STRATA_CHECK(e.data != nullptr, domain, "[from_dlpack] ", elements,
+               " elements have a null address");
   const auto data = reinterpret_cast<std::uintptr_t>(e.data);
   STRATA_CHECK(e.byte_offset <= std::numeric_limits<std::uintptr_t>::max() - data, overflow,
                "[from_dlpack] the offset of ", e.byte_offset, " bytes leaves the address space");

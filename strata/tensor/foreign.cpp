@@ -175,7 +175,7 @@ Tensor Tensor::from_blob(void* first, const Ints& shape, DType dtype, BlobOption
     if (options.deleter) options.deleter(first);
     return out;
   }
-  STRATA_CHECK(first != nullptr, domain, "[from_blob] shape ", render(sizes), " at null");
+  STRATA_CHECK(first != nullptr, domain, "[from_blob] shape ", render(sizes), " has a null address");
   const ForeignLayout layout(sizes, strides);
   void* const lowest = reinterpret_cast<void*>(lowest_address(first, layout, dtype));
   const auto [memory, node] = layout.nodes(dtype);
@@ -208,13 +208,13 @@ namespace detail {
 MatrixLayout matrix_layout(const Strided& memory, bool is_row, std::int64_t rows, std::int64_t columns) {
   const Index &shape = memory.shape, &stride = memory.stride;
   STRATA_CHECK(shape.size() == 1 || shape.size() == 2, shape, "[to_map] a tensor of shape ",
-               render(shape), " is no matrix");
+               render(shape), " is not a matrix");
   const MatrixLayout out = shape.size() == 2 ? MatrixLayout{shape[0], shape[1], stride[0], stride[1]}
                            : is_row ? MatrixLayout{1, shape[0], 0, stride[0]}
                                     : MatrixLayout{shape[0], 1, stride[0], 0};
   STRATA_CHECK((rows == -1 || rows == out.rows) && (columns == -1 || columns == out.columns), shape,
-               "[to_map] a tensor of shape ", render(shape), " as a matrix of ", rows, " rows and ",
-               columns, " columns (-1: any)");
+               "[to_map] a tensor of shape ", render(shape), " is not a matrix of ", rows,
+               " rows and ", columns, " columns (-1: any)");
   return out;
 }
 
@@ -225,9 +225,10 @@ MapStrides map_strides(const MatrixLayout& matrix, bool is_row_major, const MapS
     const bool is_free = count <= 1 || matrix.rows == 0 || matrix.columns == 0;
     const std::int64_t wanted = fixed == 0 ? plain : fixed;
     STRATA_CHECK(is_free || (fixed == -1 ? stride != 0 : stride == wanted), undefined,
-                 "[to_map] the tensor's ", which, " stride is ", stride, ", that of the map ",
+                 "[to_map] the tensor's ", which, " stride is ", stride,
+                 ", the stride of the map is ",
                  fixed == -1 ? std::string("another") : std::to_string(wanted),
-                 ": let it be Eigen::Dynamic, or make the tensor contiguous()");
+                 ": use Eigen::Dynamic as the stride of the map, or make the tensor contiguous()");
     return fixed != -1 ? fixed : is_free ? plain : stride;
   };
   const bool r = is_row_major;

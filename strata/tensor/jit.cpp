@@ -346,10 +346,9 @@ class Jit::Capture {
   static void check_clashes(const Watching& watching) {
     if (!watching.has_clash()) return;
     for (const auto& [state, before] : watching.assigned_) state->node = before;
-    throw Error(
-        ErrorKind::domain,
-        "[jit] a tensor is an argument and is used from outside of the arguments, too, after "
-        "the function has changed it: use it in one of these ways alone");
+    throw Error(ErrorKind::domain,
+                "[jit] a tensor is an argument, and the function also uses the tensor from outside "
+                "of the arguments after a change: use the tensor in one of the two ways alone");
   }
 
   /// True iff the identities among inputs and tensors from outside are those of the captured call, as far as they matter: where a tensor is
@@ -452,12 +451,12 @@ class Jit::Capture {
       const Ints& shape = values.empty() ? o.shape : bound(unbound(o.shape, before), values);
       jit_outputs::check_output(name, k, outputs[k], shape, o.last);
       for (std::size_t j = 0; j < read_.size(); ++j)
-        jit_outputs::check_apart(name, k, outputs[k], "tensor that it reads from outside", j,
-                                 {static_cast<const char*>(read_[j].at), read_[j].bytes});
+        jit_outputs::check_apart(name, k, outputs[k], "tensor that the function reads from outside",
+                                 j, {static_cast<const char*>(read_[j].at), read_[j].bytes});
       for (std::size_t j = 0; j < written_.size(); ++j)
         for (const Assigned& a : written_[j].by)
           if (!a.input)
-            jit_outputs::check_apart(name, k, outputs[k], "tensor that it assigns to", j,
+            jit_outputs::check_apart(name, k, outputs[k], "tensor that the function assigns to", j,
                                      jit_outputs::bytes_below(a.state->node));
     }
   }

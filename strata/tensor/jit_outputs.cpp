@@ -24,18 +24,19 @@ void check_count(const std::string& name, std::size_t outputs, std::size_t resul
 }
 void check_output(const std::string& name, std::size_t k, const Tensor& output, const Ints& shape,
                   const Tensor& result) {
-  STRATA_CHECK(output.shape() == shape, shape, "[jit] result ", k, " of ", name, " is of shape ",
-               render(shape), ", and the output for it of ", render(output.shape()));
-  STRATA_CHECK(output.dtype() == result.dtype(), domain, "[jit] result ", k, " of ", name, " is of ",
-               result.dtype().name(), ", and the output for it of ", output.dtype().name());
+  STRATA_CHECK(output.shape() == shape, shape, "[jit] result ", k, " of ", name, " has shape ",
+               render(shape), ", but the output for the result has shape ", render(output.shape()));
+  STRATA_CHECK(output.dtype() == result.dtype(), domain, "[jit] result ", k, " of ", name,
+               " has dtype ", result.dtype().name(), ", but the output for the result has dtype ",
+               output.dtype().name());
   STRATA_CHECK(&output.device() == &result.device(), domain, "[jit] result ", k, " of ", name,
-               " is on ", result.device().name(), ", and the output for it on ",
+               " is on ", result.device().name(), ", but the output for the result is on ",
                output.device().name());
   const LazyOp& node = output.node();
   STRATA_CHECK(node.op() == Ops::EMPTY && is_realized(*node.node()), domain,
                "[jit] the output for result ", k, " of ", name, " is ",
                node.is_tracked() ? "a parameter" : "not realized, or a part of other memory",
-               ": it has to be row-major memory of its own");
+               ": the output must be row-major memory of its own");
   STRATA_CHECK(!output.buffer().is_read_only(), domain, "[jit] the output for result ", k, " of ",
                name, " is in memory that is read-only");
 }
@@ -45,7 +46,7 @@ void check_apart(const std::string& name, std::size_t k, const Tensor& output,
   const Bytes mine = bytes_below(output.node());
   STRATA_CHECK(
       !before(mine.begin, other.begin + other.size) || !before(other.begin, mine.begin + mine.size),
-      domain, "[jit] the output for result ", k, " of ", name, " is memory of ", what, " ", j);
+      domain, "[jit] the output for result ", k, " of ", name, " shares memory with ", what, " ", j);
 }
 void check_apart(const std::string& name, std::span<const Tensor> outputs,
                  std::span<const Tensor> inputs) {

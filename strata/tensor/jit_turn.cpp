@@ -29,10 +29,9 @@ std::uint64_t thread_number() {
 JitTurn::JitTurn(std::atomic<std::uint64_t>& owner, const std::string& name) : owner_(owner) {
   const std::uint64_t me = thread_number() | fork_generation() << kThreadBits;
   for (std::uint64_t now = 0; !owner_.compare_exchange_strong(now, me); now = 0) {
-    STRATA_CHECK(
-        (now & kThread) != (me & kThread), domain, "[jit] ", name,
-        " calls itself: while it is captured or replayed it can only wait for that to end; "
-        "call what it is made of, without jit");
+    STRATA_CHECK((now & kThread) != (me & kThread), domain, "[jit] ", name,
+                 " calls itself, and would wait for its own capture or replay to end: call the "
+                 "function without jit inside of itself");
     if (now >> kThreadBits != me >> kThreadBits && owner_.compare_exchange_strong(now, me)) {
       was_parents_ = true;
       return;

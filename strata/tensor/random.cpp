@@ -74,8 +74,8 @@ Words words(const Ints& shape, Generator generator) {
 }
 
 void check_float(const char* operation, DType dtype) {
-  STRATA_CHECK(dtype.is_float(), domain, "[", operation, "] of ", dtype.name(),
-               ", which is no float");
+  STRATA_CHECK(dtype.is_float(), domain, "[", operation, "] ", dtype.name(),
+               " is not a float dtype");
 }
 
 Tensor tensor(const LazyOp& node) { return TensorAccess::of(node, Device::default_device()); }
@@ -98,8 +98,9 @@ Tensor uniform(const Words& drawn, DType dtype) {
 /// Ones in the shape (batch, channels, 1, ...) or (channels, 1, ...) of x, which has `sizes` spatial sizes.
 Tensor channels_of(const char* operation, const Tensor& x, std::int64_t sizes) {
   check_float(operation, x.dtype());
-  STRATA_CHECK(x.ndim() == sizes + 1 || x.ndim() == sizes + 2, shape, "[", operation, "] of shape ",
-               render(x.shape()), ", where (batch, channels, ", sizes, " sizes) is expected");
+  STRATA_CHECK(x.ndim() == sizes + 1 || x.ndim() == sizes + 2, shape, "[", operation,
+               "] the input has shape ", render(x.shape()), "; (batch, channels, ", sizes,
+               " sizes) is expected");
   Ints shape(x.shape().size(), 1);
   for (std::int64_t k = 0; k < x.ndim() - sizes; ++k)
     shape[static_cast<std::size_t>(k)] = x.size(k);
@@ -111,7 +112,8 @@ Tensor channels_of(const char* operation, const Tensor& x, std::int64_t sizes) {
 Tensor with_saturation(const char* operation, const Tensor& x, const Ints& choices, double p,
                        Generator generator) {
   check_float(operation, x.dtype());
-  STRATA_CHECK(0 <= p && p <= 1, domain, "[", operation, "] a probability of ", p);
+  STRATA_CHECK(0 <= p && p <= 1, domain, "[", operation, "] the probability p is ", p,
+               "; 0 to 1 is expected");
   if (p == 0) return own(x);
   if (p == 1) return x * 0;
   const double least = -1.0507009873554805 * 1.6732632423543772;
@@ -141,7 +143,7 @@ Tensor randn(const Ints& shape, DType dtype, Generator generator, At at) {
 Tensor randint(std::int64_t low, std::int64_t high, const Ints& shape, DType dtype,
                Generator generator, At at) {
   const OriginScope scope("randint", at);
-  STRATA_CHECK(low < high, domain, "[randint] from ", low, " to ", high, ": nothing is between");
+  STRATA_CHECK(low < high, domain, "[randint] low ", low, " is not below high ", high);
   const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
   const Words drawn = words(shape, std::move(generator));
   const auto u64 = [&](std::uint64_t v) {
@@ -157,7 +159,7 @@ Tensor randint(std::int64_t low, std::int64_t high, const Ints& shape, DType dty
 
 Tensor randperm(std::int64_t n, Generator generator, At at) {
   const OriginScope scope("randperm", at);
-  STRATA_CHECK(n >= 0, domain, "[randperm] of ", n);
+  STRATA_CHECK(n >= 0, domain, "[randperm] n is ", n, "; 0 or more is expected");
   return rand({n}, dtypes::float64, std::move(generator)).argsort(0);
 }
 
@@ -169,7 +171,8 @@ Tensor bernoulli(const Tensor& p, Generator generator, At at) {
 
 Tensor dropout(const Tensor& x, double p, bool training, Generator generator, At at) {
   const OriginScope scope("dropout", at);
-  STRATA_CHECK(0 <= p && p <= 1, domain, "[dropout] a probability of ", p);
+  STRATA_CHECK(0 <= p && p <= 1, domain, "[dropout] the probability p is ", p,
+               "; 0 to 1 is expected");
   if (!training || p == 0) return own(x);
   if (p == 1) return x * 0;
   const Tensor stays = rand(x.shape(), dtypes::float32, std::move(generator)).to(x.device()).ge(p);
@@ -195,8 +198,8 @@ Tensor alpha_dropout(const Tensor& x, double p, bool training, Generator generat
 }
 Tensor feature_alpha_dropout(const Tensor& x, double p, bool training, Generator generator, At at) {
   const OriginScope scope("feature_alpha_dropout", at);
-  STRATA_CHECK(x.ndim() >= 2, shape, "[feature_alpha_dropout] of shape ", render(x.shape()),
-               ", where (batch, channels, ...) is expected");
+  STRATA_CHECK(x.ndim() >= 2, shape, "[feature_alpha_dropout] the input has shape ",
+               render(x.shape()), "; (batch, channels, ...) is expected");
   Ints channels(x.shape().size(), 1);
   channels[0] = x.size(0), channels[1] = x.size(1);
   return training ? with_saturation("feature_alpha_dropout", x, channels, p, std::move(generator))
@@ -205,7 +208,8 @@ Tensor feature_alpha_dropout(const Tensor& x, double p, bool training, Generator
 
 Tensor rrelu(const Tensor& x, double lower, double upper, bool training, Generator generator, At at) {
   const OriginScope scope("rrelu", at);
-  STRATA_CHECK(lower <= upper, domain, "[rrelu] slopes from ", lower, " to ", upper);
+  STRATA_CHECK(lower <= upper, domain, "[rrelu] the lower slope ", lower,
+               " is above the upper slope ", upper);
   if (!training) return x.leaky_relu((lower + upper) / 2);
   const Tensor slope = rand_like(x, std::move(generator)) * (upper - lower) + lower;
   return x.le(0).where(x * slope, x);
@@ -214,7 +218,8 @@ Tensor rrelu(const Tensor& x, double lower, double upper, bool training, Generat
 Tensor gumbel_softmax(const Tensor& logits, const GumbelOptions& options, Generator generator, At at) {
   const OriginScope scope("gumbel_softmax", at);
   check_float("gumbel_softmax", logits.dtype());
-  STRATA_CHECK(options.tau > 0, domain, "[gumbel_softmax] a tau of ", options.tau);
+  STRATA_CHECK(options.tau > 0, domain, "[gumbel_softmax] tau is ", options.tau,
+               "; more than 0 is expected");
   const Tensor noise = (-(1 - rand_like(logits, std::move(generator))).log()).log().neg();
   Tensor soft = ((logits + noise) / options.tau).softmax(options.axis);
   if (!options.hard || logits.ndim() == 0) return soft;
@@ -253,10 +258,12 @@ Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement, 
                    At at) {
   const OriginScope scope("multinomial", at);
   check_float("multinomial", weights.dtype());
-  STRATA_CHECK(weights.ndim() >= 1 && weights.ndim() <= 2, shape, "[multinomial] weights of ",
-               weights.ndim(), " dimensions");
+  STRATA_CHECK(weights.ndim() >= 1 && weights.ndim() <= 2, shape, "[multinomial] the weights have ",
+               weights.ndim(), " dimensions; 1 or 2 are expected");
   STRATA_CHECK(count > 0 && (replacement || known(is_at_most(count, weights.size(-1)))), domain,
-               "[multinomial] ", count, " of ", weights.size(-1).render(), " without replacement");
+               "[multinomial] ", count, " draws from ", weights.size(-1).render(),
+               " weights: at least one draw, and without replacement no more draws than weights, "
+               "are expected");
   ops::check_weights_at_hand(weights.node(), count, replacement);
   const auto race = [&](const Ints& shape) {
     return -(1 - rand(shape, dtypes::float64, generator).to(weights.device())).log();

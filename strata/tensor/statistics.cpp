@@ -20,18 +20,21 @@ bool Tensor::allclose(const Tensor& other, double rtol, double atol, bool equal_
 
 Tensor Tensor::bincount(const std::optional<Tensor>& weights, std::int64_t least, At at) const {
   const OriginScope scope("bincount", at);
-  STRATA_CHECK(ndim() == 1 && dtype().is_int(), shape, "[bincount] of ", dtype().name(), " ",
-               render(shape()), ", where integers of one dimension are expected");
+  STRATA_CHECK(ndim() == 1 && dtype().is_int(), shape, "[bincount] the tensor has dtype ",
+               dtype().name(), " and shape ", render(shape()),
+               "; integers of one dimension are expected");
   STRATA_CHECK(!weights || weights->shape() == shape(), shape, "[bincount] weights of shape ",
-               render(weights->shape()), " for shape ", render(shape()));
-  STRATA_CHECK(least >= 0, domain, "[bincount] ", least, " numbers at least");
+               render(weights->shape()), " do not match shape ", render(shape()));
+  STRATA_CHECK(least >= 0, domain, "[bincount] the least number of counts is ", least,
+               "; 0 or more is expected");
   const Tensor x = cast(dtypes::int64);
   std::int64_t count = least;
   if (!(numel() == Int(0))) {
     const std::array both = {x.min(), x.max()};
     const std::vector<std::int64_t> ends = stack(both).to_vector<std::int64_t>();
-    STRATA_CHECK(ends[0] >= 0, domain, "[bincount] of ", ends[0], ", which is below 0");
-    STRATA_CHECK(ends[1] < (std::int64_t{1} << 40), budget, "[bincount] of ", ends[1]);
+    STRATA_CHECK(ends[0] >= 0, domain, "[bincount] the element ", ends[0], " is below 0");
+    STRATA_CHECK(ends[1] < (std::int64_t{1} << 40), budget, "[bincount] the element ", ends[1],
+                 " is too large to be counted");
     count = std::max(least, ends[1] + 1);
   }
   const bool is_single = weights && weights->dtype() == dtypes::float32;

@@ -92,12 +92,12 @@ Tensor Tensor::contiguous(At at) const {
 }
 
 void Tensor::assign(const Tensor& value) const {
-  STRATA_CHECK(value.shape() == shape(), shape, "[assign] a tensor of shape ",
-               render(value.shape()), " to one of shape ", render(shape()));
-  STRATA_CHECK(value.dtype() == dtype(), domain, "[assign] a tensor of ", value.dtype().name(),
-               " to one of ", dtype().name());
-  STRATA_CHECK(&value.device() == &device(), domain, "[assign] a tensor on ", value.device().name(),
-               " to one on ", device().name());
+  STRATA_CHECK(value.shape() == shape(), shape, "[assign] a value of shape ", render(value.shape()),
+               " does not match a tensor of shape ", render(shape()));
+  STRATA_CHECK(value.dtype() == dtype(), domain, "[assign] a value of dtype ", value.dtype().name(),
+               " does not match a tensor of dtype ", dtype().name());
+  STRATA_CHECK(&value.device() == &device(), domain, "[assign] a value on ", value.device().name(),
+               " does not match a tensor on ", device().name());
   if (TensorListener::current() != nullptr) TensorListener::current()->assigned(state_.get());
   const LazyOp plain = value.node().detached();
   state_->node = state_->slot != nullptr ? parameter_over(plain, state_->slot) : plain;

@@ -109,7 +109,7 @@ std::string mask_text(std::span<const Strided> stack, Index i) {
     for (std::size_t j = 0; j < i.size(); ++j)
       if (i[j] < v.begin[j] || i[j] >= v.end[j])
         return detail::message("dimension ", j, " of view ", k, " is valid in [", v.begin[j], ", ",
-                               v.end[j], ") and is ", i[j], " there");
+                               v.end[j], ") and has the index ", i[j]);
     if (k != 0) i = unravel_address(address_of(v, i), stack[k - 1].shape);
   }
   STRATA_ASSERT(false, "an index that no mask leaves out is not a hole");
@@ -132,14 +132,13 @@ std::string explain(std::span<const View> views, const Obstacle& obstacle) {
     case Obstacle::Kind::slope: return slope_text(to_strided(views), obstacle);
     case Obstacle::Kind::hole: return hole_text(to_strided(views), obstacle);
     case Obstacle::Kind::scalar:
-      return "its one index is invalid, and a View without dimensions has no mask that could say "
-             "so";
+      return "the only index is invalid, and a View without dimensions has no mask";
     case Obstacle::Kind::budget:
-      return "not decided: the stack has more pieces than the work limit lets be looked at";
-    case Obstacle::Kind::overflow: return "not decided: a value on the way leaves 64 bits";
+      return "not decided: the stack has more pieces than the work limit allows";
+    case Obstacle::Kind::overflow: return "not decided: an intermediate value leaves 64 bits";
     case Obstacle::Kind::none: break;
   }
-  return "no View was shown to say the stack for every value of its sizes";
+  return "no View was shown to be equal to the stack for all sizes";
 }
 
 }  // namespace strata

@@ -41,7 +41,7 @@ inline Index mdspan_strides(const Strided& v) {
                  " is masked, which std::mdspan cannot say");
     const bool alone = v.shape[t] <= 1;
     STRATA_CHECK(alone || v.stride[t] > 0, undefined, "[mdspan] dimension ", t, " has stride ",
-                 v.stride[t], "; std::layout_stride has positive ones");
+                 v.stride[t], "; std::layout_stride has positive strides");
     strides.push_back(alone ? 1 : v.stride[t]);
     if (!alone) order.push_back(t);
   }
@@ -50,7 +50,7 @@ inline Index mdspan_strides(const Strided& v) {
   std::int64_t room = 1;  // the least stride that keeps the next dimension apart from the smaller ones
   for (const std::size_t t : order) {
     STRATA_CHECK(strides[t] >= room, undefined, "[mdspan] dimension ", t, " has stride ", strides[t],
-                 ", inside of what smaller strides span; std::layout_stride keeps indices apart");
+                 ", inside of the span of smaller strides; std::layout_stride keeps indices apart");
     room = strides[t] * v.shape[t];
   }
   return strides;

@@ -66,8 +66,8 @@ void check_addresses(std::span<const Strided> views, std::size_t elements) {
     check_address(hi, elements, corner(views[0], true));
   }
   const RangeResult addresses = range(piecewise(views), kMostWork);
-  STRATA_CHECK(addresses.complete, budget, "[tiled] whether all addresses are below ", elements,
-               " takes too long to find out");
+  STRATA_CHECK(addresses.complete, budget, "[tiled] the check that all addresses are below ",
+               elements, " takes too long");
   if (!addresses.range) return;
   check_address(addresses.range->min, elements, addresses.range->at_min);
   check_address(addresses.range->max, elements, addresses.range->at_max);

@@ -80,7 +80,7 @@ AddressRange range_of_sizes(const ShapeTracker& st, std::string_view operation) 
     out.hi += stride * (up ? last : valid.begin);
   }
   STRATA_CHECK(clear, undefined, "[", operation, "] the addresses of ", st.render(),
-               " depend on its variables in a way that is not understood");
+               " depend on variables in a way that the analysis does not cover");
   return out;
 }
 
@@ -334,7 +334,7 @@ Axes ShapeTracker::unit_stride_axes(bool ignore_valid) const {
 
 bool ShapeTracker::axis_is_masked(std::int64_t axis) const {
   STRATA_CHECK(axis >= 0 && std::cmp_less(axis, rank()), shape, "[axis_is_masked] ", axis,
-               " is no dimension of ", strata::render(shape()));
+               " is not a dimension of ", strata::render(shape()));
   const auto j = static_cast<std::size_t>(axis);
   if (views_.size() == 1) return is_masked(views_[0], j);
   if (!is_concrete()) {

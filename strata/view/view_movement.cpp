@@ -25,7 +25,7 @@ void check_axes(std::string_view operation, const Axes& axes, const Ints& shape)
   SmallVec<bool, 8> seen(shape.size(), false);
   for (const std::int64_t axis : axes) {
     const bool inside = axis >= 0 && std::cmp_less(axis, shape.size());
-    STRATA_CHECK(inside, shape, "[", operation, "] ", axis, " is no dimension of ", render(shape));
+    STRATA_CHECK(inside, shape, "[", operation, "] ", axis, " is not a dimension of ", render(shape));
     bool& mark = seen[static_cast<std::size_t>(axis)];
     STRATA_CHECK(!mark, shape, "[", operation, "] dimension ", axis, " of ", render(shape),
                  " is named twice");

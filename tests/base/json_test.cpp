@@ -153,7 +153,7 @@ TEST(Json, DuplicatesAmongManyKeys) {
   JsonDocument document;
   document.read(text + "\"k\":0}");
   EXPECT_EQ(document.root().as_object("x").size(), 5001U);
-  EXPECT_NE(failure(text + "\"k77\":0}").message.find("'k77' is there twice"), std::string::npos);
+  EXPECT_NE(failure(text + "\"k77\":0}").message.find("'k77' is given twice"), std::string::npos);
 }
 
 TEST(Json, DepthIsLimitedNotTheStack) {
@@ -234,7 +234,7 @@ TEST(Json, ErrorsShowTheCharacter) {
   EXPECT_EQ(failure("\"\x01\"").message,
             "[json] a control character inside a string, found '\\x01'");
   EXPECT_EQ(failure("[1").message, "[json] expected ',' or ']', found the end of the line");
-  EXPECT_EQ(failure(R"({"\u0000":1,"\u0000":1})").message, "[json] the key '\\x00' is there twice");
+  EXPECT_EQ(failure(R"({"\u0000":1,"\u0000":1})").message, "[json] the key '\\x00' is given twice");
 }
 
 }  // namespace

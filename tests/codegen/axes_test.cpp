@@ -156,17 +156,17 @@ TEST(KernelAxes, RefusalsNameTheOptAndTheReason) {
   EXPECT_TRUE(has(refusal(k, "", "UPCAST 0 0"), "the amount is from 2 to"));
   EXPECT_TRUE(has(refusal(k, "", "SPLIT 1 4"), "only 3 iterations"));
   EXPECT_TRUE(has(refusal(k, "", "LANES 0 65"), "at most 64 lanes"));
-  EXPECT_TRUE(has(refusal(k, "LANES 0 2", "LANES 1 3"), "axis 0 is the one with lanes"));
+  EXPECT_TRUE(has(refusal(k, "LANES 0 2", "LANES 1 3"), "axis 0 has the lanes already"));
   EXPECT_TRUE(has(refusal(k, "LANES 0 2", "LANES 0 5"), "has lanes"));
   EXPECT_TRUE(has(refusal(k, "SPLIT 0 5", "UPCAST 0 2"), "does not divide the 5 iterations"));
   EXPECT_TRUE(has(refusal(k, "", "CUT 0 0"), "not inside"));
   EXPECT_TRUE(has(refusal(k, "", "CUT 0 10"), "not inside"));
-  EXPECT_TRUE(has(refusal(k, "SPLIT 0 5", "CUT 0 5"), "cut before it is split"));
-  EXPECT_TRUE(has(refusal(k, "", "PARALLEL 1"), "the loop of axis 0 is around it"));
+  EXPECT_TRUE(has(refusal(k, "SPLIT 0 5", "CUT 0 5"), "cut a segment before splitting"));
+  EXPECT_TRUE(has(refusal(k, "", "PARALLEL 1"), "the loop of axis 0 is outside of the axis"));
   EXPECT_TRUE(has(refusal(k, "PARALLEL 0", "PARALLEL 0"), "parallel already"));
   EXPECT_TRUE(has(refusal(m, "", "PARALLEL 3"), "axis 3 is reduced"));
-  EXPECT_TRUE(has(refusal(k, "", "REORDER 0 0"), "no permutation of the 2 output axes"));
-  EXPECT_TRUE(has(refusal(k, "", "REORDER 0"), "no permutation of the 2 output axes"));
+  EXPECT_TRUE(has(refusal(k, "", "REORDER 0 0"), "not a permutation of the 2 output axes"));
+  EXPECT_TRUE(has(refusal(k, "", "REORDER 0"), "not a permutation of the 2 output axes"));
   EXPECT_TRUE(has(refusal(k, "PARALLEL 0", "REORDER 1 0"), "the parallel axis 0 stays outermost"));
   EXPECT_TRUE(
       has(refusal(added({4096, 4096}), "UPCAST 0 1024", "UPCAST 1 2"), "copies of the body"));

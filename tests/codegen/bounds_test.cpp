@@ -31,7 +31,7 @@ TEST(Bounds, AllAccessesOfAPlainKernelAreInside) {
 TEST(Bounds, ALoadOutsideIsRefusedWithAWitness) {
   const LazyOp x = LazyOp::load(1, dtypes::float32, plain({4, 3}), 11);
   const std::string text = bounds_refusal(kernel(x));
-  EXPECT_TRUE(has(text, "[bounds] a load of buffer 1, which has 11 elements")) << text;
+  EXPECT_TRUE(has(text, "[bounds] a load of buffer 1 with 11 elements")) << text;
   EXPECT_TRUE(has(text, "goes outside: ridx0 = 3, ridx1 = 2")) << text;
   EXPECT_EQ(bounds_refusal(kernel(LazyOp::load(1, dtypes::float32, plain({4, 3}), 12))), "");
 }
@@ -39,7 +39,7 @@ TEST(Bounds, ALoadOutsideIsRefusedWithAWitness) {
 TEST(Bounds, AStoreOutsideIsRefused) {
   const LazyOp store = LazyOp::store(0, plain({5}), input(1, {5}), 4);
   const std::string text = bounds_refusal(LazyOp::sink({store}));
-  EXPECT_TRUE(has(text, "a store to buffer 0, which has 4 elements")) << text;
+  EXPECT_TRUE(has(text, "a store to buffer 0 with 4 elements")) << text;
   EXPECT_TRUE(has(text, "ridx0 = 4")) << text;
   EXPECT_NE(bounds_refusal(LazyOp::sink({store}), "LANES 0 4"), "");
 }

@@ -176,7 +176,7 @@ TEST(KernelAgainstOracle, RandomKernels) {
                     << random.sink.text();
       continue;
     } catch (const Error& error) {
-      const bool is_announced = has(error.what(), "keeps its order here") ||
+      const bool is_announced = has(error.what(), "keeps the defined order") ||
                                 has(error.what(), "is written by the kernel and read at") ||
                                 has(error.what(), "[STAGE ") ||
                                 has(error.what(), "cannot be shown to stay inside");

@@ -180,7 +180,7 @@ class Trial {
     try {
       return compile_kernel(kernel_.sink, target, opts_);
     } catch (const Error& error) {
-      if (std::string_view(error.what()).find("keeps its order here") == std::string_view::npos)
+      if (std::string_view(error.what()).find("keeps the defined order") == std::string_view::npos)
         throw;
     }
     KernelAxes axes(kernel_.sink);

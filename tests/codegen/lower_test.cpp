@@ -92,7 +92,7 @@ TEST(Lower, GatheredSumsComeBehindSumsOfTheirIndices) {
 
 TEST(Lower, GatheredBuffersAreNotStaged) {
   EXPECT_TRUE(has(lower_refusal(rows_of_table(8, 8, 100), "SPLIT 0 4, STAGE 0 1"),
-                  "buffer 1 is loaded at an index that is computed"));
+                  "buffer 1 is loaded at a computed index"));
 }
 
 // In the iteration that reads, the place is not written: another iteration may have done it.
@@ -318,8 +318,9 @@ TEST(Lower, SumsOfFloatsKeepTheirOrderWhereThatIsAsked) {
   for (const std::string_view opts :
        {"UPCAST 3 2", "LANES 3 2", "UNROLL 3 3", "SPLIT 3 2", "CUT 3 2"}) {
     const std::string text = lower_refusal(k, opts, ordered);
-    EXPECT_TRUE(has(
-        text, "ReduceOps.SUM of floats keeps its order here; axis 3 stays whole or has LANES 16"))
+    EXPECT_TRUE(
+        has(text,
+            "ReduceOps.SUM of floats keeps the defined order; axis 3 stays whole or has LANES 16"))
         << text;
     EXPECT_EQ(lower_refusal(k, opts), "");
   }

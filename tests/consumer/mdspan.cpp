@@ -87,9 +87,9 @@ void check_all() {
   check_refused("masked", View::create({2, 3}).pad({{0, 0}, {1, 0}}),
                 "[mdspan] dimension 1 is masked, which std::mdspan cannot say");
   check_refused("flipped", View::create({2, 3}).flip({0}),
-                "[mdspan] dimension 0 has stride -3; std::layout_stride has positive ones");
+                "[mdspan] dimension 0 has stride -3; std::layout_stride has positive strides");
   check_refused("expanded", View::create({1, 3}).expand({2, 3}),
-                "[mdspan] dimension 0 has stride 0; std::layout_stride has positive ones");
+                "[mdspan] dimension 0 has stride 0; std::layout_stride has positive strides");
 }
 
 }  // namespace

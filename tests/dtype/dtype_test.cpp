@@ -155,7 +155,7 @@ TEST(DType, RefusesOtherNames) {
     EXPECT_EQ(e.kind(), ErrorKind::parse);
     EXPECT_STREQ(e.what(),
                  "[dtype] 'f33' is none of bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, "
-                 "f32, f64, with x2 to x64 behind it for a vector");
+                 "f32, f64; a vector ends in x2 to x64");
   }
 }
 

@@ -123,9 +123,9 @@ TEST(Promote, RefusesWhatHasNoCommonDtype) {
   const DType f = dtypes::float32;
   refused(f.vec(4), f.vec(8), "[promote] f32x4 and f32x8 differ in lanes");
   refused(f, f.vec(2), "[promote] f32 and f32x2 differ in lanes");
-  refused(f.pointer(), f.pointer(), "[promote] f32* and f32* are not both values");
-  refused(f, dtypes::none, "[promote] f32 and none are not both values");
-  refused(dtypes::none, dtypes::none, "[promote] none and none are not both values");
+  refused(f.pointer(), f.pointer(), "[promote] f32* and f32* are not both dtypes of values");
+  refused(f, dtypes::none, "[promote] f32 and none are not both dtypes of values");
+  refused(dtypes::none, dtypes::none, "[promote] none and none are not both dtypes of values");
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ TEST(LazyOp, RefusalsNameTheOpAndTheValues) {
                   "axis 2 is outside of shape (4, 3)"));
   EXPECT_TRUE(has(complaint([&] { LazyOp::reduce(Ops::SUM, x, {-1}); }), "axis -1 is outside"));
   EXPECT_TRUE(
-      has(complaint([&] { LazyOp::reduce(Ops::SUM, x, {1, 1}); }), "axis 1 is there twice"));
+      has(complaint([&] { LazyOp::reduce(Ops::SUM, x, {1, 1}); }), "axis 1 is given twice"));
   EXPECT_TRUE(has(complaint([&] { input(-1, {4}); }), "buffer -1 does not exist"));
   EXPECT_NE(complaint([&] { input(1, {4}, dtypes::float32.vec(4)); }), "");
   EXPECT_NE(complaint([&] { input(1, {4}, dtypes::none); }), "");

@@ -93,7 +93,7 @@ TEST(Interpret, LoopsOverSpecialsAndVariables) {
   std::vector<int> result(6);
   interpret(g, std::vector{memory(result)}, std::vector{std::pair<std::string, std::int64_t>{"n", 7}});
   EXPECT_EQ(result, (std::vector<int>{0, 7, 14, 21, 28, 35}));
-  EXPECT_EQ(complaint_of(g, {memory(result)}), "[interpret] 1 UOps.DEFINE_VAR n is given no value");
+  EXPECT_EQ(complaint_of(g, {memory(result)}), "[interpret] 1 UOps.DEFINE_VAR n has no value");
   EXPECT_EQ(complaint_of(g, {memory(result)}, {{"n", 11}}),
             "[interpret] 1 UOps.DEFINE_VAR n is 11, not from 1 to 10");
 }
@@ -171,7 +171,7 @@ TEST(Interpret, StopsAtTheBudget) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::budget);
     EXPECT_EQ(std::string_view(error.what()),
-              "[interpret] 3 UOps.ENDLOOP is one UOp more than the budget");
+              "[interpret] 3 UOps.ENDLOOP exceeds the budget of UOps");
   }
 }
 

@@ -202,10 +202,10 @@ TEST(UOpChecks, Definitions) {
   REFUSES("[DEFINE_GLOBAL] takes a Global as its argument, not nothing", UOps::DEFINE_GLOBAL,
           float32.pointer());
   ACCEPTS(UOps::DEFINE_LOCAL, float32.pointer(), {}, Local{"temp0", 1});
-  REFUSES("[DEFINE_LOCAL] size 0 is not one that memory can have", UOps::DEFINE_LOCAL,
-          float32.pointer(), {}, Local{"temp0", 0});
-  REFUSES("[DEFINE_LOCAL] size 4611686018427387904 is not one that memory can have",
-          UOps::DEFINE_LOCAL, float32.pointer(), {}, Local{"temp0", std::int64_t{1} << 62});
+  REFUSES("[DEFINE_LOCAL] size 0 is not a size of memory", UOps::DEFINE_LOCAL, float32.pointer(),
+          {}, Local{"temp0", 0});
+  REFUSES("[DEFINE_LOCAL] size 4611686018427387904 is not a size of memory", UOps::DEFINE_LOCAL,
+          float32.pointer(), {}, Local{"temp0", std::int64_t{1} << 62});
   ACCEPTS(UOps::DEFINE_VAR, int64, {}, Variable("n", 0, std::int64_t{1} << 40));
   REFUSES("[DEFINE_VAR] values from 0 to 1099511627776 do not fit in i32", UOps::DEFINE_VAR, int32,
           {}, Variable("n", 0, std::int64_t{1} << 40));
@@ -216,7 +216,7 @@ TEST(UOpChecks, Definitions) {
   ACCEPTS(UOps::SPECIAL, int32, {}, Special{"gidx0", 2, std::int64_t{1} << 31});
   REFUSES("[SPECIAL] values from 0 to 2147483648 do not fit in i32", UOps::SPECIAL, int32, {},
           Special{"gidx0", 2, (std::int64_t{1} << 31) + 1});
-  REFUSES("[CONST] has dtype i32, and a constant of f32", UOps::CONST, int32, {}, Scalar(2.0F));
+  REFUSES("[CONST] has dtype i32, but a constant of dtype f32", UOps::CONST, int32, {}, Scalar(2.0F));
   REFUSES("[CONST] has dtype f32*, which has no constants", UOps::CONST, float32.pointer(), {},
           Scalar(2.0F));
 }
@@ -246,7 +246,7 @@ TEST(UOpChecks, Memory) {
   ACCEPTS(UOps::LOAD, float32, {x.data, x.i, x.yes, x.f});
   ACCEPTS(UOps::LOAD, float32.vec(4), {x.data, x.i, x.yes, x.f4});
   ACCEPTS(UOps::LOAD, float32.vec(4), {x.data, x.i, x.yes4, x.f4});
-  REFUSES("[LOAD] has a gate, and no value for where it is false", UOps::LOAD, float32,
+  REFUSES("[LOAD] has a gate, but no value for a false gate", UOps::LOAD, float32,
           {x.data, x.i, x.yes});
   REFUSES("[LOAD] accesses f32, which is not a pointer", UOps::LOAD, float32, {x.f, x.i});
   REFUSES("[LOAD] has index f32, which is not an integer", UOps::LOAD, float32, {x.data, x.f});
@@ -256,7 +256,7 @@ TEST(UOpChecks, Memory) {
           float32, {x.data, x.i, x.yes4, x.f});
   REFUSES("[LOAD] has gate i32, which is not a bool or one for each lane of f32", UOps::LOAD,
           float32, {x.data, x.i, x.i, x.f});
-  REFUSES("[LOAD] gives f32x4, and f32 where its gate is false", UOps::LOAD, float32.vec(4),
+  REFUSES("[LOAD] gives f32x4, but f32 for a false gate", UOps::LOAD, float32.vec(4),
           {x.data, x.i, x.yes, x.f});
   ACCEPTS(UOps::STORE, none, {x.data, x.i, x.f4});
   ACCEPTS(UOps::STORE, none, {x.data, x.i, x.f4, x.yes4});
@@ -293,17 +293,17 @@ TEST(UOpChecks, Elements) {
 // The number of a STORE: its bytes, all of a vector's, where it goes past the caches.
 TEST(UOpChecks, StoresPastTheCaches) {
   ACCEPTS(UOps::STORE, none, {x.data, x.i, x.f4}, std::int64_t{16});
-  REFUSES("[STORE] goes past the caches as 32 bytes; f32x4 has 16", UOps::STORE, none,
+  REFUSES("[STORE] goes past the caches with 32 bytes, but f32x4 has 16", UOps::STORE, none,
           {x.data, x.i, x.f4}, std::int64_t{32});
-  REFUSES("[STORE] goes past the caches as 4 bytes; f32 has 4", UOps::STORE, none,
+  REFUSES("[STORE] goes past the caches with 4 bytes, but f32 has 4", UOps::STORE, none,
           {x.data, x.i, x.f}, std::int64_t{4});
 }
 
 TEST(UOpChecks, Accumulators) {
   ACCEPTS(UOps::DEFINE_ACC, float32.vec(4), {x.f4});
   REFUSES("[DEFINE_ACC] has dtype i32, which is not f32", UOps::DEFINE_ACC, int32, {x.f});
-  REFUSES("[DEFINE_ACC] begins as f32*, which is not a value", UOps::DEFINE_ACC, float32.pointer(),
-          {x.data});
+  REFUSES("[DEFINE_ACC] has a first value of dtype f32*, which is not a dtype of values",
+          UOps::DEFINE_ACC, float32.pointer(), {x.data});
   ACCEPTS(UOps::PHI, float32, {x.acc, x.f});
   REFUSES("[PHI] assigns to UOps.CONST, not to an accumulator", UOps::PHI, float32, {x.f, x.f});
   REFUSES("[PHI] assigns i32 to f32", UOps::PHI, float32, {x.acc, x.i});
@@ -314,12 +314,18 @@ TEST(UOpChecks, Accumulators) {
           (LoopReduction{Ops::ADD, 1}));
   REFUSES("[REDUCE] reduces over UOps.CONST, not over loops", UOps::REDUCE, float32,
           {x.f, x.f, x.i}, (LoopReduction{Ops::SUM, 1}));
-  REFUSES("[REDUCE] 0 loops among 3 sources: a first value, the others, then at least one loop",
-          UOps::REDUCE, float32, {x.f, x.acc, x.loop}, (LoopReduction{Ops::SUM, 0}));
-  REFUSES("[REDUCE] -1 loops among 3 sources: a first value, the others, then at least one loop",
-          UOps::REDUCE, float32, {x.f, x.acc, x.loop}, (LoopReduction{Ops::SUM, -1}));
-  REFUSES("[REDUCE] 1 loops among 2 sources: a first value, the others, then at least one loop",
-          UOps::REDUCE, float32, {x.f, x.loop}, (LoopReduction{Ops::SUM, 1}));
+  REFUSES(
+      "[REDUCE] 0 loops among 3 sources: the sources are a first value, other values, then at "
+      "least one loop",
+      UOps::REDUCE, float32, {x.f, x.acc, x.loop}, (LoopReduction{Ops::SUM, 0}));
+  REFUSES(
+      "[REDUCE] -1 loops among 3 sources: the sources are a first value, other values, then at "
+      "least one loop",
+      UOps::REDUCE, float32, {x.f, x.acc, x.loop}, (LoopReduction{Ops::SUM, -1}));
+  REFUSES(
+      "[REDUCE] 1 loops among 2 sources: the sources are a first value, other values, then at "
+      "least one loop",
+      UOps::REDUCE, float32, {x.f, x.loop}, (LoopReduction{Ops::SUM, 1}));
   REFUSES("[REDUCE] combines f32 and i32", UOps::REDUCE, float32, {x.f, x.i, x.loop},
           (LoopReduction{Ops::SUM, 1}));
 }

@@ -261,11 +261,11 @@ void expect_second_refused(std::string_view line, std::size_t at, std::string_vi
 TEST(UOpTextErrors, OfTheFrame) {
   expect_refused("x", "[parse_uops] line 1, column 1: expected the number of a line, not 'x'", 1);
   expect_refused("1 UOps.CONST : dtypes.int [] 0",
-                 "[parse_uops] line 1, column 1: the number is 1, and should be 0", 1);
+                 "[parse_uops] line 1, column 1: the number is 1, but 0 is expected", 1);
   expect_second_refused("1", 2, "expected a UOp, not the end of the line");
-  expect_second_refused("1 UOps.FOO : []", 3, "'UOps.FOO' is no UOp");
-  expect_second_refused("1 CONST : []", 3, "'CONST' is no UOp");
-  expect_second_refused("1 UOps.NOOP", 3, "'UOps.NOOP' is no UOp");
+  expect_second_refused("1 UOps.FOO : []", 3, "'UOps.FOO' is not a UOp");
+  expect_second_refused("1 CONST : []", 3, "'CONST' is not a UOp");
+  expect_second_refused("1 UOps.NOOP", 3, "'UOps.NOOP' is not a UOp");
   expect_second_refused("1 UOps.LOOP [0, 0] None", 13, "expected ':', not '['");
   expect_second_refused("1 UOps.LOOP : dtypes.int 0", 26, "expected '[', not '0'");
   expect_second_refused("1 UOps.LOOP : dtypes.int [0 0]", 29, "expected ']', not '0'");
@@ -285,18 +285,19 @@ TEST(UOpTextErrors, OfTheFrame) {
 }
 
 TEST(UOpTextErrors, OfArguments) {
-  expect_second_refused("1 UOps.CONST : dtypes.int [] 2.0", 30, "'2.0' is no value of i32");
+  expect_second_refused("1 UOps.CONST : dtypes.int [] 2.0", 30, "'2.0' is not a value of i32");
   expect_second_refused("1 UOps.CONST : dtypes.int [] 2147483648", 30,
-                        "'2147483648' is no value of i32");
-  expect_second_refused("1 UOps.CONST : dtypes.uchar [] -1", 32, "'-1' is no value of u8");
-  expect_second_refused("1 UOps.CONST : dtypes.bool [] 1", 31, "'1' is no value of bool");
+                        "'2147483648' is not a value of i32");
+  expect_second_refused("1 UOps.CONST : dtypes.uchar [] -1", 32, "'-1' is not a value of u8");
+  expect_second_refused("1 UOps.CONST : dtypes.bool [] 1", 31, "'1' is not a value of bool");
   for (const char* text : {"1e99", "2.0f", "x", "infinity", "nan:0x3f800000", "nan:", "nan(1)",
                            "nan:0x17fc00000", "-nan", "0x1p3"})
     expect_second_refused("1 UOps.CONST : dtypes.float [] " + std::string(text), 32,
-                          "'" + std::string(text) + "' is no value of f32");
-  expect_second_refused("1 UOps.CONST : dtypes.half [] 70000", 31, "'70000' is no value of f16");
-  expect_second_refused("1 UOps.CONST : [] 1", 19, "there are no constants of none");
-  expect_second_refused("1 UOps.ALU : dtypes.int [0] ReduceOps.ADD", 29, "'ReduceOps.ADD' is no op");
+                          "'" + std::string(text) + "' is not a value of f32");
+  expect_second_refused("1 UOps.CONST : dtypes.half [] 70000", 31, "'70000' is not a value of f16");
+  expect_second_refused("1 UOps.CONST : [] 1", 19, "dtype none has no constants");
+  expect_second_refused("1 UOps.ALU : dtypes.int [0] ReduceOps.ADD", 29,
+                        "'ReduceOps.ADD' is not an op");
   expect_second_refused("1 UOps.DEFINE_GLOBAL : ptr.dtypes.int [] ('out', dtypes.int)", 60,
                         "expected ',' and the slot, not ')'");
   expect_second_refused("1 UOps.DEFINE_GLOBAL : ptr.dtypes.int [] ('data0', dtypes.long)", 62,

@@ -62,8 +62,8 @@ TEST(Verify, AccumulatorsAreReadAfterTheLoop) {
 )";
   EXPECT_EQ(verdict(list + "8 UOps.STORE : [0, 1, 3] None"), "");
   EXPECT_EQ(verdict(list + "8 UOps.STORE : [0, 1, 6] None"),
-            "[verify] 8 UOps.STORE uses 6 UOps.PHI, which is made inside of 4 UOps.LOOP, outside "
-            "of it");
+            "[verify] 8 UOps.STORE uses 6 UOps.PHI outside of the block of 4 UOps.LOOP, "
+            "where the source is defined");
 }
 
 TEST(Verify, AnAccumulatorOfALoopStaysInIt) {
@@ -72,8 +72,8 @@ TEST(Verify, AnAccumulatorOfALoopStaysInIt) {
 7 UOps.STORE : [0, 1, 5] None
 8 UOps.ENDLOOP : [4] None
 9 UOps.STORE : [0, 1, 5] None)")),
-            "[verify] 9 UOps.STORE uses 5 UOps.DEFINE_ACC, which is made inside of 4 UOps.LOOP, "
-            "outside of it");
+            "[verify] 9 UOps.STORE uses 5 UOps.DEFINE_ACC outside of the block of 4 UOps.LOOP, "
+            "where the source is defined");
 }
 
 TEST(Verify, WhatIsNotClosed) {
@@ -92,28 +92,28 @@ TEST(Verify, BlocksNest) {
 
 TEST(Verify, ValuesStayInTheirBlock) {
   EXPECT_EQ(verdict(in_loop("5 UOps.ENDLOOP : [4] None\n6 UOps.STORE : [0, 4, 1] None")),
-            "[verify] 6 UOps.STORE uses 4 UOps.LOOP, which is made inside of 4 UOps.LOOP, outside "
-            "of it");
+            "[verify] 6 UOps.STORE uses 4 UOps.LOOP outside of the block of 4 UOps.LOOP, "
+            "where the source is defined");
   EXPECT_EQ(verdict(in_loop(R"(5 UOps.ALU : dtypes.int [4] UnaryOps.NEG
 6 UOps.ENDLOOP : [4] None
 7 UOps.LOOP : dtypes.int [1, 2] None
 8 UOps.STORE : [0, 7, 5] None
 9 UOps.ENDLOOP : [7] None)")),
-            "[verify] 8 UOps.STORE uses 5 UOps.ALU, which is made inside of 4 UOps.LOOP, outside "
-            "of it");
+            "[verify] 8 UOps.STORE uses 5 UOps.ALU outside of the block of 4 UOps.LOOP, "
+            "where the source is defined");
   EXPECT_EQ(verdict(in_loop(R"(5 UOps.IF : [3] None
 6 UOps.CONST : dtypes.int [] 1
 7 UOps.ENDIF : [5] None
 8 UOps.STORE : [0, 4, 6] None
 9 UOps.ENDLOOP : [4] None)")),
-            "[verify] 8 UOps.STORE uses 6 UOps.CONST, which is made inside of 5 UOps.IF, outside "
-            "of it");
+            "[verify] 8 UOps.STORE uses 6 UOps.CONST outside of the block of 5 UOps.IF, "
+            "where the source is defined");
 }
 
 TEST(Verify, NoReductions) {
   EXPECT_EQ(verdict(in_loop("5 UOps.REDUCE : dtypes.int [1, 2, 4] (ReduceOps.SUM, 1)\n"
                             "6 UOps.ENDLOOP : [4] None")),
-            "[verify] 5 UOps.REDUCE is not for lists");
+            "[verify] 5 UOps.REDUCE is not allowed in a list");
 }
 
 TEST(Verify, NamesAndSlotsStandForOneThing) {

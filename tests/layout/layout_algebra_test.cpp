@@ -92,10 +92,10 @@ TEST(LayoutAlgebra, RefusalsNameTheLeafTheCarryAndAWitness) {
     composition(parsed("(4,4):(4,1)"), parsed("6:1"));
     FAIL();
   } catch (const Error& e) {
-    EXPECT_EQ(std::string(e.what()),
-              "[composition] (4,4):(4,1) at every index of leaf 0, 6:1, of 6:1 is no layout: its "
-              "digits carry at "
-              "4, which does not divide 6 (witness: the value 1 at step 4)");
+    EXPECT_EQ(
+        std::string(e.what()),
+        "[composition] (4,4):(4,1) at every index of leaf 0, 6:1, of 6:1 is not a "
+        "layout: the digits carry at 4, which does not divide 6 (witness: the value 1 at step 4)");
   }
   try {
     composition(parsed("(4,4):(4,1)"), parsed("(2,2):(1,3)"));
@@ -104,7 +104,7 @@ TEST(LayoutAlgebra, RefusalsNameTheLeafTheCarryAndAWitness) {
     EXPECT_EQ(std::string(e.what()),
               "[composition] the modes of (2,2):(1,3) carry into one another in (4,4):(4,1): at "
               "(1,1) the value "
-              "is 1, but its coordinates one by one add up to 16");
+              "is 1, but the values of the single coordinates add up to 16");
   }
 }
 

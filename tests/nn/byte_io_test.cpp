@@ -74,8 +74,8 @@ TEST(ByteIo, RefusesWhatIsNoFile) {
   EXPECT_TRUE(has(refusal(folder.file("none")), "none: cannot read it: No such file"));
   EXPECT_TRUE(has(refusal(folder.path()), "it is not a regular file"));
   EXPECT_TRUE(has(refusal("/dev/null"), "it is not a regular file"));
-  EXPECT_TRUE(has(refusal(""), "it is no path"));
-  EXPECT_TRUE(has(refusal(std::string("/dev/null\0x", 11)), "it is no path"));
+  EXPECT_TRUE(has(refusal(""), "it is not a path"));
+  EXPECT_TRUE(has(refusal(std::string("/dev/null\0x", 11)), "it is not a path"));
   const std::string pipe = folder.file("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_TRUE(has(refusal(pipe), "it is not a regular file"));  // and does not wait for a writer
@@ -123,7 +123,7 @@ TEST(ByteIo, RefusesToReplaceWhatIsNoFile) {
   EXPECT_TRUE(has(refusal(folder.path()), "it is not a regular file"));
   EXPECT_TRUE(has(refusal("/dev/null"), "it is not a regular file"));
   EXPECT_TRUE(has(refusal(folder.file("none/f")), "No such file"));
-  EXPECT_TRUE(has(refusal(""), "it is no path"));
+  EXPECT_TRUE(has(refusal(""), "it is not a path"));
   std::filesystem::create_symlink("nowhere", folder.file("link"));
   EXPECT_TRUE(has(refusal(folder.file("link")), "No such file"));
   EXPECT_EQ(files_in(folder.path()), 1U);

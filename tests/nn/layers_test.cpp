@@ -187,13 +187,14 @@ TEST(Module, TakesTensorsThatFit) {
   expect_refusal([&] { net.set("scale", Tensor::ones({2}, dtypes::float64)); },
                  "is of f32, not f64");
   expect_refusal([&] { net.set("scale", std::nullopt); }, "[Module] scale may not be absent");
-  expect_refusal([&] { net.set("scale", w[0] * 2); }, "was computed from what takes gradients");
+  expect_refusal([&] { net.set("scale", w[0] * 2); },
+                 "cannot be the result of a computation with gradients");
   expect_refusal([&] { net.set("nothing", w); }, "[Module] there is no nothing");
-  expect_refusal([&] { net.set("l.0", Tensor::ones({1})); }, "[Module] l.0 is no member");
+  expect_refusal([&] { net.set("l.0", Tensor::ones({1})); }, "[Module] l.0 is not a data member");
   EXPECT_TRUE(is_same_tensor(net.scale, before));
   nn::BatchNorm norm(2);
   expect_refusal([&] { norm.set("running_mean", Tensor::ones({2}).requires_grad(true)); },
-                 "running_mean is no parameter");
+                 "running_mean is not a parameter");
   norm.set("running_mean", Tensor::ones({2}));
   EXPECT_FALSE(norm.running_mean.requires_grad());
 }

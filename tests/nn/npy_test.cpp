@@ -152,7 +152,7 @@ TEST(Npy, SixtyFourDimensionsAndNoMore) {
   HostArray wide = array;
   wide.shape.push_back(1);
   EXPECT_TRUE(has(error_of(ErrorKind::shape, [&] { to_npy(wide); }),
-                  "has 65 dimensions, files have 64 at most"));
+                  "has 65 dimensions; a file has 64 at most"));
 }
 
 TEST(Npy, ManyDimensionsAreRefusedByTheNameOfTheFile) {
@@ -190,7 +190,7 @@ TEST(Npy, RefusesDtypesByName) {
       {"'<m8[s]'", "durations"},
       {"'<f16'", "dtype '<f16': floats have"},
       {"'<i3'", "integers have"},
-      {"'|i4'", "have an order"},
+      {"'|i4'", "need a byte order"},
       {"'f4'", "expected a dtype like"},
       {"'!f4'", "expected a dtype like"},
       {"''", "expected a dtype like"},
@@ -213,7 +213,7 @@ TEST(Npy, RefusesHeadersWithTheColumn) {
       {"{}", "column 3 of the header: there is no key 'descr'"},
       {"{,}", "column 2 of the header: expected a key in quotes, found ','"},
       {"{'descr': '<i4', 'descr': '<i4'}",
-       "column 18 of the header: the key 'descr' is there twice"},
+       "column 18 of the header: the key 'descr' is given twice"},
       {"{'descr' '<i4'}", "column 10 of the header: expected ':', found '''"},
       {"{'descr': '<i4' 'shape': ()}", "column 17 of the header: expected '}', found '''"},
       {"{'order': 1}", "expected one of descr, fortran_order, shape, found 'order'"},
@@ -300,7 +300,7 @@ TEST(Npy, RefusesToWriteWhatTheFormatHasNot) {
   wrong = sample(dtypes::int32, {2});
   wrong.dtype = dtypes::float32;
   EXPECT_TRUE(has(error_of(ErrorKind::domain, [&] { to_npy(wrong); }),
-                  "is said to be f32, its elements are i32"));
+                  "is declared as f32, but the elements are i32"));
 }
 
 TEST(Npy, Files) {

@@ -203,21 +203,21 @@ TEST_F(Npz, RefusesDamagedArchives) {
   EXPECT_TRUE(has(npz_refusal(with(good, first + 10, "0c")),
                   "expected method 0 (stored) or 8 (deflated), found 12"));
   EXPECT_TRUE(
-      has(npz_refusal(with(good, first + 24, "85")), "is stored, has 133 bytes and takes 132"));
+      has(npz_refusal(with(good, first + 24, "85")), "is stored with 133 bytes, but takes 132"));
   EXPECT_TRUE(has(npz_refusal(with(good, first + 20, "ff*8")), "lacks its zip64 sizes"));
   EXPECT_TRUE(has(npz_refusal(with(good, first + 20, "feffffff feffffff")),
                   "expected its header and 4294967294 bytes at byte 0"));
   EXPECT_TRUE(has(npz_refusal(with(good, first + 42, "01")), "expected its header"));
   EXPECT_TRUE(has(npz_refusal(with(good, first + 42, "00 00 00 ff")), "expected its header"));
-  EXPECT_TRUE(
-      has(npz_refusal(with(good, first + 28, "ff ff")), "an entry of 65581 bytes 102 bytes"));
+  EXPECT_TRUE(has(npz_refusal(with(good, first + 28, "ff ff")),
+                  "an entry of 65581 bytes begins 102 bytes"));
   EXPECT_TRUE(has(npz_refusal(with(good, 26, "ff ff")), "expected its header"));
   EXPECT_TRUE(has(npz_refusal(with(good, first + 46, "63")),
-                  "entry 'c.npy' is 'a.npy' in front of its bytes"));
+                  "entry 'c.npy' has the name 'a.npy' in the header before the data"));
   EXPECT_TRUE(has(npz_refusal(with(good, first + 46, "00")), "is not UTF-8 without NUL"));
   EXPECT_TRUE(has(npz_refusal(with(good, first + 46, "ff")), "is not UTF-8 without NUL"));
   EXPECT_TRUE(has(npz_refusal(with(with(good, second + 46, "61"), 0xbb + 30, "61")),
-                  "entry 'a.npy' is there twice"));
+                  "entry 'a.npy' is given twice"));
   EXPECT_TRUE(has(npz_refusal(with(good, -22 + 4, "01")), "split over several files"));
   EXPECT_TRUE(has(npz_refusal(with(good, -22 + 10, "03")), "split over several files"));
   EXPECT_TRUE(has(npz_refusal(with(good, -22 + 8, "0300 0300")),
@@ -253,7 +253,7 @@ TEST_F(Npz, RefusesNamesToWrite) {
     for (const std::string& name : names) arrays.emplace_back(name, sample(dtypes::int8, {1}));
     return error_of(ErrorKind::domain, [&] { to_npz(arrays); });
   };
-  EXPECT_TRUE(has(refused({"a", "b", "a"}), "the name 'a' is there twice"));
+  EXPECT_TRUE(has(refused({"a", "b", "a"}), "the name 'a' is given twice"));
   EXPECT_TRUE(has(refused({"\xFF"}), "the name '\\xFF' is not UTF-8"));
   EXPECT_TRUE(has(refused({std::string("a\0b", 3)}), "has a NUL"));
   EXPECT_TRUE(has(refused({std::string(65'532, 'x')}), "has 65532 bytes"));

@@ -178,7 +178,7 @@ TEST(SafeTensors, RefusesHeadersWithTheColumn) {
       {with("dtype", R"("dtype":1)"), "the dtype is an integer, not a string"},
       {with("dtype", R"("dtype":"F32","x":0)"),
        "expected dtype, shape or data_offsets of 'w', found 'x'"},
-      {with("dtype", R"("dtype":"F32","dtype":"F32")"), "the key 'dtype' is there twice"},
+      {with("dtype", R"("dtype":"F32","dtype":"F32")"), "the key 'dtype' is given twice"},
       {with("shape", R"("shape":1)"), "'w' is an integer, not an array"},
       {with("shape", R"("shape":[1.0])"),
        "'w' is a number with a fraction or exponent, not an integer"},
@@ -198,7 +198,7 @@ TEST(SafeTensors, RefusesHeadersWithTheColumn) {
       {R"({"__metadata__":[]})", "__metadata__ is an array, not an object"},
       {R"({"__metadata__":null})", "__metadata__ is null, not an object"},
       {R"({"__metadata__":{"k":1}})", "'k' is an integer, not a string"},
-      {R"({"w":{},"w":{}})", "the key 'w' is there twice"},
+      {R"({"w":{},"w":{}})", "the key 'w' is given twice"},
       {"{\"\xFF\":{}}", "column 3 of the header: invalid UTF-8"},
   };
   for (const auto& [header, message] : cases)
@@ -219,7 +219,7 @@ TEST(SafeTensors, SixtyFourDimensionsAndNoMore) {
   SafeTensors wide = most;
   wide.tensors[0].second.shape.push_back(1);
   EXPECT_TRUE(has(error_of(ErrorKind::shape, [&] { to_safetensors(wide); }),
-                  "has 65 dimensions, files have 64 at most"));
+                  "has 65 dimensions; a file has 64 at most"));
 }
 
 TEST(SafeTensors, RefusesHolesAndOverlaps) {
@@ -260,10 +260,11 @@ TEST(SafeTensors, RefusesToWrite) {
     return error_of(ErrorKind::domain, [&] { to_safetensors(file); });
   };
   const HostArray w = sample(dtypes::int8, {1});
-  EXPECT_TRUE(has(refused({{{"w", w}, {"w", w}}, {}}), "the name 'w' is there twice"));
+  EXPECT_TRUE(has(refused({{{"w", w}, {"w", w}}, {}}), "the name 'w' is given twice"));
   EXPECT_TRUE(has(refused({{{"\xFF", w}}, {}}), "is not UTF-8"));
-  EXPECT_TRUE(has(refused({{{"__metadata__", w}}, {}}), "a tensor called '__metadata__'"));
-  EXPECT_TRUE(has(refused({{}, {{"k", "1"}, {"k", "2"}}}), "the metadata 'k' is there twice"));
+  EXPECT_TRUE(
+      has(refused({{{"__metadata__", w}}, {}}), "a tensor cannot have the name '__metadata__'"));
+  EXPECT_TRUE(has(refused({{}, {{"k", "1"}, {"k", "2"}}}), "the metadata 'k' is given twice"));
   EXPECT_TRUE(has(refused({{}, {{"k", "\xFF"}}}), "is not UTF-8"));
   HostArray wrong = w;
   wrong.shape = {2};

@@ -178,7 +178,7 @@ TEST(KernelText, NumbersAloneAreWhatTheFunctionMakesOfThem) {
 TEST(KernelText, Errors) {
   const std::vector<BadText> rows = {
       {"", 1, "expected a statement"},
-      {"a: f32[2]", 0, "stores something", ErrorKind::domain},
+      {"a: f32[2]", 0, "must store an output", ErrorKind::domain},
       {"3 = a", 1, "expected a name, found '3'"},
       {"a", 2, "expected ':' or '=', found the end"},
       {"a: f33[2]", 4, "expected a dtype as f32"},
@@ -214,8 +214,8 @@ TEST(KernelText, Errors) {
       {"a: f32[2]; b: f32[3]; c = a * b", 29, "[mul] shapes (2,) and (3,) do not broadcast",
        ErrorKind::shape},
       {"a: f32[2,3]; c = a @ a", 20, "[matmul]", ErrorKind::shape},
-      {"a: i32[2]; c = a * 2.5", 18, "2.5 is no value", ErrorKind::domain},
-      {"a: u8[2]; c = a + 300", 17, "300 is no value", ErrorKind::domain},
+      {"a: i32[2]; c = a * 2.5", 18, "2.5 is not a value", ErrorKind::domain},
+      {"a: u8[2]; c = a + 300", 17, "300 is not a value", ErrorKind::domain},
       {"a: f32[2]; c = a & 1", 18, "", ErrorKind::domain},
       {"a: i32[2]; a = a / 2", 12, "cast it", ErrorKind::domain},
       {"a: f32[2]; a = iota(3).cast(f32)", 12, "[store]", ErrorKind::shape},

@@ -68,7 +68,7 @@ def test_numbers_of_numpy():
     (lambda: bool(A < B), strata.UndefinedError, "use prove"), (lambda: A // (A + 1), strata.DomainError, "divisor"),
     (lambda: A + 2**63, OverflowError, "64 bits"), (lambda: A + 1.5, TypeError, "unsupported"),
     (lambda: A * 2**62 * 4, OverflowError, ""), (lambda: A.evaluate(b=1), strata.ParseError, "'a'"),
-    (lambda: int(A), strata.UndefinedError, "no constant"), (lambda: Variable("a", 3, 1), ValueError, ""),
+    (lambda: int(A), strata.UndefinedError, "not a constant"), (lambda: Variable("a", 3, 1), ValueError, ""),
     (lambda: Variable("1a", 0, 1), ValueError, ""), (lambda: A.render("lisp"), strata.DomainError, "lisp"),
     (lambda: A.facts("guess"), strata.DomainError, "guess"), (lambda: A.evaluate({3: 1}), TypeError, "by Variable"),
     (lambda: expr.parse("a +", [A]), strata.ParseError, ""), (lambda: A.substitute({"a": 1}), (TypeError, RuntimeError), ""),

@@ -310,7 +310,7 @@ def test_cross_rounds_once(dtype):
 def test_unfold_of_a_number():
     for size in (0, 1):
         assert strata.Tensor(3.0).unfold(0, size, 1).tolist() == [3.0] * size
-    with pytest.raises(strata.Error, match=r"\[unfold\] windows of 2, every 1, of axis 0 of size 1"):
+    with pytest.raises(strata.Error, match=r"\[unfold\] windows of size 2 and step 1 do not fit axis 0 of size 1"):
         strata.Tensor(3.0).unfold(0, 2, 1)
 
 

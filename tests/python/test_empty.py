@@ -177,5 +177,5 @@ def test_counts_for_each():
     assert strata.tensor([7, 8, 9]).repeat_interleave(counts).tolist() == [7, 7, 9]
     assert x.repeat_interleave(strata.tensor([2]), 1).tolist() == [[1, 1, 2, 2], [3, 3, 4, 4], [5, 5, 6, 6]]
     assert strata.zeros(0).repeat_interleave(strata.zeros(0, dtype="int64")).shape == (0,)
-    with pytest.raises(strata.Error, match="repeat_interleave. counts of i64 .2,. for axis 0"):
+    with pytest.raises(strata.Error, match="repeat_interleave. counts of i64 .2,. do not match axis 0"):
         x.repeat_interleave(strata.tensor([1, 2]), 0)

@@ -28,7 +28,7 @@ def test_kinds():
         x.clip()
     with pytest.raises(OverflowError):
         strata.zeros(2**62, 2**62)
-    with pytest.raises(strata.ShapeError, match=r"\[hsplit\] axis 1 of size 3 into 16777216 equal parts"):
+    with pytest.raises(strata.ShapeError, match=r"\[hsplit\] axis 1 of size 3 cannot be split into 16777216 equal parts"):
         x.hsplit(1 << 24)
     with pytest.raises(strata.BudgetError, match=r"\[tensor_split\] 1099511627776 parts"):
         x.tensor_split(1 << 40)
@@ -143,11 +143,11 @@ def test_generators(call):
     lambda p: strata.optim.SGD(p, lr=-1.0), lambda p: strata.optim.SGD(p, lr=float("nan")), lambda p: strata.optim.SGD(p, momentum=-1.0), lambda p: strata.optim.Adam(p, betas=(1.0, 2.0)),
     lambda p: strata.optim.AdamW(p, weight_decay=-1.0), lambda p: strata.optim.RMSprop(p, alpha=1.5)])
 def test_options_of_optimisers(make):
-    with pytest.raises(strata.DomainError, match=r"\[\w+\] \w+ is -?[\dna.]+, not "):
+    with pytest.raises(strata.DomainError, match=r"\[\w+\] \w+ is -?[\dna.]+; 0 or more"):
         make([strata.ones(2).requires_grad_()])
 
 
 def test_a_gradient_of_another_dtype():
     w = strata.ones(2).requires_grad_()
-    with pytest.raises(strata.DomainError, match="a gradient of f64 for a tensor of f32"):
+    with pytest.raises(strata.DomainError, match="a gradient of dtype f64 does not match a tensor of dtype f32"):
         w.grad = Tensor([1.0, 2.0], dtype="float64")

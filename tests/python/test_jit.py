@@ -228,7 +228,7 @@ def test_an_argument_that_is_known_from_outside_too():
     for k in range(4):
         assert reads(y).tolist() == [10, 20] and y.tolist() == [k + 1.0] * 2
     assert reads(w).tolist() == [20, 30] and w.tolist() == [2, 3]  # as it is written
-    with pytest.raises(strata.DomainError, match=r"\[jit\] a tensor is an argument and is used from outside"):
+    with pytest.raises(strata.DomainError, match=r"\[jit\] a tensor is an argument, and the function also uses the tensor from outside"):
         reads(w)
     assert w.tolist() == [2, 3]
     assert reads(y).tolist() == [20, 30] and y.tolist() == [5, 5]

@@ -144,7 +144,7 @@ CTC = [
     # targets, input lengths, target lengths, wrong rows, words
     ([[1, 2], [3, 1], [1, 9], [-1, 2]], [4, 4, 4, 4], [2, 2, 1, 2], [1, 3], r"class 3 at \(1, 0\)"),
     ([1, 2, 3, 1, 1, -1, 2], [4, 4, 4, 4], [2, 2, 1, 2], [1, 3], r"class 3 at \(2,\)"),
-    ([1, 2, 1, 1, 2], [4, 4, 4, 4], [2, 2, 1, 2], [3], r"target 3 has length 2, and of 5 classes 0 are left"),
+    ([1, 2, 1, 1, 2], [4, 4, 4, 4], [2, 2, 1, 2], [3], r"target 3 has length 2, but of 5 classes only 0 are left"),
     ([[1, 2]] * 4, [4, 5, 4, -1], [2] * 4, [1, 3], r"input length 5 at \(1,\) is outside of a range: 0 to 4"),
     ([[1, 2]] * 4, [4] * 4, [2, 3, 0, -1], [1, 3], r"target length 3 at \(1,\) is outside of a range: 0 to 2"),
 ]
@@ -182,11 +182,11 @@ def test_ctc_of_padded_targets():
 def test_multinomial(device):
     wrong = [([0.0, 0.0], 1, False, r"the weights are all 0"),
              ([[1.0, 1.0], [0.0, 0.0]], 1, True, r"the weights of row \(1,\) are all 0"),
-             ([[1.0, 1.0], [1.0, -2.0]], 1, False, r"weight -2.* at \(1, 1\), where 0 or more"),
+             ([[1.0, 1.0], [1.0, -2.0]], 1, False, r"weight -2.* at \(1, 1\) is negative or not finite"),
              ([1.0, float("nan")], 1, False, r"weight nan at \(1,\)"),
              ([1.0, float("inf")], 1, True, r"weight inf at \(1,\)"),
              ([[1.0, 1.0], [0.0, 3.0]], 2, False,
-              r"2 draws without replacement of the 1 weights of row \(1,\) that are above 0")]
+              r"2 draws without replacement are more than the 1 weights of row \(1,\) that are above 0")]
     for weights, count, replacement, words in wrong:
         for dtype in ("float32", "float64", "float16"):
             with pytest.raises(strata.DomainError, match=r"\[multinomial\] " + words):

@@ -234,7 +234,7 @@ def test_codegen_writes_a_program():
     from strata.spec.renderer.cstyle import CStyleCodegen
     runner = CStyleCodegen(strata.parse_kernel("a: f32[4]; c = a + 1")).codegen()
     assert runner.prg.startswith(f"void {runner.name}(float* restrict data0, const float* restrict data1) {{")
-    with pytest.raises(TypeError, match="no AST of a kernel"):
+    with pytest.raises(TypeError, match="not an AST of a kernel"):
         from strata.spec.ops import LazyOp
         CStyleCodegen(LazyOp(BinaryOps.ADD))
 

@@ -225,7 +225,7 @@ TEST(CStyle, WhatALanguageLacksIsNamed) {
   EXPECT_EQ(error_of(ErrorKind::domain, [&] { uops_to_cstyle(WGSLLanguage(), "k", i8); }),
             "[render] WGSL has no i8");
   EXPECT_EQ(error_of(ErrorKind::domain, [&] { uops_to_cstyle(WGSLLanguage(), "k", boolean); }),
-            "[render] memory holds no bool in WGSL");
+            "[render] memory cannot hold bool in WGSL");
 }
 
 /// data0[gidx0] = data1[gidx0] over 100 instances.

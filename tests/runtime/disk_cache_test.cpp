@@ -201,9 +201,9 @@ TEST(DiskCache, FoldersWithTheNameOfAnEntryAreMovedAside) {
       }
       EXPECT_TRUE(f.cache.put(key_of(1), bytes_of("kernel")));
       const std::string said = testing::internal::GetCapturedStderr();
-      EXPECT_NE(
-          said.find(key_of(1).text() + " is no entry: it " + (is_empty ? "was empty" : "is called ")),
-          std::string::npos)
+      EXPECT_NE(said.find(key_of(1).text() +
+                          " is not an entry: " + (is_empty ? "the empty folder" : "renamed to ")),
+                std::string::npos)
           << said;
       EXPECT_EQ(f.cache.find(key_of(1)), bytes_of("kernel"));
       EXPECT_TRUE(f.cache.damaged().empty());
@@ -261,7 +261,7 @@ TEST(DiskCache, RefusesWhatOthersCanWriteTo) {
   EXPECT_EQ(refused(S_IFLNK | 0777, 1000), "it is a symbolic link");
   EXPECT_EQ(refused(S_IFIFO | 0600, 1000), "it is neither a folder nor a file");
   for (const mode_t mode : {0720U, 0702U, 0777U, 01777U})
-    EXPECT_EQ(refused(S_IFDIR | mode, 1000), "others than its owner may write to it");
+    EXPECT_EQ(refused(S_IFDIR | mode, 1000), "users other than the owner may write to it");
   for (const uid_t owner : {0U, 1001U, 65534U})
     EXPECT_EQ(refused(S_IFDIR | 0700, owner),
               "it belongs to user " + std::to_string(owner) + ", not to 1000");
@@ -295,7 +295,7 @@ TEST(DiskCache, IsOffWhereTheFolderCannotBeTrusted) {
   };
   std::filesystem::create_directory(top.file("open"));
   chmod(top.file("open").c_str(), 0777);
-  EXPECT_EQ(why("open"), "others than its owner may write to it");
+  EXPECT_EQ(why("open"), "users other than the owner may write to it");
   std::filesystem::create_directory(top.file("real"));
   std::filesystem::create_symlink(top.file("real"), top.file("link"));
   EXPECT_EQ(why("link"), "it is a symbolic link");
@@ -445,7 +445,7 @@ TEST(DiskCacheShared, SaysOnceWhyItIsOff) {
   }
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(said, "strata: compiled kernels are not kept on disk, '" + top.path() +
-                      "' cannot be used: others than its owner may write to it\n");
+                      "' cannot be used: users other than the owner may write to it\n");
 }
 
 TEST(DiskCacheShared, TheFolderIsThatOfTheUsersCaches) {

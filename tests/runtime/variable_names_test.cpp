@@ -217,7 +217,7 @@ TEST(VariableNames, CompileAndRunOnDevices) {
 TEST(VariableNames, WhatLoopsAreCalledIsRefusedWithAReason) {
   for (const char* name : {"ridx0", "ridx", "lane_0"}) {
     const std::string text = complaint([&] { kernel_with(name, false); });
-    EXPECT_NE(text.find(detail::message("the name ", name, " is for loops")), std::string::npos)
+    EXPECT_NE(text.find(detail::message("the name ", name, " is reserved for loops")), std::string::npos)
         << text;
   }
 }

@@ -71,7 +71,7 @@ TEST(Attention, SeveralQueriesOfAKey) {
       [&] {
         scaled_dot_product_attention(counted({3, 2, 2}), k.tensor(), v.tensor(), {.enable_gqa = true});
       },
-      "3 heads of queries for 2");
+      "3 query heads are not a multiple of 2");
   expect_error([&] { scaled_dot_product_attention(q.tensor(), counted({4, 3, 3}), v.tensor()); },
                "[scaled_dot_product_attention] shapes");
   expect_error(
@@ -79,7 +79,7 @@ TEST(Attention, SeveralQueriesOfAKey) {
         scaled_dot_product_attention(q.tensor(), q.tensor(), q.tensor(),
                                      {.mask = counted({3, 3}), .causal = true});
       },
-      "a mask, and causal, too");
+      "a mask is given and causal is set");
 }
 
 TEST(Layers, LinearAndEmbedding) {
@@ -95,9 +95,9 @@ TEST(Layers, LinearAndEmbedding) {
   // Rows that are not asked for do not matter.
   expect_values(embedding(i64({1}), f64({NAN, 2, kInf}, {3, 1})), {1, 1}, {2});
   expect_error([&] { linear(x, counted({2, 2})); },
-               "[linear] an input of shape (2, 3) and a weight of shape (2, 2)");
-  expect_error([&] { embedding(x, counted({3, 2})); }, "[embedding] indices of f64");
-  expect_error([&] { embedding(i64({1}), counted({3})); }, "[embedding] a weight of shape (3,)");
+               "[linear] an input of shape (2, 3) does not match a weight of shape (2, 2)");
+  expect_error([&] { embedding(x, counted({3, 2})); }, "[embedding] the indices have dtype f64");
+  expect_error([&] { embedding(i64({1}), counted({3})); }, "[embedding] the weight has shape (3,)");
 }
 
 TEST(Layers, HalvesAndSimilarities) {

@@ -128,23 +128,24 @@ TEST(Convolution, WithoutABatchAndOfIntegers) {
 
 TEST(Convolution, ErrorsNameTheShapes) {
   const Tensor x = counted({1, 2, 5}), w = counted({3, 2, 3});
-  expect_error([&] { conv2d(x, w); },
-               "[conv2d] a weight of shape (3, 2, 3), where two channels and 2 sizes");
-  expect_error([&] { conv1d(counted({5}), w); }, "[conv1d] an input of shape (5,)");
   expect_error(
-      [&] { conv1d(x, counted({3, 3, 3})); },
-      "[conv1d] an input of 2 channels, where a weight of shape (3, 3, 3) and 1 group need 3");
+      [&] { conv2d(x, w); },
+      "[conv2d] the weight has shape (3, 2, 3); two channel dimensions and 2 kernel sizes");
+  expect_error([&] { conv1d(counted({5}), w); }, "[conv1d] the input has shape (5,)");
+  expect_error([&] { conv1d(x, counted({3, 3, 3})); },
+               "[conv1d] the input has 2 channels; a weight of shape (3, 3, 3) and 1 group need 3");
   expect_error([&] { conv1d(x, w, {}, {.groups = 2}); }, "[conv1d] 2 groups");
   expect_error([&] { conv1d(x, w, {}, {.groups = 0}); }, "[conv1d] 0 groups");
   expect_error([&] { conv1d(x, w, {}, {.stride = 0}); }, "[conv1d] stride 0: 1 to");
   expect_error([&] { conv1d(x, w, {}, {.stride = {1, 1}}); }, "[conv1d] stride of 2 axes, not 1");
   expect_error([&] { conv1d(x, w, {}, {.padding = -1}); }, "[conv1d] padding -1");
-  expect_error([&] { conv1d(x, w, {}, {.stride = 2, .padding = "same"}); }, "stride of 2");
+  expect_error([&] { conv1d(x, w, {}, {.stride = 2, .padding = "same"}); },
+               "needs stride 1, not 2");
   expect_error([&] { conv1d(x, w, {}, {.padding = "full"}); }, "padding \"full\"");
-  expect_error([&] { conv1d(x, w, {}, {.dilation = 3}); },
-               "reaches over 7 elements does not fit the 5");
+  expect_error([&] { conv1d(x, w, {}, {.dilation = 3}); }, "spans 7 elements does not fit the 5");
   expect_error([&] { conv1d(x, w, {}, {.dilation = std::int64_t{1} << 62}); }, "dilation");
-  expect_error([&] { conv1d(x, w, counted({2})); }, "a bias of shape (2,) for 3 channels");
+  expect_error([&] { conv1d(x, w, counted({2})); },
+               "a bias of shape (2,) does not match 3 channels");
   expect_error([&] { conv1d(counted({1, 2, 0}), w); }, "does not fit the 0");
   expect_error([&] { conv_transpose1d(x, counted({2, 3, 3}), {}, {.output_padding = 1}); },
                "output padding 1");
@@ -177,9 +178,9 @@ TEST(Columns, AreWindowsAndGoBack) {
   EXPECT_EQ(unfold(counted({1, 4, 4}), 2).shape(), Ints({4, 9}));
   EXPECT_EQ(fold(counted({4, 9}), 4, 2).shape(), Ints({1, 4, 4}));
   expect_error([&] { fold(counted({4, 8}), 4, 2); },
-               "[fold] columns of shape (4, 8), where an image of 4 x 4 has 9");
+               "[fold] columns of shape (4, 8) do not match an image of 4 x 4, which has 9");
   expect_error([&] { fold(counted({3, 9}), 4, 2); },
-               "[fold] columns of 3 elements for a kernel of 4");
+               "[fold] columns of 3 elements do not match a kernel of 4");
 }
 
 /// One axis, each kind of window: apart, overlapping, many elements.

@@ -173,8 +173,9 @@ TEST(DLPackIn, WhatIsRefusedIsDeleted) {
   refused(ErrorKind::domain, "4 lanes", [](P& p) { p.managed.dl_tensor.dtype = {2, 32, 4}; });
   refused(ErrorKind::domain, "0 lanes", [](P& p) { p.managed.dl_tensor.dtype = {2, 32, 0}; });
   refused(ErrorKind::domain, "ndim is -1", [](P& p) { p.managed.dl_tensor.ndim = -1; });
-  refused(ErrorKind::domain, "without a shape", [](P& p) { p.managed.dl_tensor.shape = nullptr; });
-  refused(ErrorKind::domain, "6 elements at null", [](P& p) { p.managed.dl_tensor.data = nullptr; });
+  refused(ErrorKind::domain, "have no shape", [](P& p) { p.managed.dl_tensor.shape = nullptr; });
+  refused(ErrorKind::domain, "6 elements have a null address",
+          [](P& p) { p.managed.dl_tensor.data = nullptr; });
   refused(ErrorKind::shape, "dimension 1 has size -3", [](P& p) { p.shape[1] = -3; });
   refused(ErrorKind::overflow, "64 bits",
           [&](P& p) { p.shape = {huge, 4}, p.managed.dl_tensor.shape = p.shape.data(); });

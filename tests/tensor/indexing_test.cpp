@@ -72,9 +72,9 @@ TEST(Index, IntegersSlicesAndNewAxes) {
   EXPECT_EQ((counted({})[new_axis]).shape(), Ints({1}));
   expect_error([&] { x[2]; }, "[index] index 2 is outside of axis 0 of size 2");
   expect_error([&] { x[{0, -4}]; }, "[index] index -4 is outside of axis 1 of size 3");
-  expect_error([&] { x[{0, 0, 0, 0}]; }, "[index] 4 axes are named, shape (2, 3, 4) has 3");
-  expect_error([&] { x[{ellipsis, ellipsis}]; }, "[index] an ellipsis stands there 2 times");
-  expect_error([] { counted({})[0]; }, "[index] 1 axes are named");
+  expect_error([&] { x[{0, 0, 0, 0}]; }, "[index] 4 axes are indexed, but shape (2, 3, 4) has 3");
+  expect_error([&] { x[{ellipsis, ellipsis}]; }, "[index] the index has 2 ellipses");
+  expect_error([] { counted({})[0]; }, "[index] 1 axes are indexed");
 }
 
 TEST(Index, OneTensorOfIntegers) {
@@ -178,7 +178,7 @@ TEST(Index, Masks) {
   expect_elements(x[bools({true}, {})], {1, 2, 3}, [](const Place& i) { return i[1] * 3 + i[2]; });
   EXPECT_EQ((x[bools({false}, {})]).shape(), Ints({0, 2, 3}));
   expect_error([&] { x[bools({true, false, true}, {3})]; },
-               "[index] a mask of shape (3,) beside axis 0 of size 2");
+               "[index] a mask of shape (3,) does not match axis 0 of size 2");
 }
 
 TEST(Index, PutWhereSlicesAre) {
@@ -276,7 +276,7 @@ TEST(Index, SymbolicSizes) {
                   [](const Place& i) { return i[0] == 1 ? 9 : i[0] * 3 + i[1]; });
   expect_elements(x.index_put({n - Int(1)}, counted({3}) + 50), {4, 3},
                   [](const Place& i) { return i[0] == 1 ? 50 + i[1] : i[0] * 3 + i[1]; });
-  expect_error([&] { x[Slice{0, n, 2}]; }, "is symbolic: its step is 1, not 2");
+  expect_error([&] { x[Slice{0, n, 2}]; }, "is symbolic: the step must be 1, not 2");
 }
 
 /// Kinds of subscripts at random, against walking over all indices.

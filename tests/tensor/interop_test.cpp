@@ -446,9 +446,9 @@ TEST(Interop, MapsThatCannotSayATensorAreRefused) {
     const std::string what = error_of(kind, make);
     EXPECT_TRUE(has(what, text)) << what;
   };
-  refused(ErrorKind::undefined, "inner stride is 3, that of the map 1",
+  refused(ErrorKind::undefined, "inner stride is 3, the stride of the map is 1",
           [&] { to_map<Eigen::Map<const Eigen::MatrixXf>>(x); });
-  refused(ErrorKind::undefined, "outer stride is 3, that of the map 2", [&] {
+  refused(ErrorKind::undefined, "outer stride is 3, the stride of the map is 2", [&] {
     const Tensor part = x.shrink({{0, 2}, {1, 3}});
     to_map<Eigen::Map<const ByRows>>(part);
   });
@@ -458,7 +458,7 @@ TEST(Interop, MapsThatCannotSayATensorAreRefused) {
   });
   refused(ErrorKind::shape, "4 rows and 1 columns",
           [&] { to_map<Eigen::Map<const Eigen::Vector4f>>(x); });
-  refused(ErrorKind::shape, "no matrix", [&] {
+  refused(ErrorKind::shape, "not a matrix", [&] {
     const Tensor deep = x.unsqueeze(0);
     to_map<Eigen::Map<const ByRows>>(deep);
   });

@@ -97,17 +97,18 @@ TEST(Interpolate, ByFactors) {
 
 TEST(Interpolate, ErrorsSayWhatIsExpected) {
   const Tensor x = counted({1, 1, 4});
-  expect_error([&] { interpolate(x, {}); }, "[interpolate] a size or a factor is expected");
-  expect_error([&] { interpolate(x, {.size = 2, .scale_factor = {2}}); }, "not both");
+  expect_error([&] { interpolate(x, {}); }, "[interpolate] either a size or a factor is expected");
+  expect_error([&] { interpolate(x, {.size = 2, .scale_factor = {2}}); },
+               "either a size or a factor");
   expect_error([&] { interpolate(x, {.size = 2, .align_corners = true}); }, "align_corners");
   expect_error([&] { interpolate(x, {.scale_factor = {0.1}}); }, "a factor of");
   expect_error([&] { interpolate(x, {.scale_factor = {NAN}}); }, "a factor of");
-  expect_error([&] { interpolate(x, {.size = std::int64_t{1} << 30}); }, "a size of 1073741824");
+  expect_error([&] { interpolate(x, {.size = std::int64_t{1} << 30}); }, "the size 1073741824");
   expect_error([&] { interpolate(x, {.size = PerAxis{2, 2}}); }, "size of 2 axes, not 1");
   expect_error([&] { interpolate(counted({4, 4}), {.size = 2}); },
-               "[interpolate] an input of shape (4, 4)");
+               "[interpolate] the input has shape (4, 4)");
   expect_error([&] { interpolate(i64({1}, {1, 1, 1}), {.size = 2, .mode = Interpolation::linear}); },
-               "[interpolate] of i64");
+               "[interpolate] the input has dtype i64");
   expect_error([&] { interpolate(counted({1, 1, 0}), {.size = 2}); }, "[interpolate] of nothing");
 }
 

@@ -291,10 +291,11 @@ TEST(JitInto, RefusesWhatItCannotWrite) {
       EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
     }
   };
-  says(wide, "is of shape (2,), and the output for it of (3,)");
-  says(y.cast(dtypes::int32).realize(), "is of f32, and the output for it of i32");
-  says(x, "is memory of input 0");
-  says(w, "is memory of tensor that it reads from outside 0");
+  says(wide, "has shape (2,), but the output for the result has shape (3,)");
+  says(y.cast(dtypes::int32).realize(),
+       "has dtype f32, but the output for the result has dtype i32");
+  says(x, "shares memory with input 0");
+  says(w, "shares memory with tensor that the function reads from outside 0");
   says(wide.shrink({{0, 2}}), "or a part of other memory");
   Tensor parameter = made({0, 0});
   parameter.requires_grad(true);

@@ -201,7 +201,7 @@ TEST(Layers, GridsOfPlaces) {
       [] {
         grid_sample(of({1, 1, 2, 2, 2}, 1), of({1, 2, 2, 2, 3}, 1), {.mode = Interpolation::cubic});
       },
-      "none of linear");
+      "not linear");
 }
 TEST(Layers, GridsOfMatrices) {
   expect_flat_near(affine_grid(of({1, 2, 3}, 5), {1, 1, 2, 3}),
@@ -258,7 +258,7 @@ TEST(Layers, Alignments) {
   const Tensor none = ctc_loss(x.log_softmax(2), equal, fewer, lengths, finite);
   EXPECT_TRUE(gradients(none.sum(), {&x, 1})[0].isfinite().all().item<bool>());
   expect_error([&] { ctc_loss(logs, targets, steps, lengths, {.blank = 4}); },
-               "[ctc_loss] the blank 4 of 4 classes");
+               "[ctc_loss] the blank class 4 is outside of the 4 classes");
   expect_error([&] { ctc_loss(logs, targets, i64({5}), lengths); }, "[ctc_loss] lengths of shapes");
 }
 
@@ -290,9 +290,10 @@ TEST(Layers, Margins) {
   expect_gradients([&](const Many& xs) { return multilabel_margin_loss(xs[0], classes); }, {{3, 4}});
   expect_gradients([&](const Many& xs) { return multilabel_soft_margin_loss(xs[0], y, weight); },
                    {{3, 4}});
-  expect_error([&] { mse_loss(x, x, Reduction::batchmean); }, "batchmean is of kl_div() alone");
+  expect_error([&] { mse_loss(x, x, Reduction::batchmean); }, "batchmean is for kl_div() alone");
   expect_error([&] { multi_margin_loss(x, i64({1})); }, "[multi_margin_loss] an input of shape");
-  expect_error([&] { multi_margin_loss(x, target, {.p = 3}); }, "[multi_margin_loss] the power 3");
+  expect_error([&] { multi_margin_loss(x, target, {.p = 3}); },
+               "[multi_margin_loss] the power p is 3");
 }
 
 // --- layers ---
@@ -371,7 +372,7 @@ TEST(Layers, Bags) {
   const Tensor seen = embedding(i64({0, 2, 2}), table, 2);
   expect_flat_near(gradients(seen.sum(), {&table, 1})[0], {1, 1, 0, 0, 0, 0});
   expect_error([&] { embedding_bag(rows, w, {.offsets = offsets}); },
-               "[embedding_bag] indices of shape (2, 3)");
+               "[embedding_bag] the indices have shape (2, 3)");
 }
 
 TEST(Layers, Pools) {
@@ -425,7 +426,7 @@ TEST(Layers, Pools) {
       [](const Many& xs) { return adaptive_avg_pool3d(xs[0], 2) + adaptive_max_pool3d(xs[0], 2); },
       {{1, 1, 3, 2, 3}});
   EXPECT_EQ(lp_pool3d(of({1, 1, 2, 2, 2}, 1), 2, 2).numel(), Int(1));
-  expect_error([&] { lp_pool1d(of({1, 2, 7}, 4), 0, 3); }, "[lp_pool1d] a norm of 0");
+  expect_error([&] { lp_pool1d(of({1, 2, 7}, 4), 0, 3); }, "[lp_pool1d] the norm p is 0");
   expect_error([&] { adaptive_max_pool3d(of({2, 2}, 4), 1); }, "[adaptive_max_pool3d]");
 }
 

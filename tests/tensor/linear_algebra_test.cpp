@@ -49,9 +49,9 @@ TEST(LinearAlgebra, SystemsAndInverses) {
   EXPECT_EQ(linalg::inv(i64({2}, {1, 1})).dtype(), dtypes::float32);
   expect_error([] { linalg::inv(f64({1, 2}, {1, 2})); },
                "[inv] matrices of shape (1, 2) are not square");
-  expect_error([] { linalg::det(f64({1}, {1})); }, "[det] a tensor of shape (1,) is no matrix");
+  expect_error([] { linalg::det(f64({1}, {1})); }, "[det] a tensor of shape (1,) is not a matrix");
   expect_error([] { solve(matrix({3, 3}), matrix({2, 3})); },
-               "[solve] matrices of shape (3, 3) and right sides of shape (2, 3)");
+               "[solve] matrices of shape (3, 3) do not match right sides of shape (2, 3)");
 }
 
 TEST(LinearAlgebra, Triangles) {
@@ -131,8 +131,8 @@ TEST(LinearAlgebra, GradientsOfFactors) {
   Tensor wide = matrix({2, 3});
   wide.requires_grad(true);
   expect_error([&] { qr(wide).first.sum().backward(); },
-               "[qr] no gradient of reduced factors of matrices of 2 by 3");
-  expect_error([&] { lu(wide).l.sum().backward(); }, "[lu] no gradient of matrices of 2 by 3");
+               "[qr] the reduced factors of matrices of 2 by 3 have no gradient");
+  expect_error([&] { lu(wide).l.sum().backward(); }, "[lu] matrices of 2 by 3 have no gradient");
   // Of second order: the gradient of the sum of squares of the first one.
   const auto squares = [](const std::function<Tensor(const Tensor&)>& f) {
     return [f](const Many& x) {

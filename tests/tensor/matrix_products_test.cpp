@@ -113,16 +113,16 @@ TEST(Products, ErrorsNameTheShapes) {
   const Tensor a = counted({2, 3}), v = counted({3});
   expect_error([&] { a.matmul(a); }, "[matmul] shapes (2, 3) and (2, 3): inner sizes 3 and 2");
   expect_error([&] { a.matmul(Tensor(1).to("INTERP")); },
-               "[matmul] shapes (2, 3) and (): each needs a dimension");
+               "[matmul] shapes (2, 3) and (): each needs at least one dimension");
   expect_error([&] { counted({2, 2, 3}).matmul(counted({3, 3, 3})); }, "[matmul]");
-  expect_error([&] { v.dot(a); }, "[dot] a tensor of shape (2, 3), where 1 dimension is expected");
+  expect_error([&] { v.dot(a); }, "[dot] a tensor has shape (2, 3); 1 dimension is expected");
   expect_error([&] { v.dot(counted({4})); }, "inner sizes 3 and 4");
   expect_error([&] { a.bmm(a); }, "[bmm]");
   expect_error([&] { counted({1, 2, 2}).bmm(counted({2, 2, 2})); }, "batches of 1 and 2");
   expect_error([&] { v.trace(); }, "[trace]");
   expect_error([&] { a.cross(a.t(), 0); }, "[cross]");
-  expect_error([&] { a.tensordot(a, 3); }, "[tensordot] over 3 dimensions");
-  expect_error([&] { a.tensordot(a, {0, 0}, {0, 1}); }, "axis 0 is there twice");
+  expect_error([&] { a.tensordot(a, 3); }, "[tensordot] 3 dimensions");
+  expect_error([&] { a.tensordot(a, {0, 0}, {0, 1}); }, "axis 0 is given twice");
 }
 
 /// The sum over all values of all labels, of operands without an ellipsis.

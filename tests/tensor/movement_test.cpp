@@ -22,9 +22,9 @@ TEST(Rearrange, AxesChangePlaces) {
   EXPECT_EQ(x.movedim({}, {}).shape(), x.shape());
   EXPECT_EQ(x.swapaxes(0, 2).shape(), Ints({4, 3, 2}));
   EXPECT_EQ(x.swapdims(0, 1).shape(), Ints({3, 2, 4}));
-  expect_error([&] { x.movedim({0, 0}, {0, 1}); }, "[movedim] axis 0 is there twice");
-  expect_error([&] { x.movedim({0, 1}, {2, 2}); }, "[movedim] axis 2 is there twice");
-  expect_error([&] { x.movedim({0}, {0, 1}); }, "[movedim] 1 axes go to 2 places");
+  expect_error([&] { x.movedim({0, 0}, {0, 1}); }, "[movedim] axis 0 is given twice");
+  expect_error([&] { x.movedim({0, 1}, {2, 2}); }, "[movedim] axis 2 is given twice");
+  expect_error([&] { x.movedim({0}, {0, 1}); }, "[movedim] 1 axes cannot move to 2 places");
   expect_error([&] { x.movedim({3}, {0}); }, "[movedim] axis 3 is outside");
 }
 
@@ -114,7 +114,7 @@ TEST(Rearrange, Turns) {
   const Tensor same = x.flip({});  // a tensor of its own, as where axes are flipped
   same.assign(same + 1);
   expect_elements(x, {3, 4}, [](const Place& i) { return i[0] * 4 + i[1]; });
-  expect_error([&] { x.flip({1, -1}); }, "[flip] axis -1 is there twice");
+  expect_error([&] { x.flip({1, -1}); }, "[flip] axis -1 is given twice");
   expect_error([&] { x.rot90(1, 0, -2); }, "[rot90] axes 0 and -2");
   expect_elements(x.flipud(), {3, 4}, [](const Place& i) { return (2 - i[0]) * 4 + i[1]; });
   expect_elements(x.fliplr(), {3, 4}, [](const Place& i) { return i[0] * 4 + 3 - i[1]; });
@@ -131,7 +131,7 @@ TEST(Rearrange, Windows) {
                   [](const Place& i) { return i[0] * 15 + (i[1] * 2 + i[3]) * 3 + i[2]; });
   EXPECT_EQ(Tensor(1).unfold(0, 1, 1).shape(), Ints({1}));
   expect_error([] { counted({3}).unfold(0, 4, 1); },
-               "[unfold] windows of 4, every 1, of axis 0 of size 3");
+               "[unfold] windows of size 4 and step 1 do not fit axis 0 of size 3");
   expect_error([] { counted({3}).unfold(0, 2, 0); }, "[unfold]");
 }
 
@@ -146,7 +146,8 @@ TEST(Rearrange, PixelsIntoChannelsAndBack) {
   EXPECT_EQ(y.pixel_unshuffle(2).shape(), x.shape());
   EXPECT_EQ(counted({9, 1, 2}).pixel_shuffle(3).shape(), Ints({1, 3, 6}));
   expect_error([&] { x.pixel_shuffle(3); }, "[unflatten] axis -3 of size 8");
-  expect_error([] { counted({2, 2}).pixel_shuffle(1); }, "[pixel_shuffle] of (2, 2) by 1");
+  expect_error([] { counted({2, 2}).pixel_shuffle(1); },
+               "[pixel_shuffle] shape (2, 2) and factor 1");
 }
 
 TEST(Rearrange, Gradients) {
@@ -185,7 +186,7 @@ TEST(Pad, Constants) {
                 {-inf, 0, 1, 2});
   expect_error([&] { x.pad({{1, 1}}); }, "[pad] 1 pairs for the 2 dimensions of (2, 3)");
   expect_error([&] { x.pad({{-1, -2}, {0, 0}}); },
-               "[pad] by (-1, -2) takes more than the 2 of dimension 0");
+               "[pad] the padding (-1, -2) removes more than the 2 elements of dimension 0");
 }
 
 /// What index an index of the padded axis takes in an axis of n, as PyTorch has it.
@@ -210,11 +211,11 @@ TEST(Pad, WhatGoesOn) {
   });
   expect_values(counted({1}).pad({{5, 5}}, replicate), {11}, std::vector<double>(11, 0));
   expect_error([&] { x.pad({{2, 0}, {0, 0}}, reflect); },
-               "[pad] by (2, 0): dimension 0 of size 2 has no more than 1");
+               "[pad] the padding (2, 0) of dimension 0 of size 2 is more than 1");
   expect_error([&] { x.pad({{0, 0}, {0, 5}}, circular); },
-               "[pad] by (0, 5): dimension 1 of size 4 has no more than 4");
+               "[pad] the padding (0, 5) of dimension 1 of size 4 is more than 4");
   expect_error([] { counted({0}).pad({{1, 0}}, replicate); },
-               "[pad] by (1, 0): dimension 0 of size 0");
+               "[pad] the padding (1, 0) of dimension 0 of size 0");
 }
 
 TEST(Pad, Gradients) {
@@ -249,7 +250,7 @@ TEST(Diagonal, Triangles) {
   expect_values(counted({1, 2}).tril(least), {1, 2}, {0, 0});
   expect_values(f64({1, nan, 2, 3}, {2, 2}).tril(), {2, 2}, {1, 0, 2, 3});
   EXPECT_EQ(bools({true, true, true, true}, {2, 2}).triu(1).dtype(), dtypes::boolean);
-  expect_error([] { counted({3}).tril(); }, "[tril] of shape (3,)");
+  expect_error([] { counted({3}).tril(); }, "[tril] the tensor has shape (3,)");
 }
 
 TEST(Diagonal, OfMatricesAndBack) {
@@ -272,9 +273,9 @@ TEST(Diagonal, OfMatricesAndBack) {
                   [](const Place& i) { return i[0] == i[2] ? i[1] * 3 + i[0] + 1 : 0; });
   EXPECT_EQ(counted({0}).diag(2).shape(), Ints({2, 2}));
   EXPECT_EQ(x.diagonal(std::numeric_limits<std::int64_t>::min()).shape(), Ints({0}));
-  expect_error([] { counted({1, 1, 1}).diag(); }, "[diag] of shape (1, 1, 1)");
+  expect_error([] { counted({1, 1, 1}).diag(); }, "[diag] the tensor has shape (1, 1, 1)");
   expect_error([&] { x.diagonal(0, 1, -1); }, "[diagonal] axes 1 and -1");
-  expect_error([] { Tensor(1).diag_embed(); }, "[diag_embed] of a scalar");
+  expect_error([] { Tensor(1).diag_embed(); }, "[diag_embed] the tensor is a scalar");
 }
 
 TEST(Diagonal, Gradients) {
@@ -374,12 +375,14 @@ TEST(Split, IntoParts) {
   EXPECT_EQ(counted({4, 6}).split(4, -1)[1].shape(), Ints({4, 2}));
   EXPECT_EQ(counted({0}).split(0).size(), 1U);
   EXPECT_EQ(counted({0}).chunk(3).size(), 3U);
-  expect_error([&] { x.split(0); }, "[split] axis 0 of size 5 into parts of 0");
-  expect_error([&] { x.split(Place{1, 2}); }, "[split] of axis 0 of size 5 2 are left");
+  expect_error([&] { x.split(0); }, "[split] axis 0 of size 5 cannot be split into parts of 0");
+  expect_error([&] { x.split(Place{1, 2}); },
+               "[split] the sizes for axis 0 of size 5 leave 2 elements over");
   expect_error([&] { x.split(Place{4, 2}); }, "[split] axis 0 of size 5 has no 2 left: 1");
-  expect_error([&] { x.chunk(0); }, "[chunk] axis 0 of size 5 into 0 parts");
+  expect_error([&] { x.chunk(0); }, "[chunk] axis 0 of size 5 cannot be split into 0 parts");
   const std::int64_t far = std::int64_t{1} << 40;
-  expect_error([&] { x.tensor_split(far); }, "[tensor_split] 1099511627776 parts, where 1048576");
+  expect_error([&] { x.tensor_split(far); },
+               "[tensor_split] 1099511627776 parts are more than 1048576");
   expect_error([&] { counted({0}).chunk(far); }, "[chunk] 1099511627776 parts");
   expect_error([&] { Tensor::zeros({far}).split(2); }, "[split] 549755813888 parts");
   expect_error([&] { Tensor::zeros({far}).chunk(far); }, "[chunk] 1099511627776 parts");

@@ -48,9 +48,10 @@ TEST(Normalization, BatchNorm) {
     return var.at(p) * 0.75 + of_channel(p[0]).var * 12 / 11 * 0.25;
   });
   EXPECT_EQ(batch_norm(x.tensor(), {}, {}, {}, {}, {.training = true}).shape(), x.sizes());
-  expect_error([&] { batch_norm(x.tensor(), {}, {}); }, "[batch_norm] without a running mean");
+  expect_error([&] { batch_norm(x.tensor(), {}, {}); },
+               "[batch_norm] a running mean and a running variance are needed");
   expect_error([&] { batch_norm(x.tensor(), {}, {}, counted({3}), {}, {.training = true}); },
-               "shape (3,) for 2 channels");
+               "shape (3,) does not match 2 channels");
   expect_error([&] { batch_norm(counted({3}), {}, {}); }, "at least 2 dimensions");
 }
 
@@ -74,10 +75,10 @@ TEST(Normalization, LayerNormAndRmsNorm) {
   EXPECT_EQ(layer_norm(x.tensor(dtypes::float16), {4}).dtype(), dtypes::float16);
   EXPECT_EQ(layer_norm(counted({0, 4}), {4}).shape(), Ints({0, 4}));
   expect_error([&] { layer_norm(x.tensor(), {3}); },
-               "[layer_norm] over (3,) of an input of shape (2, 3, 4)");
+               "[layer_norm] the sizes (3,) are not the last sizes of an input of shape (2, 3, 4)");
   expect_error([&] { layer_norm(x.tensor(), {}); }, "[layer_norm] over ()");
   expect_error([&] { layer_norm(x.tensor(), {4}, counted({3})); },
-               "a weight of shape (3,) for (4,)");
+               "a weight of shape (3,) does not match the sizes (4,)");
   expect_error([&] { rms_norm(i64({1, 2}), {2}); }, "[rms_norm] of i64");
 }
 

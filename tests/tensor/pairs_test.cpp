@@ -211,8 +211,9 @@ TEST(Pairs, OtherNames) {
   expect_all(ends.isreal(), {1, 1, 1, 1});
   EXPECT_FALSE(a.equal(b) || a.equal(f64({-1.5}, {1})) || a.allclose(b));
   EXPECT_TRUE(a.allclose(a + 1e-9) && !ends.allclose(ends) && ends.allclose(ends, 0, 0, true));
-  expect_error([] { bools({true}, {1}).positive(); }, "[positive] of bool");
-  expect_error([&] { i64({1}).addcdiv(i64({1}), i64({1})); }, "[addcdiv] of integers");
+  expect_error([] { bools({true}, {1}).positive(); }, "[positive] the tensor has dtype bool");
+  expect_error([&] { i64({1}).addcdiv(i64({1}), i64({1})); },
+               "[addcdiv] the dividend and the divisor are integers");
 }
 
 }  // namespace

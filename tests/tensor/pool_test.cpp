@@ -164,12 +164,12 @@ TEST(Pooling, UnpoolingPutsValuesBack) {
 TEST(Pooling, ErrorsNameTheSizes) {
   const Tensor x = counted({1, 2, 5});
   expect_error([&] { max_pool1d(x, 6); },
-               "[max_pool1d] a window that reaches over 6 elements does not fit the 5");
+               "[max_pool1d] a window that spans 6 elements does not fit the 5");
   expect_error([&] { max_pool1d(x, 2, {.padding = 2}); },
                "[max_pool1d] padding 2 is more than half");
   expect_error([&] { max_pool1d(x, 0); }, "[max_pool1d] kernel size 0");
-  expect_error([&] { max_pool2d(counted({5}), 2); }, "[max_pool2d] an input of shape (5,)");
-  expect_error([&] { avg_pool1d(x, 2, {.divisor_override = 0}); }, "[avg_pool1d] a divisor of 0");
+  expect_error([&] { max_pool2d(counted({5}), 2); }, "[max_pool2d] the input has shape (5,)");
+  expect_error([&] { avg_pool1d(x, 2, {.divisor_override = 0}); }, "[avg_pool1d] the divisor is 0");
   expect_error([&] { avg_pool1d(i64({1, 2}, {1, 2}), 2); }, "[avg_pool1d] of i64");
   expect_error([&] { adaptive_avg_pool1d(x, 0); }, "[adaptive_avg_pool1d] output size 0");
 }

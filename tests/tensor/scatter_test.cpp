@@ -27,7 +27,7 @@ TEST(Gather, AlongAnAxis) {
   EXPECT_EQ(bools({true, false}, {2}).gather(0, i64({1, 0, 0})).dtype(), dtypes::boolean);
   expect_values(bools({true, false}, {2}).gather(0, i64({1, 0, 0})), {3}, {0, 1, 1});
   expect_error([&] { x.gather(0, i64({0})); },
-               "[gather] indices of shape (1,) into a tensor of shape (3, 4)");
+               "[gather] indices of shape (1,) do not have the rank of a tensor of shape (3, 4)");
   expect_error([&] { x.gather(0, i64(Place(5, 0), {1, 5})); },
                "[gather] indices of shape (1, 5) reach beyond (3, 4) in dimension 1");
   expect_error([&] { x.gather(0, x); }, "[gather] indices are integers, not f64");
@@ -134,7 +134,7 @@ TEST(Scatter, NumbersAndEdges) {
   expect_error([&] { x.scatter(0, i64({0, 0}, {1, 2}), counted({1, 1})); },
                "[scatter] indices of shape (1, 2) reach beyond values of shape (1, 1)");
   expect_error([&] { x.scatter(0, i64({0}, {1, 1}), i64({0}, {1, 1})); },
-               "[scatter] values of i64 into a tensor of f64");
+               "[scatter] values of dtype i64 do not match a tensor of dtype f64");
   expect_error([&] { x.scatter_reduce(0, i64({0}, {1, 1}), 1, static_cast<Tensor::Reduce>(77)); },
                "[scatter_reduce] there is no such");
 }
@@ -313,7 +313,7 @@ TEST(Masks, Select) {
   expect_values(x.masked_select(bools({true, false, true}, {3})), {4}, {0, 2, 3, 5});
   expect_values(counted({3}).masked_select(bools({true, false}, {2, 1})), {3}, {0, 1, 2});
   expect_values(x.masked_select(x > 9.0), {0}, {});
-  expect_error([&] { x.masked_select(x); }, "[masked_select] the mask is of f64, not bool");
+  expect_error([&] { x.masked_select(x); }, "[masked_select] the mask has dtype f64, not bool");
   expect_error([&] { x.masked_select(bools({true, false}, {2})); },
                "[masked_select] shapes (2, 3) and (2,)");
   expect_gradient(
@@ -327,7 +327,7 @@ TEST(Masks, Scatter) {
   expect_values(x.masked_scatter(mask, source), {2, 3}, {0, 10, 11, 3, 4, 12});
   expect_values(x.masked_scatter(bools({false, true, false}, {3}), source), {2, 3},
                 {0, 10, 2, 3, 11, 5});
-  expect_error([&] { x.masked_scatter(mask, i64({1})); }, "[masked_scatter] values of i64");
+  expect_error([&] { x.masked_scatter(mask, i64({1})); }, "[masked_scatter] values of dtype i64");
   expect_gradient([&](const Many& t) { return t[0].masked_scatter(mask, t[1]).square(); },
                   {spread(6, -2, 2), spread(4, -2, 2)}, {{2, 3}, {4}});
 }
@@ -339,7 +339,7 @@ TEST(Masks, OneHot) {
   EXPECT_EQ(i64({}).one_hot(4).shape(), Ints({0, 4}));
   expect_values(i64({1}, {}).one_hot(), {2}, {0, 1});
   expect_error([] { counted({2}).one_hot(2); }, "[one_hot] classes are integers, not f64");
-  expect_error([] { i64({1}).one_hot(-2); }, "[one_hot] -2 classes");
+  expect_error([] { i64({1}).one_hot(-2); }, "[one_hot] the number of classes is -2");
   expect_error([] { i64({-4}).one_hot(); }, "[one_hot] the largest class is -4");
 }
 
@@ -358,9 +358,11 @@ TEST(Masks, PlacesInAnOrder) {
   expect_values(f64({1, 2, kNaN, kNaN}, {4}).searchsorted(f64({1.5, 1, 2, 3, kNaN}, {5}), true),
                 {5}, {1, 1, 4, 4, 4});
   expect_values(i64({1, 2, 3}).searchsorted(f64({1.5}, {1})), {1}, {1});
-  expect_error([] { f64({1}, {}).searchsorted(f64({1}, {})); }, "[searchsorted] into a scalar");
-  expect_error([&] { counted({2, 2}).searchsorted(v); },
-               "[searchsorted] values of shape (8,) into shape (2, 2)");
+  expect_error([] { f64({1}, {}).searchsorted(f64({1}, {})); },
+               "[searchsorted] the sorted sequence is a scalar");
+  expect_error(
+      [&] { counted({2, 2}).searchsorted(v); },
+      "[searchsorted] values of shape (8,) do not match a sorted sequence of shape (2, 2)");
 }
 
 }  // namespace

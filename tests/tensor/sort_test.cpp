@@ -103,7 +103,8 @@ TEST(Order, FirstOfFewAndOfMany) {
   expect_values(m.topk(2).first, {2, 2}, {4, 2, 5, 3});
   expect_values(m.topk(1, 0).second, {1, 3}, {1, 0, 1});
   EXPECT_EQ(m.topk(0).first.shape(), Ints({2, 0}));
-  expect_error([&] { m.topk(4); }, "[topk] 4 of the 3 elements of axis -1 of shape (2, 3)");
+  expect_error([&] { m.topk(4); },
+               "[topk] k is 4, not from 0 to the 3 elements of axis -1 of shape (2, 3)");
   expect_error([&] { m.topk(-1); }, "[topk] -1 of");
   expect_error([&] { m.sort(2); }, "[sort] axis 2 is outside");
 }
@@ -146,7 +147,7 @@ TEST(Order, OfAScalar) {
   expect_values(s.topk(1).first, {}, {2.5});
   expect_values(s.median(), {}, {2.5});
   expect_values(s.kthvalue(1).second, {}, {0});
-  expect_error([&] { s.topk(2); }, "[topk] 2 of a scalar");
+  expect_error([&] { s.topk(2); }, "[topk] k is 2, but a scalar has one element");
 }
 
 TEST(Order, MedianAndKth) {
@@ -162,8 +163,8 @@ TEST(Order, MedianAndKth) {
   EXPECT_TRUE(std::isnan(values_of(nan.median(1).first)[0]));
   EXPECT_EQ(values_of(nan.median(1).second), (std::vector<double>{1, 1}));
   expect_values(i64({3, 1, 2, 2}).median(), {}, {2});
-  expect_error([&] { m.kthvalue(0); }, "[kthvalue] k is 0, and counts from 1");
-  expect_error([&] { m.kthvalue(5); }, "[kthvalue] 5 of the 4");
+  expect_error([&] { m.kthvalue(0); }, "[kthvalue] k is 0, but k counts from 1");
+  expect_error([&] { m.kthvalue(5); }, "[kthvalue] k is 5, not from 0 to the 4");
   expect_error([&] { counted({2, 0}).median(1); }, "[median] of nothing");
 }
 

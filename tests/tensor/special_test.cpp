@@ -258,9 +258,9 @@ TEST(Special, Gradients) {
   check({2.2, 4}, [](const Tensor& x) { return x.mvlgamma(2); });
 }
 TEST(Special, Errors) {
-  expect_error([] { f64({1}, {1}).polygamma(-1); }, "[polygamma] of order -1");
+  expect_error([] { f64({1}, {1}).polygamma(-1); }, "[polygamma] the order is -1");
   expect_error([] { f64({1}, {1}).polygamma(61); }, "0 to 60");
-  expect_error([] { f64({1}, {1}).mvlgamma(0); }, "[mvlgamma] of dimension 0");
+  expect_error([] { f64({1}, {1}).mvlgamma(0); }, "[mvlgamma] the dimension is 0");
 }
 
 }  // namespace

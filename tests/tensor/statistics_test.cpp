@@ -72,7 +72,7 @@ TEST(Statistics, NormsOfDifferences) {
   expect_flat(counted({2, 3, 2}).sum_to_size({3, 1}), {3, 1}, {14, 22, 30});
   expect_flat(counted({2, 2}).sum_to_size({2, 2}), {2, 2}, {0, 1, 2, 3});
   expect_error([] { counted({2, 3}).sum_to_size({2, 2}); }, "does not sum up to");
-  expect_error([] { counted({2}).renorm(2, 0, 1); }, "[renorm] of shape (2,)");
+  expect_error([] { counted({2}).renorm(2, 0, 1); }, "[renorm] the tensor has shape (2,)");
 }
 
 TEST(Statistics, Counts) {
@@ -83,7 +83,7 @@ TEST(Statistics, Counts) {
   EXPECT_EQ(sums.dtype(), dtypes::float32);
   expect_flat(sums, {4}, {0, 0.75, 0, 2});
   EXPECT_EQ(i64({1}).bincount(i64({7})).dtype(), dtypes::float64);
-  expect_error([] { i64({-1}).bincount(); }, "[bincount] of -1, which is below 0");
+  expect_error([] { i64({-1}).bincount(); }, "[bincount] the element -1 is below 0");
   expect_error([] { f32({1}).bincount(); }, "integers of one dimension");
 
   const Tensor x = f64({1, 2, 1, 0, 4, NAN, -1}, {7});
@@ -114,7 +114,7 @@ TEST(Statistics, Covariances) {
   expect_flat(f64({1, 3}, {2}).cov(), {}, {2}), expect_flat(f64({1, 3}, {2}).cov(0), {}, {1});
   expect_flat(f64({1, 3}, {2}).corrcoef(), {}, {1});
   expect_gradients([](const Many& xs) { return xs[0].cov(0); }, {{2, 3}});
-  expect_error([] { counted({1, 1, 1}).cov(); }, "[cov] of shape");
+  expect_error([] { counted({1, 1, 1}).cov(); }, "[cov] the tensor has shape");
 }
 
 TEST(Statistics, Quantiles) {
@@ -134,9 +134,9 @@ TEST(Statistics, Quantiles) {
   expect_flat(y.quantile(0.5, 1), {2}, {NAN, NAN}), expect_flat(y.nanquantile(0.5, 1), {2}, {2, NAN});
   expect_flat(y.nanquantile(f64({0, 1, 2}, {3}), 1), {3, 2}, {1, NAN, 3, NAN, NAN, NAN});
   expect_gradients([&](const Many& xs) { return xs[0].quantile(f64({0.3, 0.9}, {2}), 1); }, {{2, 4}});
-  expect_error([&] { x.quantile(1.5); }, "[quantile] a share of 1.5");
+  expect_error([&] { x.quantile(1.5); }, "[quantile] the share q is 1.5");
   expect_error([&] { i64({1}).quantile(0.5); }, "cast it to a float");
-  expect_error([&] { x.quantile(f32({0.5})); }, "[quantile] shares of f32");
+  expect_error([&] { x.quantile(f32({0.5})); }, "[quantile] the shares q have dtype f32");
 }
 
 TEST(Statistics, MediansAndModes) {

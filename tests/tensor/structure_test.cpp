@@ -34,9 +34,9 @@ TEST(Structure, Scattered) {
   expect_gradients([](const Many& xs) { return xs[0].diagonal_scatter(xs[1], 1); }, {{2, 3}, {2}});
   expect_gradients([](const Many& xs) { return xs[0].put(i64({0, 4}), xs[1], true); }, {{2, 3}, {2}});
   expect_error([&] { x.select_scatter(f64({7}, {1}), 1, 0); },
-               "[select_scatter] a tensor of shape (1,) into");
-  expect_error([&] { x.slice_scatter(x, 1, {0, 1}); }, "into the shape (2, 1)");
-  expect_error([&] { x.diagonal_scatter(f64({7}, {1})); }, "into the shape (2,)");
+               "[select_scatter] a tensor of shape (1,) does not match");
+  expect_error([&] { x.slice_scatter(x, 1, {0, 1}); }, "does not match the shape (2, 1)");
+  expect_error([&] { x.diagonal_scatter(f64({7}, {1})); }, "does not match the shape (2,)");
   expect_error([&] { x.put(i64({0}), f64({1, 2}, {2})); }, "[put] indices of shape (1,)");
 }
 
@@ -47,7 +47,8 @@ TEST(Structure, Strided) {
   expect_values(x.as_strided({}, {}, 5), {}, {5});
   expect_values(x.as_strided({0, 2}, {100, 100}), {0, 2}, {});
   expect_gradients([](const Many& xs) { return xs[0].as_strided({2, 2}, {1, 1}, 1); }, {{4}});
-  expect_error([&] { x.as_strided({2, 2}, {11, 1}); }, "[as_strided] elements 0 to 12 of the 12");
+  expect_error([&] { x.as_strided({2, 2}, {11, 1}); },
+               "[as_strided] elements 0 to 12 are not inside of the 12");
   expect_error([&] { x.as_strided({2}, {-1}); }, "elements -1 to 0");
   expect_error([&] { x.as_strided({2}, {}); }, "[as_strided] 0 strides");
 }
@@ -71,7 +72,7 @@ TEST(Structure, Together) {
   expect_gradients([](const Many& xs) { return Tensor::block_diag(xs); }, {{2, 1}, {2}});
   expect_gradients([](const Many& xs) { return xs[0].vander(4) + xs[0].combinations(2).sum(); }, {{3}});
   expect_error([] { Tensor::block_diag({}); }, "[block_diag] there is no tensor");
-  expect_error([&] { counted({2, 2}).combinations(); }, "[combinations] of shape");
+  expect_error([&] { counted({2, 2}).combinations(); }, "[combinations] the tensor has shape");
   expect_error([&] { counted({4000}).combinations(3); }, "more than");
 }
 
@@ -102,12 +103,13 @@ TEST(Structure, Apart) {
   EXPECT_EQ(x.hsplit(at)[1].shape(), (Ints{2, 2, 2}));
   EXPECT_EQ(x.vsplit(at).size(), 3U);
   EXPECT_EQ(x.dsplit(at)[2].shape(), (Ints{2, 4, 0}));
-  expect_error([&] { x.hsplit(3); }, "[hsplit] axis 1 of size 4 into 3 equal parts");
+  expect_error([&] { x.hsplit(3); },
+               "[hsplit] axis 1 of size 4 cannot be split into 3 equal parts");
   expect_error([&] { x.vsplit(std::int64_t{1} << 40); },
-               "[vsplit] axis 0 of size 2 into 1099511627776");
+               "[vsplit] axis 0 of size 2 cannot be split into 1099511627776");
   expect_error([] { counted({0}).hsplit(std::int64_t{1} << 40); },
                "[tensor_split] 1099511627776 parts");
-  expect_error([&] { counted({2}).vsplit(2); }, "[vsplit] of shape (2,)");
+  expect_error([&] { counted({2}).vsplit(2); }, "[vsplit] the tensor has shape (2,)");
   expect_error([&] { counted({2, 2}).dsplit(2); }, "3 dimensions at least");
 }
 
@@ -157,9 +159,9 @@ TEST(Structure, Products) {
   expect_values(Tensor::multi_dot({&m, 1}), {2, 2}, {1, 2, 3, 4});
   expect_gradients([](const Many& xs) { return Tensor::multi_dot(xs); }, {{2, 3}, {3, 2}, {2, 4}});
   expect_gradients([](const Many& xs) { return xs[0].matrix_power(3); }, {{2, 2}});
-  expect_error([&] { m.matrix_power(-1); }, "[matrix_power] to the power -1");
+  expect_error([&] { m.matrix_power(-1); }, "[matrix_power] the power -1");
   expect_error([&] { m.matrix_norm("nuc"); }, "[matrix_norm] there is no norm \"nuc\"");
-  expect_error([&] { m.mm(v); }, "[mm] a tensor of shape (2,)");
+  expect_error([&] { m.mm(v); }, "[mm] a tensor has shape (2,)");
 }
 
 TEST(Structure, RandomOnesAndDropouts) {
@@ -199,8 +201,8 @@ TEST(Structure, RandomOnesAndDropouts) {
                 .max()
                 .item(),
             0);
-  expect_error([&] { dropout2d(f32({1}), 0.5); }, "[dropout2d] of shape (1,)");
-  expect_error([&] { alpha_dropout(x, 2); }, "[alpha_dropout] a probability of 2");
+  expect_error([&] { dropout2d(f32({1}), 0.5); }, "[dropout2d] the input has shape (1,)");
+  expect_error([&] { alpha_dropout(x, 2); }, "[alpha_dropout] the probability p is 2");
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ std::string error_message(const std::string& line) {
 TEST(Batch, ErrorsShowTheWholeTextAtFault) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {R"({"do":"expr","text":"1","x\u0000y":1})", R"("[request] unknown key 'x\\x00y'")"},
-      {R"({"do":"x\u0000y"})", R"("[request] \"do\" is 'x\\x00y', which is no kind of request")"},
+      {R"({"do":"x\u0000y"})", R"("[request] \"do\" is 'x\\x00y', which is not a kind of request")"},
       {R"({"do":"expr","text":"1","vars":{"a\u0000b":[0,1]}})",
        R"("[variable] 'a\\x00b' is not a name: letters, digits and _, and no word of the grammar")"},
       {R"({"do":"expr","text":"1","vars":{"a\u0000b":[0]}})",
@@ -204,7 +204,7 @@ TEST(Batch, AMalformedIdDoesNotComeBack) {
   const std::string twice = R"({"id":{"a":1,"a":2},"do":"prove","text":"1"})";
   EXPECT_EQ(
       answer(twice),
-      R"({"error":{"kind":"request","message":"[json] the key 'a' is there twice","column":14}})");
+      R"({"error":{"kind":"request","message":"[json] the key 'a' is given twice","column":14}})");
   EXPECT_EQ(error_kind(R"({"id":{"id":null,"id":"layout"}null})"), "request");
 }
 

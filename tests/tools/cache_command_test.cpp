@@ -82,7 +82,8 @@ TEST_F(CacheCommand, AFolderThatOthersWriteToIsRefused) {
   chmod(folder_.c_str(), 0777);
   const Output listed = run({"cache"});
   EXPECT_EQ(listed.status, 1);
-  EXPECT_TRUE(has(listed.out, "cannot be used: others than its owner may write to it")) << listed.out;
+  EXPECT_TRUE(has(listed.out, "cannot be used: users other than the owner may write to it"))
+      << listed.out;
   EXPECT_TRUE(has(run({"cache", "--json"}).out, R"("usable":false)"));
   for (const std::string action : {"check", "clear"}) {
     const Output r = run({"cache", action});

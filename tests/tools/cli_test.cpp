@@ -60,7 +60,7 @@ TEST(Cli, UsageErrorsAre2) {
       {{"expr", "1", "--var", "a=0..9223372036854775808"}, "does not fit in 64 bits"},
       {{"expr", "1", "--var", "a=0..1", "--var", "a=0..1"}, "has bounds already"},
       {{"expr", "1", "--at", "a"}, "expected NAME=VALUE"},
-      {{"expr", "1", "--at", "a=1,a=2"}, "'a' is there twice"},
+      {{"expr", "1", "--at", "a=1,a=2"}, "'a' is given twice"},
       {{"rules", "D999"}, "there is no rule 'D999'"},
       {{"batch", "--budget", "many"}, "not a number"},
       {{"completion", "tcsh"}, "not one of bash, zsh, fish"},

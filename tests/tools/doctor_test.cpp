@@ -117,7 +117,7 @@ TEST(Bench, RefusesWhatItCannotMeasure) {
   const ScopedFlag flag(flags::DEVICE, std::string("INTERP"));
   const Output r = run({"bench", "sum"});
   EXPECT_EQ(r.status, 1);
-  EXPECT_TRUE(has(r.err, "INTERP is no machine to measure")) << r.err;
+  EXPECT_TRUE(has(r.err, "INTERP cannot be measured")) << r.err;
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ TEST(CliKernel, Runs) {
                              "--values", "n=5", "--opts", "none", "--show", "proof"});
   EXPECT_EQ(interp.status, 0) << interp.err;
   EXPECT_TRUE(has(interp.out, "INTERP is the oracle itself")) << interp.out;
-  EXPECT_TRUE(has(interp.out, "roofline    none: INTERP is no machine\n")) << interp.out;
+  EXPECT_TRUE(has(interp.out, "roofline    none: INTERP is not a machine\n")) << interp.out;
 }
 
 TEST(CliKernel, ComparesWithTheOracle) {

@@ -236,7 +236,7 @@ TEST_F(VizCommand, WritesThePageForItsUserAlone) {
 TEST_F(VizCommand, RefusesFoldersOfOthers) {
   run({"viz", "--no-open"});
   ASSERT_EQ(chmod(file("cache/viz").c_str(), 0777), 0);
-  EXPECT_TRUE(has(run({"viz"}).err, "others than its owner may write to it"));
+  EXPECT_TRUE(has(run({"viz"}).err, "users other than the owner may write to it"));
   std::filesystem::remove_all(file("cache/viz"));
   ASSERT_EQ(symlink(file("elsewhere").c_str(), file("cache/viz").c_str()), 0);
   std::filesystem::create_directory(file("elsewhere"));
@@ -304,11 +304,9 @@ TEST_F(VizCommand, RefusesWhatIsNoTrace) {
   write_file(file("empty"), "");
   write_file(file("notes"), "text");
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {file("missing"), "No such file or directory"},
-      {top_.path(), "it is no regular file"},
-      {"/dev/null", "it is no regular file"},
-      {file("empty"), "it is empty"},
-      {file("notes"), "it is no trace"},
+      {file("missing"), "No such file or directory"}, {top_.path(), "it is not a regular file"},
+      {"/dev/null", "it is not a regular file"},      {file("empty"), "the file is empty"},
+      {file("notes"), "the file is not a trace"},
   };
   for (const auto& [path, message] : cases) {
     const Output r = run({"viz", path});

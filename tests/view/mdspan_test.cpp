@@ -80,11 +80,11 @@ TEST(Mdspan, WhatItCannotSay) {
   EXPECT_EQ(refused(View::create({2, 3}, std::nullopt, 0, Mask{{0, 2}, {1, 3}})),
             "[mdspan] dimension 1 is masked, which std::mdspan cannot say");
   EXPECT_EQ(refused(View::create({2, 3}, Ints{-3, 1}, 3)),
-            "[mdspan] dimension 0 has stride -3; std::layout_stride has positive ones");
+            "[mdspan] dimension 0 has stride -3; std::layout_stride has positive strides");
   EXPECT_EQ(refused(View::create({2, 3}, Ints{0, 1})),
-            "[mdspan] dimension 0 has stride 0; std::layout_stride has positive ones");
+            "[mdspan] dimension 0 has stride 0; std::layout_stride has positive strides");
   EXPECT_EQ(refused(View::create({2, 3}, Ints{2, 1})),
-            "[mdspan] dimension 0 has stride 2, inside of what smaller strides span; "
+            "[mdspan] dimension 0 has stride 2, inside of the span of smaller strides; "
             "std::layout_stride keeps indices apart");
   EXPECT_EQ(refused(View::create({2, 3, 1})), "[mdspan] rank 2 for shape (2, 3, 1)");
   EXPECT_EQ(refused(View::create({5, 5})),

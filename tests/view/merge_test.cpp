@@ -223,7 +223,7 @@ void check_hole_sentence(const Stack& stack, const std::string& text) {
       parts(text,
             "@ is invalid although it lies between valid indices @ and @: the valid set is not a "
             "box (dimension # of view # "
-            "is valid in [#, #) and is # there)");
+            "is valid in [#, #) and has the index #)");
   ASSERT_FALSE(m.empty()) << text;
   const Index at = parse_index(m[0]), first = parse_index(m[1]), second = parse_index(m[2]);
   EXPECT_FALSE(address_of(stack, at)) << text;
@@ -258,9 +258,7 @@ TEST(Explain, EveryNumberIsRight) {
       check_hole_sentence(stack, text);
       ++holes;
     } else {
-      EXPECT_EQ(
-          text,
-          "its one index is invalid, and a View without dimensions has no mask that could say so");
+      EXPECT_EQ(text, "the only index is invalid, and a View without dimensions has no mask");
       EXPECT_TRUE(stack.back().shape.empty() && !address_of(stack, {}));
     }
   }
@@ -276,7 +274,7 @@ TEST(Explain, PadAndWindow) {
   EXPECT_EQ(
       explain(stack, merge(stack).obstacle),
       "(0, 0) is invalid although it lies between valid indices (0, 1) and (1, 0): the valid set "
-      "is not a box (dimension 0 of view 0 is valid in [1, 7) and is 0 there)");
+      "is not a box (dimension 0 of view 0 is valid in [1, 7) and has the index 0)");
 }
 
 // --- budgets ---
@@ -306,7 +304,7 @@ TEST(Merge, EndsWithItsBudget) {
   EXPECT_EQ(open.found, Answer::unknown);
   EXPECT_EQ(open.obstacle.kind, Obstacle::Kind::budget);
   EXPECT_EQ(explain(stack, open.obstacle),
-            "not decided: the stack has more pieces than the work limit lets be looked at");
+            "not decided: the stack has more pieces than the work limit allows");
   EXPECT_TRUE(fewest_views(stack) == stack);
   EXPECT_LT(time, std::chrono::seconds(2));  // 20 ms, in slow builds on a busy machine
 }
@@ -376,7 +374,7 @@ TEST_F(SymbolicStacks, NeverGuesses) {
   EXPECT_EQ(whole.found, Answer::unknown);
   EXPECT_TRUE(fewest_views(views) == views);
   EXPECT_EQ(explain(views, whole.obstacle),
-            "no View was shown to say the stack for every value of its sizes");
+            "no View was shown to be equal to the stack for all sizes");
 }
 
 }  // namespace

@@ -146,7 +146,7 @@ TEST(ShapeTrackerErrors, LeaveTheStackAsItWas) {
   expect_error(ErrorKind::shape, "[index] there is no View", [] { index({}, {}); });
   expect_error(ErrorKind::shape, "[reshape] cannot reshape (6,), 6 elements, to (7,), 7 elements",
                [&] { st.reshape({7}); });
-  expect_error(ErrorKind::shape, "[axis_is_masked] 1 is no dimension of (6,)",
+  expect_error(ErrorKind::shape, "[axis_is_masked] 1 is not a dimension of (6,)",
                [&] { st.axis_is_masked(1); });
 }
 

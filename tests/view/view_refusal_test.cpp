@@ -49,8 +49,8 @@ TEST(ViewErrors, Movement) {
   };
   refused("[permute] 1 dimension given, shape (2, 3) has 2", [&] { v.permute({0}); });
   refused("[permute] dimension 0 of (2, 3) is named twice", [&] { v.permute({0, 0}); });
-  refused("[permute] 2 is no dimension of (2, 3)", [&] { v.permute({0, 2}); });
-  refused("[permute] -1 is no dimension of (2, 3)", [&] { v.permute({0, -1}); });
+  refused("[permute] 2 is not a dimension of (2, 3)", [&] { v.permute({0, 2}); });
+  refused("[permute] -1 is not a dimension of (2, 3)", [&] { v.permute({0, -1}); });
   refused("[reshape] cannot reshape (2, 3), 6 elements, to (4, 2), 8 elements",
           [&] { v.reshape({4, 2}); });
   refused("[reshape] cannot reshape (2, 3), 6 elements, to (), 1 element", [&] { v.reshape({}); });
@@ -75,7 +75,7 @@ TEST(ViewErrors, Movement) {
           [&] { v.shrink({{-1, 1}, {0, 3}}); });
   refused("[shrink] dimension 0: bounds (2, 1) are not inside (0, 2)",
           [&] { v.shrink({{2, 1}, {0, 3}}); });
-  refused("[flip] 2 is no dimension of (2, 3)", [&] { v.flip({2}); });
+  refused("[flip] 2 is not a dimension of (2, 3)", [&] { v.flip({2}); });
   refused("[flip] dimension 1 of (2, 3) is named twice", [&] { v.flip({1, 1}); });
   refused("[stride] 1 dimension given, shape (2, 3) has 2", [&] { v.stride({1}); });
   refused("[stride] dimension 1 of (2, 3): step 0 is 0", [&] { v.stride({1, 0}); });

@@ -41,7 +41,7 @@ describe('layouts', () => {
     const b = page.getByRole('textbox', { name: 'B', exact: true });
     await b.fill('3:3');
     await page.waitForSelector('.refusal');
-    assert.match(await text(page, '.refusal'), /is no layout: its digits carry at 2, which does not divide 3/);
+    assert.match(await text(page, '.refusal'), /is not a layout: the digits carry at 2, which does not divide 3/);
     assert.equal(await page.locator('#result').count(), 1);
     await b.fill('(4,'); // half a layout: what is typed stays
     await page.waitForFunction(() => /expected|missing|column|closed/.test(document.querySelector('.refusal')?.textContent ?? ''));

@@ -48,7 +48,7 @@ def kernel_node(ast: Union[LazyOp, strata.LazyOp]) -> strata.LazyOp:
     """The node of an AST. Raises TypeError for a LazyOp that was put together by hand."""
     node = ast.node if isinstance(ast, LazyOp) else ast
     if not isinstance(node, strata.LazyOp):
-        raise TypeError(f"{ast!r} is no AST of a kernel: schedule() and strata.parse_kernel() give them")
+        raise TypeError(f"{ast!r} is not an AST of a kernel: schedule() and strata.parse_kernel() give ASTs")
     return node
 
 

@@ -130,7 +130,7 @@ class Function:
 
     def forward(self, *args: Any, **kwargs: Any) -> LazyBuffer:
         """The result's LazyBuffer, of those of the arguments."""
-        raise TypeError(f"{type(self).__name__} does not say forward()")
+        raise TypeError(f"{type(self).__name__} does not define forward()")
 
     @classmethod
     def apply(cls, *x: Tensor, **kwargs: Any) -> Tensor:

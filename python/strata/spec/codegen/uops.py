@@ -17,7 +17,7 @@ class UOpGraph(strata.UOpGraph):
         Raises ValueError for an `insert_before` other than the end of the list.
         """
         if insert_before is not None and insert_before != len(self):
-            raise ValueError(f"a list of {len(self)} UOps grows at its end, not before {insert_before}")
+            raise ValueError(f"a list of {len(self)} UOps grows at the end, not before {insert_before}")
         return super().add(uop, dtype, list(vin), arg, cachable)
 
 

@@ -21,11 +21,11 @@ class RawBuffer:
     @classmethod
     def fromCPU(cls, x: np.ndarray[Any, Any]) -> RawBuffer:
         """A buffer that holds the elements of an array."""
-        raise TypeError(f"{cls.__name__} has no memory: use a class below it")
+        raise TypeError(f"{cls.__name__} has no memory: use a subclass")
 
     def toCPU(self) -> np.ndarray[Any, Any]:
         """The elements as an array of shape (size,)."""
-        raise TypeError(f"{type(self).__name__} has no memory: use a class below it")
+        raise TypeError(f"{type(self).__name__} has no memory: use a subclass")
 
     def __repr__(self) -> str:
         return f"buffer<{self.size}, {self.dtype.spec_name}>"
