@@ -24,6 +24,22 @@ LazyOp renumbered(const LazyOp& store, const std::vector<int>& slots) {
   })(store);
 }
 
+/// Whether no variable has one value in `a` and another in `b`: a kernel runs with one value of each variable.
+bool agree(const Values& a, const Values& b) {
+  return std::all_of(a.begin(), a.end(), [&](const auto& of_a) {
+    return std::all_of(b.begin(), b.end(), [&](const auto& of_b) {
+      return !same(of_a.first, of_b.first) || of_a.second == of_b.second;
+    });
+  });
+}
+/// Adds the values of variables that `values` lacks.
+void add_values(Values& values, const Values& more) {
+  for (const auto& value : more)
+    if (std::none_of(values.begin(), values.end(),
+                     [&](const auto& known) { return same(known.first, value.first); }))
+      values.push_back(value);
+}
+
 class Joining {
  public:
   Joining(std::vector<ScheduleItem> items, std::size_t most)
@@ -33,7 +49,8 @@ class Joining {
     find_levels();
     std::vector<std::vector<std::size_t>> groups;
     std::map<std::tuple<std::size_t, std::string, const LazyNode*>, std::size_t> leader;
-    std::vector<std::size_t> nodes;
+    std::vector<std::size_t> nodes;  // by group
+    std::vector<Values> values;      // by group
     for (std::size_t k = 0; k < items_.size(); ++k) {
       const ScheduleItem& item = items_[k];
       std::optional<std::size_t> group;
@@ -42,12 +59,17 @@ class Joining {
       if (joins(item))
         for (const LazyOp& input : item.inputs)
           if (const auto it = leader.find({level_[k], shape, input.node()});
-              it != leader.end() && nodes[it->second] + size <= most_) {
+              it != leader.end() && nodes[it->second] + size <= most_ &&
+              agree(values[it->second], item.values)) {
             group = it->second;
             break;
           }
-      if (!group) group = groups.size(), groups.emplace_back(), nodes.push_back(0);
+      if (!group) {
+        group = groups.size();
+        groups.emplace_back(), nodes.push_back(0), values.emplace_back();
+      }
       groups[*group].push_back(k);
+      add_values(values[*group], item.values);
       nodes[*group] += size;
       if (joins(item))
         for (const LazyOp& input : item.inputs)
@@ -93,11 +115,7 @@ class Joining {
       for (const LazyOp& input : item.inputs)
         if (std::find(out.inputs.begin(), out.inputs.end(), input) == out.inputs.end())
           out.inputs.push_back(input);
-      for (const auto& value : item.values)
-        if (std::find_if(out.values.begin(), out.values.end(), [&](const auto& v) {
-              return same(v.first, value.first);
-            }) == out.values.end())
-          out.values.push_back(value);
+      add_values(out.values, item.values);
     }
     std::vector<LazyOp> stores;
     for (const std::size_t k : group) {
