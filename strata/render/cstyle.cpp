@@ -128,7 +128,7 @@ class Renderer {
   Writer w_;
   GnuVectors vectors_;
   Signature signature_;
-  std::string poll_;      // the name of the parameter `poll`
+  std::string poll_;  // the parameter of polls; "look" in texts, which stay the same as keys of the disk cache
   int open_ = 0;          // how many loops over SPECIALs are open
   bool streams_ = false;  // whether there are non-temporal stores
 };
@@ -159,7 +159,7 @@ void Renderer::define_parameters() {
         {w_.simple(u), u.dtype().scalar(), stored[u.num()], w_.usage().live(u), slot(u)});
   }
   if (options_.polls.any()) {
-    poll_ = w_.claim("poll");
+    poll_ = w_.claim("look");
     signature_.buffers.push_back({poll_, dtypes::int32, false, true, options_.polls.slot});
   }
   for (const UOp u : list_) {

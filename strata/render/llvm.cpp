@@ -163,7 +163,7 @@ void LlvmKernel::find_arguments() {
     }
   }
   std::ranges::sort(buffers_, {}, &Argument::position);
-  if (polls_.any()) buffers_.push_back({"poll", {}, static_cast<std::size_t>(polls_.slot), false});
+  if (polls_.any()) buffers_.push_back({"look", {}, static_cast<std::size_t>(polls_.slot), false});
 }
 
 /// Finds the accumulators that each block assigns to. They become phi nodes at the beginning of a loop and at the end of a block.
@@ -337,7 +337,7 @@ void LlvmKernel::begin_loop(UOp u, Block block, DType dtype) {
 void LlvmKernel::poll(UOp loop, const Block& block) {
   const std::int64_t every = polls_.every(loop.num());
   if (every == 0) return;
-  const std::string polls = block.name + ".polls", goes_on = block.name + ".goes_on",
+  const std::string polls = block.name + ".looks", goes_on = block.name + ".goes_on",
                     type = llvm_type(loop.dtype());
   if (every > 1) {
     const std::string rest =
@@ -346,7 +346,7 @@ void LlvmKernel::poll(UOp loop, const Block& block) {
     text_.line("br i1 ", now, ", label %", polls, ", label %", goes_on);
     text_.begin_block(polls);
   }
-  const std::string answer = text_.define(block.name + ".answer", "call i32 %poll()");
+  const std::string answer = text_.define(block.name + ".answer", "call i32 %look()");
   const std::string leaves = text_.define(block.name + ".leaves", "icmp ne i32 ", answer, ", 0");
   text_.line("br i1 ", leaves, ", label %left, label %", goes_on);
   text_.begin_block(goes_on);

@@ -30,7 +30,7 @@ inline std::string_view stem(UOps op) {
 /// All first parts of generated names.
 inline constexpr std::string_view kStems[] = {"load",  "store",   "cast", "bits", "vec",  "lane",
                                               "acc",   "if",      "alu",  "ridx", "loop", "values",
-                                              "entry", "buffers", "end",  "poll", "left"};
+                                              "entry", "buffers", "end",  "look", "left"};
 
 /// A name from the list (of a buffer, a variable) as the function uses it: with ".arg" if it could equal a generated name, e.g. "load1".
 inline std::string local_name(std::string_view name) {
